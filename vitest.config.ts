@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/processes/longest-first.js';
+import { LongestFirst } from './test/support/processes/longest-first.ts';
 
 /** Tests that share one Temporal dev server and one workflow bundle; the others do not wait for it to start. */
 const onSharedTemporal = ['test/workflows/*.test.ts'];

@@ -1,7 +1,7 @@
 /** Tells when refused deliveries or files have waited for a person for more than a day. */
 
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface CheckQuarantineResult {
   readonly held: number;

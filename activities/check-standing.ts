@@ -1,8 +1,8 @@
 /** What a backfill makes of an invoice: the ledger's word against the service's, as a pure function. */
 
-import type { InvoiceDetails } from '../billing/billing-service.js';
-import { compareDecimals } from '../contract/decimal.js';
-import type { InvoiceStanding } from '../warehouse/warehouse.js';
+import type { InvoiceDetails } from '../billing/billing-service.ts';
+import { compareDecimals } from '../contract/decimal.ts';
+import type { InvoiceStanding } from '../warehouse/warehouse.ts';
 
 /** The first three are results: nothing is to be done, and no workflow is started to say so. */
 export type Finding =

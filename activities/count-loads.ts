@@ -1,7 +1,7 @@
 /** Counts what became of the files that the warehouse was given. */
 
-import type { Metrics } from '../ops/metrics.js';
-import type { LoadOutcome } from '../warehouse/warehouse.js';
+import type { Metrics } from '../ops/metrics.ts';
+import type { LoadOutcome } from '../warehouse/warehouse.ts';
 
 /** @returns runs a load, times it and counts its outcome; a load that throws is tried again and counts as failed */
 export function countLoads(metrics: Metrics) {

@@ -1,34 +1,34 @@
 /** Builds every activity from its dependencies: the only way in which a workflow reaches the world. */
 
-import { checkQuarantine } from './check-quarantine.js';
-import { decideInvoice } from './decide-invoice.js';
-import type { BillingDependencies, WarehouseDependencies } from './dependencies.js';
-import { downloadCsv } from './download-csv.js';
-import { exportCsv } from './export-csv.js';
-import { fetchToken } from './fetch-token.js';
-import { findBatchEnd } from './find-batch-end.js';
-import { findGaps } from './find-gaps.js';
-import { findOverdue } from './find-overdue.js';
-import { forwardInbox } from './forward-inbox.js';
-import { importCsv } from './import-csv.js';
-import { ingestArchive } from './ingest-archive.js';
-import { isWorkflowOpen } from './is-workflow-open.js';
-import { loadInvoice } from './load-invoice.js';
-import { lookAfterInvoices } from './look-after-invoices.js';
-import { lookUpInvoice } from './look-up-invoice.js';
-import { noteFailure } from './note-failure.js';
-import { parkInvoice } from './park-invoice.js';
-import { publishSnapshot } from './publish-snapshot.js';
-import { recallInvoice } from './recall-invoice.js';
-import { recallStandings } from './recall-standings.js';
-import { recordDetails } from './record-details.js';
-import { recordEvent } from './record-event.js';
-import { regenerateUrl } from './regenerate-url.js';
-import { resumeInvoice } from './resume-invoice.js';
-import { startLookUps } from './start-look-ups.js';
-import { surveyInvoices } from './survey-invoices.js';
-import { verifyWarehouse } from './verify-warehouse.js';
-import { voidInvoice } from './void-invoice.js';
+import { checkQuarantine } from './check-quarantine.ts';
+import { decideInvoice } from './decide-invoice.ts';
+import type { BillingDependencies, WarehouseDependencies } from './dependencies.ts';
+import { downloadCsv } from './download-csv.ts';
+import { exportCsv } from './export-csv.ts';
+import { fetchToken } from './fetch-token.ts';
+import { findBatchEnd } from './find-batch-end.ts';
+import { findGaps } from './find-gaps.ts';
+import { findOverdue } from './find-overdue.ts';
+import { forwardInbox } from './forward-inbox.ts';
+import { importCsv } from './import-csv.ts';
+import { ingestArchive } from './ingest-archive.ts';
+import { isWorkflowOpen } from './is-workflow-open.ts';
+import { loadInvoice } from './load-invoice.ts';
+import { lookAfterInvoices } from './look-after-invoices.ts';
+import { lookUpInvoice } from './look-up-invoice.ts';
+import { noteFailure } from './note-failure.ts';
+import { parkInvoice } from './park-invoice.ts';
+import { publishSnapshot } from './publish-snapshot.ts';
+import { recallInvoice } from './recall-invoice.ts';
+import { recallStandings } from './recall-standings.ts';
+import { recordDetails } from './record-details.ts';
+import { recordEvent } from './record-event.ts';
+import { regenerateUrl } from './regenerate-url.ts';
+import { resumeInvoice } from './resume-invoice.ts';
+import { startLookUps } from './start-look-ups.ts';
+import { surveyInvoices } from './survey-invoices.ts';
+import { verifyWarehouse } from './verify-warehouse.ts';
+import { voidInvoice } from './void-invoice.ts';
 
 /** Network work, on the `billing` queue: many at once, on any machine. */
 export function createBillingActivities(dependencies: BillingDependencies) {

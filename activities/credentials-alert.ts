@@ -1,7 +1,7 @@
 /** Tells people while the service refuses our credentials, whichever call it was that found out. */
 
-import { CredentialsRefusedError } from '../billing/errors.js';
-import type { BillingDependencies } from './dependencies.js';
+import { CredentialsRefusedError } from '../billing/errors.ts';
+import type { BillingDependencies } from './dependencies.ts';
 
 const ALERT_KEY = 'credentials';
 

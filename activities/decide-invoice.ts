@@ -1,10 +1,10 @@
 /** Records what a person decided about an invoice: a void undone, an older version that counts. */
 
-import type { Decided, Decision } from '../warehouse/warehouse.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
-import { attentionKey } from './park-invoice.js';
-import { voidedAfterLoadKey } from './void-invoice.js';
+import type { Decided, Decision } from '../warehouse/warehouse.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
+import { attentionKey } from './park-invoice.ts';
+import { voidedAfterLoadKey } from './void-invoice.ts';
 
 export function decideInvoice({ warehouse, alerts, log }: WarehouseDependencies) {
   return (decision: Decision): Promise<Decided> =>

@@ -1,16 +1,16 @@
 /** What activities are built from; `worker/start-worker.ts` wires it, tests hand in what they like. */
 
 import type { Logger } from 'pino';
-import type { Archive } from '../archive/archive.js';
-import type { BillingService } from '../billing/billing-service.js';
-import type { Settings } from '../config/settings.js';
-import type { InvoiceEvent } from '../contract/invoice-event.js';
-import type { Quarantine } from '../contract/quarantine.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Metrics } from '../ops/metrics.js';
-import type { LoadRequest, Warehouse } from '../warehouse/warehouse.js';
-import type { Gap } from './find-gaps.js';
-import type { LoadInvoiceResult } from './load-invoice.js';
+import type { Archive } from '../archive/archive.ts';
+import type { BillingService } from '../billing/billing-service.ts';
+import type { Settings } from '../config/settings.ts';
+import type { InvoiceEvent } from '../contract/invoice-event.ts';
+import type { Quarantine } from '../contract/quarantine.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import type { LoadRequest, Warehouse } from '../warehouse/warehouse.ts';
+import type { Gap } from './find-gaps.ts';
+import type { LoadInvoiceResult } from './load-invoice.ts';
 
 /** The worker of the `billing` queue; any number of them run side by side. */
 export interface BillingDependencies {

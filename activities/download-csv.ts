@@ -7,14 +7,14 @@ import {
   ImpossibleAnnouncementError,
   SizeMismatchError,
   UrlRefusedError,
-} from '../billing/errors.js';
-import type { ArchivedFile } from '../contract/csv-file.js';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import type { LoadRequest } from '../warehouse/warehouse.js';
-import type { BillingDependencies } from './dependencies.js';
-import { translated } from './failures.js';
-import { alertingFullDisk } from './full-disk-alert.js';
-import type { LoadInvoiceResult } from './load-invoice.js';
+} from '../billing/errors.ts';
+import type { ArchivedFile } from '../contract/csv-file.ts';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import type { LoadRequest } from '../warehouse/warehouse.ts';
+import type { BillingDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
+import { alertingFullDisk } from './full-disk-alert.ts';
+import type { LoadInvoiceResult } from './load-invoice.ts';
 
 export interface DownloadCsvRequest {
   readonly invoiceId: string;

@@ -1,12 +1,12 @@
 /** The last resort: has the service export an invoice's CSV (spec 4.5), which nothing announces a hash for. */
 
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
-import type { FileTag } from '../billing/billing-service.js';
-import { NotModifiedError, UnknownInvoiceError } from '../billing/errors.js';
-import { alertingRefusal } from './credentials-alert.js';
-import type { BillingDependencies } from './dependencies.js';
-import { translated } from './failures.js';
-import { alertingFullDisk } from './full-disk-alert.js';
+import type { FileTag } from '../billing/billing-service.ts';
+import { NotModifiedError, UnknownInvoiceError } from '../billing/errors.ts';
+import { alertingRefusal } from './credentials-alert.ts';
+import type { BillingDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
+import { alertingFullDisk } from './full-disk-alert.ts';
 
 export interface ExportCsvRequest {
   readonly invoiceId: string;

@@ -1,9 +1,9 @@
 /** Makes sure of a token at the start of work (spec 5): it stays in this process, and ping is not asked (spec 4.2: optional). */
 
 import { cancellationSignal } from '@temporalio/activity';
-import { alertingRefusal } from './credentials-alert.js';
-import type { BillingDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import { alertingRefusal } from './credentials-alert.ts';
+import type { BillingDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface FetchTokenResult {
   /** null with an API key, which does not expire. */

@@ -2,9 +2,9 @@
 
 import { getClient } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import type { backfillBatch } from '../workflows/backfill-batch.js';
-import type { BackfillCounts } from '../workflows/backfill-messages.js';
-import { translated } from './failures.js';
+import type { backfillBatch } from '../workflows/backfill-batch.ts';
+import type { BackfillCounts } from '../workflows/backfill-messages.ts';
+import { translated } from './failures.ts';
 
 export type BatchEnd =
   | { readonly state: 'open' }

@@ -4,8 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 /** An invoice, or several, that the usual cadence or the numbering says there should be. */
 export interface Gap {

@@ -4,10 +4,10 @@
  */
 
 import { getClient, heartbeat } from '@temporalio/activity';
-import { type EnvironmentName, invoiceWorkflowId } from '../contract/names.js';
-import type { DueInvoice } from '../warehouse/warehouse.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import { type EnvironmentName, invoiceWorkflowId } from '../contract/names.ts';
+import type { DueInvoice } from '../warehouse/warehouse.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface FindOverdueRequest {
   /** ISO 8601 UTC: what came due up to then and was not looked after since. */

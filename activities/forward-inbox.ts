@@ -1,9 +1,9 @@
 /** Forwards acknowledged deliveries that no endpoint process has forwarded, and raises an alert if there are any. */
 
 import { getClient } from '@temporalio/activity';
-import { sendInvoiceEvent } from '../temporal/invoice-client.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import { sendInvoiceEvent } from '../temporal/invoice-client.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface ForwardInboxRequest {
   readonly queues: { readonly billing: string; readonly warehouse: string };

@@ -1,8 +1,8 @@
 /** Tells people while the disk has too little space for a file, though it need not be full: other files may well fit. */
 
-import { DiskFullError } from '../billing/errors.js';
-import { NoDiskSpaceError } from '../warehouse/errors.js';
-import type { BillingDependencies } from './dependencies.js';
+import { DiskFullError } from '../billing/errors.ts';
+import { NoDiskSpaceError } from '../warehouse/errors.ts';
+import type { BillingDependencies } from './dependencies.ts';
 
 const ALERT_KEY = 'disk/no-room';
 

@@ -1,12 +1,12 @@
 /** Loads a CSV that a person exported by hand, for a command that found this worker running. */
 
 import { heartbeat } from '@temporalio/activity';
-import { UnknownInvoiceError } from '../billing/errors.js';
-import { type Imported, type ImportRequest, importFile } from '../warehouse/import/import-file.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
-import { attentionKey } from './park-invoice.js';
-import { tellAnnouncement } from './tell-announcement.js';
+import { UnknownInvoiceError } from '../billing/errors.ts';
+import { type Imported, type ImportRequest, importFile } from '../warehouse/import/import-file.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
+import { attentionKey } from './park-invoice.ts';
+import { tellAnnouncement } from './tell-announcement.ts';
 
 const HEARTBEAT_MS = 5_000;
 

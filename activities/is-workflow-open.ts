@@ -2,7 +2,7 @@
 
 import { getClient } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { translated } from './failures.js';
+import { translated } from './failures.ts';
 
 export function isWorkflowOpen() {
   return ({ workflowId }: { readonly workflowId: string }): Promise<boolean> =>

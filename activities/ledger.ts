@@ -1,7 +1,7 @@
 /** What the warehouse tells a workflow of an invoice: enough to go on from where an earlier run was. */
 
-import type { InvoiceState } from '../contract/names.js';
-import type { InvoiceSummary, VoidWord } from '../warehouse/warehouse.js';
+import type { InvoiceState } from '../contract/names.ts';
+import type { InvoiceSummary, VoidWord } from '../warehouse/warehouse.ts';
 
 export interface InvoiceLedger {
   /** null when nothing is recorded of the invoice. */

@@ -1,16 +1,16 @@
 /** Loads an archived file into the warehouse, in one transaction, and quarantines it when it breaks a rule. */
 
 import { heartbeat } from '@temporalio/activity';
-import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.js';
-import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehouse.js';
-import { countLoads } from './count-loads.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
-import { alertingFullDisk } from './full-disk-alert.js';
-import { attentionKey } from './park-invoice.js';
-import { tellAnnouncement } from './tell-announcement.js';
-import { tellTotals } from './tell-totals.js';
-import { voidedAfterLoadKey } from './void-invoice.js';
+import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.ts';
+import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehouse.ts';
+import { countLoads } from './count-loads.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
+import { alertingFullDisk } from './full-disk-alert.ts';
+import { attentionKey } from './park-invoice.ts';
+import { tellAnnouncement } from './tell-announcement.ts';
+import { tellTotals } from './tell-totals.ts';
+import { voidedAfterLoadKey } from './void-invoice.ts';
 
 export type LoadInvoiceResult =
   | { readonly outcome: 'loaded' | 'already_loaded'; readonly shipments: number }

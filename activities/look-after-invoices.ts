@@ -1,11 +1,11 @@
 /** Starts, asks or retries the workflows of the invoices that a reconciliation found. */
 
 import { getClient, heartbeat } from '@temporalio/activity';
-import type { Settings } from '../config/settings.js';
-import { lookUpInvoice, retryInvoice, watchInvoice } from '../temporal/invoice-client.js';
-import type { DueInvoice } from '../warehouse/warehouse.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { Settings } from '../config/settings.ts';
+import { lookUpInvoice, retryInvoice, watchInvoice } from '../temporal/invoice-client.ts';
+import type { DueInvoice } from '../warehouse/warehouse.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface LookAfterRequest {
   readonly how: 'watch' | 'recheck' | 'retry';

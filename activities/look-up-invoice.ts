@@ -1,12 +1,12 @@
 /** Asks the service what it knows of an invoice (spec 4.4): how an event that never came is found. */
 
 import { cancellationSignal } from '@temporalio/activity';
-import { BillingError, UnknownInvoiceError } from '../billing/errors.js';
-import type { InvoiceHeader } from '../contract/invoice-event.js';
-import type { WebhookStatus } from '../contract/names.js';
-import { alertingRefusal } from './credentials-alert.js';
-import type { BillingDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import { BillingError, UnknownInvoiceError } from '../billing/errors.ts';
+import type { InvoiceHeader } from '../contract/invoice-event.ts';
+import type { WebhookStatus } from '../contract/names.ts';
+import { alertingRefusal } from './credentials-alert.ts';
+import type { BillingDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export type LookUpInvoiceResult =
   | {

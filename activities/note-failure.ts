@@ -1,7 +1,7 @@
 /** Records a failure on the invoice while it is being retried, and raises an alert when retrying alone may not help. */
 
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface NoteFailureRequest {
   readonly invoiceId: string;

@@ -1,8 +1,8 @@
 /** Records that an invoice needs a person, with the reason, and raises an alert. */
 
-import type { AlertKey } from '../ops/runbook/runbook.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { AlertKey } from '../ops/runbook/runbook.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface ParkInvoiceRequest {
   readonly invoiceId: string;

@@ -1,9 +1,9 @@
 /** Publishes the warehouse for its readers, with everything committed so far in it. */
 
-import { publicationGauges } from '../warehouse/publish/publisher.js';
-import type { Publication } from '../warehouse/warehouse.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import { publicationGauges } from '../warehouse/publish/publisher.ts';
+import type { Publication } from '../warehouse/warehouse.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export function publishSnapshot({ warehouse, metrics }: WarehouseDependencies) {
   const tell = publicationGauges(metrics);

@@ -1,8 +1,8 @@
 /** Reads where very many invoices stand, for a backfill that asks the service only about what the ledger leaves open. */
 
-import type { InvoiceStanding } from '../warehouse/warehouse.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { InvoiceStanding } from '../warehouse/warehouse.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export function recallStandings({ warehouse }: WarehouseDependencies) {
   return ({ invoiceIds }: { readonly invoiceIds: readonly string[] }): Promise<readonly InvoiceStanding[]> =>

@@ -1,9 +1,9 @@
 /** Keeps what the details endpoint answered; a rebuild cannot ask it again. */
 
-import type { InvoiceHeader } from '../contract/invoice-event.js';
-import type { WebhookStatus } from '../contract/names.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { InvoiceHeader } from '../contract/invoice-event.ts';
+import type { WebhookStatus } from '../contract/names.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface RecordDetailsRequest {
   readonly invoiceId: string;

@@ -1,10 +1,10 @@
 /** Takes an event into archive and ledger before anything is done about it, and tells what is recorded by then. */
 
-import type { InvoiceEvent } from '../contract/invoice-event.js';
-import { withoutUrlQuery } from '../contract/parse-delivery.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
-import { type InvoiceLedger, ledgerOf } from './ledger.js';
+import type { InvoiceEvent } from '../contract/invoice-event.ts';
+import { withoutUrlQuery } from '../contract/parse-delivery.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
+import { type InvoiceLedger, ledgerOf } from './ledger.ts';
 
 export function recordEvent({ warehouse, archive, now }: WarehouseDependencies) {
   return ({ event }: { readonly event: InvoiceEvent }): Promise<InvoiceLedger> =>

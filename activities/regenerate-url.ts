@@ -1,11 +1,11 @@
 /** Asks the service for a fresh presigned URL of an invoice's file (spec 4.3). */
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import { NotExportedError, RefusedError } from '../billing/errors.js';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import { alertingRefusal } from './credentials-alert.js';
-import type { BillingDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import { NotExportedError, RefusedError } from '../billing/errors.ts';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import { alertingRefusal } from './credentials-alert.ts';
+import type { BillingDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export type RegenerateUrlResult =
   | { readonly outcome: 'location'; readonly location: ExportLocation }

@@ -1,10 +1,10 @@
 /** Has several invoices looked up, each by its own workflow, which answers the workflow that asked. */
 
 import { getClient } from '@temporalio/activity';
-import type { EnvironmentName } from '../contract/names.js';
-import { type InvoiceRoute, lookUpInvoice } from '../temporal/invoice-client.js';
-import type { Pace } from '../workflows/pace.js';
-import { translated } from './failures.js';
+import type { EnvironmentName } from '../contract/names.ts';
+import { type InvoiceRoute, lookUpInvoice } from '../temporal/invoice-client.ts';
+import type { Pace } from '../workflows/pace.ts';
+import { translated } from './failures.ts';
 
 export interface InvoiceToLookUp {
   readonly invoiceId: string;

@@ -8,7 +8,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
-import type { BillingService, InvoiceDetails } from '../billing/billing-service.js';
+import type { BillingService, InvoiceDetails } from '../billing/billing-service.ts';
 import {
   DeadlineExceededError,
   NotExportedError,
@@ -18,13 +18,13 @@ import {
   ServerFaultError,
   UnexpectedAnswerError,
   UnknownInvoiceError,
-} from '../billing/errors.js';
-import { createSemaphore } from '../ops/semaphore.js';
-import type { InvoiceStanding } from '../warehouse/warehouse.js';
-import { checkDetails, checkLedger, type Finding } from './check-standing.js';
-import { alertingRefusal } from './credentials-alert.js';
-import type { BillingDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+} from '../billing/errors.ts';
+import { createSemaphore } from '../ops/semaphore.ts';
+import type { InvoiceStanding } from '../warehouse/warehouse.ts';
+import { checkDetails, checkLedger, type Finding } from './check-standing.ts';
+import { alertingRefusal } from './credentials-alert.ts';
+import type { BillingDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 export interface SurveyRequest {
   readonly invoiceIds: readonly string[];

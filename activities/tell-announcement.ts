@@ -1,7 +1,7 @@
 /** Tells a person when the file that counts is not the one that its event announced. */
 
-import type { Alerts } from '../ops/alerts.js';
-import type { Discrepancy } from '../warehouse/warehouse.js';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Discrepancy } from '../warehouse/warehouse.ts';
 
 const RULES: readonly string[] = ['announced-hash', 'announced-size'];
 

@@ -1,7 +1,7 @@
 /** Tells a person when the rows that count contradict what the invoice states of itself. */
 
-import type { Alerts } from '../ops/alerts.js';
-import type { Discrepancy } from '../warehouse/warehouse.js';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Discrepancy } from '../warehouse/warehouse.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
   'shipment-count': 'shipments',

@@ -1,9 +1,9 @@
 /** Proves the warehouse against the archive, and raises an alert when they differ. */
 
 import { heartbeat } from '@temporalio/activity';
-import type { Verification } from '../warehouse/warehouse.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
+import type { Verification } from '../warehouse/warehouse.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
 
 const ALERT_KEY = 'drift';
 /** History is no place for rows; who wants all of them verifies with the writer stopped, or reads the log. */

@@ -1,9 +1,9 @@
 /** Takes an invoice out of every total; its rows stay. */
 
-import type { AlertKey } from '../ops/runbook/runbook.js';
-import type { WarehouseDependencies } from './dependencies.js';
-import { translated } from './failures.js';
-import { attentionKey } from './park-invoice.js';
+import type { AlertKey } from '../ops/runbook/runbook.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translated } from './failures.ts';
+import { attentionKey } from './park-invoice.ts';
 
 /** Of the alert; what makes the invoice count again takes it back, or a person who has seen it. */
 export function voidedAfterLoadKey(invoiceId: string): AlertKey {

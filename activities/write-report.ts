@@ -1,7 +1,7 @@
 /** Writes a scheduled report into its folder and announces it, or why it could not be written. */
 
-import type { Alerts } from '../ops/alerts.js';
-import { translated } from './failures.js';
+import type { Alerts } from '../ops/alerts.ts';
+import { translated } from './failures.ts';
 
 /** Instead of a report's name: the statements of tenants (statements/). */
 export const TENANT_STATEMENTS = 'tenant-statements';

@@ -1,9 +1,9 @@
 /** The archive's contract: events, files and facts, written once, never changed; everything else can be rebuilt from it. */
 
-import type { ArchivedFile, CsvScan } from '../contract/csv-file.js';
-import type { InvoiceEvent, InvoiceHeader } from '../contract/invoice-event.js';
-import type { FileSource, WebhookStatus } from '../contract/names.js';
-import { printable } from '../contract/printable.js';
+import type { ArchivedFile, CsvScan } from '../contract/csv-file.ts';
+import type { InvoiceEvent, InvoiceHeader } from '../contract/invoice-event.ts';
+import type { FileSource, WebhookStatus } from '../contract/names.ts';
+import { printable } from '../contract/printable.ts';
 
 /** What the endpoint decided about a delivery. Only `accepted` ones reach Temporal. */
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';

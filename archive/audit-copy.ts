@@ -5,8 +5,8 @@
  * nothing has to be remembered, and a log that was written anew goes to another place instead of over this one.
  */
 
-import type { Settings } from '../config/settings.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import type { Settings } from '../config/settings.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 import {
   type AuditEntries,
   auditEntriesIn,
@@ -15,8 +15,8 @@ import {
   auditNumber,
   entriesAre,
   verifyAudit,
-} from '../ops/audit-chain.js';
-import type { S3Bucket } from './s3/bucket.js';
+} from '../ops/audit-chain.ts';
+import type { S3Bucket } from './s3/bucket.ts';
 
 export interface AuditCopy {
   /** Puts the entries there that are only here. @returns how many those were */
@@ -55,8 +55,8 @@ export async function openAuditCopy(
 ): Promise<AuditCopy | null> {
   if (settings.archive.kind === 'folder') return null;
   const [{ openS3Bucket }, { ownEndpoint }] = await Promise.all([
-    import('./s3/bucket.js'),
-    import('./s3/client.js'),
+    import('./s3/bucket.ts'),
+    import('./s3/client.ts'),
   ]);
   const { url } = settings.archive;
   return createAuditCopy(openS3Bucket(url, { endpoint: ownEndpoint(env) }), url, auditFolder);

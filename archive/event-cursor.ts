@@ -1,6 +1,6 @@
 /** A position in the archive's journal up to which a reader has read, as text that the reader stores. */
 
-import { CursorError } from './archive.js';
+import { CursorError } from './archive.ts';
 
 /**
  * A chunk of the journal in bytes. While it is being read `last` is the key of the last event taken, because

@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { wellFormedJson } from '../contract/well-formed.js';
+import { wellFormedJson } from '../contract/well-formed.ts';
 import {
   exists,
   linkDurably,
@@ -17,10 +17,10 @@ import {
   replaceDurably,
   systemCode,
   writeSynced,
-} from '../ops/durable-files.js';
-import { temporaryName } from '../ops/temporary-names.js';
-import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadable } from './archive.js';
-import { type Cursor, formatCursor, parseCursor } from './event-cursor.js';
+} from '../ops/durable-files.ts';
+import { temporaryName } from '../ops/temporary-names.ts';
+import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadable } from './archive.ts';
+import { type Cursor, formatCursor, parseCursor } from './event-cursor.ts';
 import {
   appendLine,
   completeEnd,
@@ -28,11 +28,11 @@ import {
   lineEndBefore,
   readLines,
   sortKey,
-} from './event-journal.js';
-import { BY_PRECEDENCE, eventName, eventPath } from './event-name.js';
-import { readEvent } from './read-record.js';
-import type { EventStore } from './stores.js';
-import { trimmedEvent } from './trim-event.js';
+} from './event-journal.ts';
+import { BY_PRECEDENCE, eventName, eventPath } from './event-name.ts';
+import { readEvent } from './read-record.ts';
+import type { EventStore } from './stores.ts';
+import { trimmedEvent } from './trim-event.ts';
 
 /** How many files are read at once: a rebuild reads all of them. Fewer are read directly, which takes microseconds each. */
 const READ_AHEAD = 64;

@@ -6,8 +6,8 @@
  */
 
 import { statSync } from 'node:fs';
-import { appendDurably } from '../ops/durable-files.js';
-import { readRange } from '../ops/read-range.js';
+import { appendDurably } from '../ops/durable-files.ts';
+import { readRange } from '../ops/read-range.ts';
 
 export interface JournalLine {
   /** ISO 8601 UTC. */

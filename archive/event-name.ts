@@ -1,6 +1,6 @@
 /** How events are named in every kind of archive, and which of two events with one id counts. */
 
-import type { DeliveryVerdict } from './archive.js';
+import type { DeliveryVerdict } from './archive.ts';
 
 /** In order of precedence: of several records with one id, one that can be acted on is the event. */
 export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];

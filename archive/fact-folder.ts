@@ -7,12 +7,12 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { wellFormedJson } from '../contract/well-formed.js';
-import { appendDurably, makeFolder } from '../ops/durable-files.js';
-import { readRange } from '../ops/read-range.js';
-import { CursorError, type Fact, type OnUnreadable } from './archive.js';
-import { readFact } from './read-record.js';
-import type { FactStore } from './stores.js';
+import { wellFormedJson } from '../contract/well-formed.ts';
+import { appendDurably, makeFolder } from '../ops/durable-files.ts';
+import { readRange } from '../ops/read-range.ts';
+import { CursorError, type Fact, type OnUnreadable } from './archive.ts';
+import { readFact } from './read-record.ts';
+import type { FactStore } from './stores.ts';
 
 const JOURNAL = 'journal.ndjson';
 

@@ -3,12 +3,12 @@
 import { closeSync, constants, fchmodSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { copyFile, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ArchivedFile } from '../contract/csv-file.js';
-import { exists, makeFolder, removeIfThere, replaceDurably, systemCode } from '../ops/durable-files.js';
-import { flushBytes, syncFolder } from '../ops/flush.js';
-import { temporaryName } from '../ops/temporary-names.js';
-import { describeFile } from './describe-file.js';
-import { readDescription } from './read-record.js';
+import type { ArchivedFile } from '../contract/csv-file.ts';
+import { exists, makeFolder, removeIfThere, replaceDurably, systemCode } from '../ops/durable-files.ts';
+import { flushBytes, syncFolder } from '../ops/flush.ts';
+import { temporaryName } from '../ops/temporary-names.ts';
+import { describeFile } from './describe-file.ts';
+import { readDescription } from './read-record.ts';
 
 export interface FileFolder {
   put(path: string, file: ArchivedFile): Promise<ArchivedFile>;

@@ -1,15 +1,15 @@
 /** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which also several processes may share. */
 
 import { join } from 'node:path';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { exists, makeFolder } from '../ops/durable-files.js';
-import { sweepLeftBehind } from '../ops/temporary-names.js';
-import type { Archive } from './archive.js';
-import { openEventFolder } from './event-folder.js';
-import { openFactFolder } from './fact-folder.js';
-import { openFileFolder, shardsIn } from './file-folder.js';
-import { hashFile } from './hash-file.js';
-import { archiveOf } from './stores.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { exists, makeFolder } from '../ops/durable-files.ts';
+import { sweepLeftBehind } from '../ops/temporary-names.ts';
+import type { Archive } from './archive.ts';
+import { openEventFolder } from './event-folder.ts';
+import { openFactFolder } from './fact-folder.ts';
+import { openFileFolder, shardsIn } from './file-folder.ts';
+import { hashFile } from './hash-file.ts';
+import { archiveOf } from './stores.ts';
 
 /** Nothing is written meanwhile: it would lie in a folder that is hidden once the volume is mounted again. */
 export class ArchiveAwayError extends BillsyncError {

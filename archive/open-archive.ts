@@ -2,10 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.js';
-import { namesIn } from '../ops/names-in.js';
-import type { Archive } from './archive.js';
-import { ArchiveAwayError, openFolderArchive } from './folder-archive.js';
+import type { Settings } from '../config/settings.ts';
+import { namesIn } from '../ops/names-in.ts';
+import type { Archive } from './archive.ts';
+import { ArchiveAwayError, openFolderArchive } from './folder-archive.ts';
 
 type Places = Pick<Settings, 'archive' | 'dataDir' | 'warehouse'>;
 
@@ -24,9 +24,9 @@ export async function openArchive(
   }
   // Loaded only for an archive on S3: its client takes long to import.
   const [{ openS3Bucket }, { openS3Archive }, { ownEndpoint }] = await Promise.all([
-    import('./s3/bucket.js'),
-    import('./s3/archive.js'),
-    import('./s3/client.js'),
+    import('./s3/bucket.ts'),
+    import('./s3/archive.ts'),
+    import('./s3/client.ts'),
   ]);
   const bucket = openS3Bucket(settings.archive.url, { endpoint: ownEndpoint(env) });
   return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));

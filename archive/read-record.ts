@@ -7,11 +7,11 @@
  */
 
 import { z } from 'zod';
-import type { ArchivedFile } from '../contract/csv-file.js';
-import { mayBeIllFormed, wellFormedInside } from '../contract/well-formed.js';
-import { describeIssues } from '../contract/wire.js';
-import type { ArchivedEvent, Fact } from './archive.js';
-import { BY_PRECEDENCE } from './event-name.js';
+import type { ArchivedFile } from '../contract/csv-file.ts';
+import { mayBeIllFormed, wellFormedInside } from '../contract/well-formed.ts';
+import { describeIssues } from '../contract/wire.ts';
+import type { ArchivedEvent, Fact } from './archive.ts';
+import { BY_PRECEDENCE } from './event-name.ts';
 
 export type RecordReading<T> =
   | { readonly ok: true; readonly value: T }

@@ -1,6 +1,6 @@
 /** What the archive's facts say about removing its oldest parts: which files were purged, and what may not be. */
 
-import type { Archive, Fact } from './archive.js';
+import type { Archive, Fact } from './archive.ts';
 
 export type Hold = Fact & { readonly kind: 'hold' };
 

@@ -1,7 +1,7 @@
 /** The three parts of every archive, and the archive that they make together; each kind of place has its own three. */
 
-import type { ArchivedFile } from '../contract/csv-file.js';
-import type { Archive, ArchivedEvent, Fact, OnUnreadable } from './archive.js';
+import type { ArchivedFile } from '../contract/csv-file.ts';
+import type { Archive, ArchivedEvent, Fact, OnUnreadable } from './archive.ts';
 
 /** As the calls of `Archive` that they become. */
 export interface EventStore {

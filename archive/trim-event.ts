@@ -1,7 +1,7 @@
 /** What stays of an event's record when its body is purged. */
 
 import { createHash } from 'node:crypto';
-import type { ArchivedEvent } from './archive.js';
+import type { ArchivedEvent } from './archive.ts';
 
 /** null when there is no body to remove. @param at ISO 8601 UTC */
 export function trimmedEvent(event: ArchivedEvent, at: string): ArchivedEvent | null {

@@ -1,6 +1,6 @@
 /** Proves an archive by itself, such as a backup: every file has its hash, every record can be read, every load its file. */
 
-import type { Archive, UnreadableRecord } from './archive.js';
+import type { Archive, UnreadableRecord } from './archive.ts';
 
 /** What is wrong with a copy of the archive; the rules are those of `billsync verify`. */
 export interface ArchiveFault {

@@ -4,19 +4,19 @@
  */
 
 import { type CallToolResult, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
-import { BillsyncError } from '../contract/errors.js';
-import { createSemaphore } from '../ops/semaphore.js';
-import { listReports } from '../reports/catalogue.js';
-import { runCompared } from '../reports/compare/run-compared.js';
-import { ReportFilterError } from '../reports/errors.js';
-import { expectMatches } from '../reports/match-filters.js';
-import { daysOf } from '../reports/relative-period.js';
-import { aboutResult } from '../reports/render/about-text.js';
-import { filtersNamed } from '../reports/report-filters.js';
-import type { ReportResult, ReportRow } from '../reports/report-result.js';
-import { openReportSession } from '../reports/report-session.js';
-import { catalogue, definition } from './definitions.js';
-import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.js';
+import { BillsyncError } from '../contract/errors.ts';
+import { createSemaphore } from '../ops/semaphore.ts';
+import { listReports } from '../reports/catalogue.ts';
+import { runCompared } from '../reports/compare/run-compared.ts';
+import { ReportFilterError } from '../reports/errors.ts';
+import { expectMatches } from '../reports/match-filters.ts';
+import { daysOf } from '../reports/relative-period.ts';
+import { aboutResult } from '../reports/render/about-text.ts';
+import { filtersNamed } from '../reports/report-filters.ts';
+import type { ReportResult, ReportRow } from '../reports/report-result.ts';
+import { openReportSession } from '../reports/report-session.ts';
+import { catalogue, definition } from './definitions.ts';
+import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.ts';
 
 export interface AssistantSettings {
   /** `reports.duckdb`; it is opened anew for each question, so that each is answered from the newest publication. */

@@ -1,6 +1,6 @@
 /** What reports mean, as documents: the words of `billsync report NAME --help`. */
 
-import { findReport, listReports, type ReportDefinition } from '../reports/catalogue.js';
+import { findReport, listReports, type ReportDefinition } from '../reports/catalogue.ts';
 
 /** Every report, in the order of the catalogue. */
 export async function catalogue() {

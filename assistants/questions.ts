@@ -1,10 +1,10 @@
 /** What an assistant may ask: the filters and conditions of the commands, under the same names and with the same words. */
 
 import { z } from 'zod';
-import { RELATIVE_PERIODS } from '../reports/relative-period.js';
-import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.js';
-import { SHIPMENT_COLUMNS, USUAL_SORT } from '../reports/shipments/columns.js';
-import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../reports/shipments/conditions.js';
+import { RELATIVE_PERIODS } from '../reports/relative-period.ts';
+import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
+import { SHIPMENT_COLUMNS, USUAL_SORT } from '../reports/shipments/columns.ts';
+import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../reports/shipments/conditions.ts';
 
 /** As many rows as an answer holds at most: more would fill an assistant's memory without being read. */
 const MOST_ROWS = 2_000;

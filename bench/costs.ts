@@ -3,12 +3,12 @@
  * warehouse, and large files one after the other. Each line is measured by the bench of its name, against its own floor.
  */
 
-import { measure as growth } from './growth.js';
-import { measure as imports } from './imports.js';
-import { measure as settle } from './settle.js';
-import { measure as small } from './small.js';
-import { draw } from './support/plot.js';
-import { expectKept, type Promised } from './support/rounds.js';
+import { measure as growth } from './growth.ts';
+import { measure as imports } from './imports.ts';
+import { measure as settle } from './settle.ts';
+import { measure as small } from './small.ts';
+import { draw } from './support/plot.ts';
+import { expectKept, type Promised } from './support/rounds.ts';
 
 export const summary = 'small, settle, growth and imports in one table [short]';
 

@@ -7,12 +7,12 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ROWS_AT_ONCE } from '../warehouse/publish/tracking-marks.js';
-import { fillWarehouse } from './support/make-published.js';
-import { draw } from './support/plot.js';
-import { median, ratio, ratioTable, type Sample } from './support/ratios.js';
-import { expectKept, inTurn, type Promised } from './support/rounds.js';
-import { runMeasured } from './support/run-measured.js';
+import { ROWS_AT_ONCE } from '../warehouse/publish/tracking-marks.ts';
+import { fillWarehouse } from './support/make-published.ts';
+import { draw } from './support/plot.ts';
+import { median, ratio, ratioTable, type Sample } from './support/ratios.ts';
+import { expectKept, inTurn, type Promised } from './support/rounds.ts';
+import { runMeasured } from './support/run-measured.ts';
 
 export const summary =
   'an invoice beside a large warehouse against an empty one [invoices there] [rows each] [rounds] [settled] [per publication]';
@@ -46,7 +46,7 @@ export async function measure(args: readonly string[]): Promise<readonly Promise
     }
     const run = (side: keyof typeof paths) => async (place: string) => {
       await copyFile(paths[side], join(place, 'warehouse.duckdb'));
-      const command = [process.execPath, '--import', 'tsx', PROGRAM, place] as const;
+      const command = [process.execPath, PROGRAM, place] as const;
       const first = Math.ceil((there * rows) / ROWS_AT_ONCE) + 1;
       const { stdout } = await runMeasured([...command, `${settled}`, `${perPublication}`, `${first}`]);
       const sample = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Spent;

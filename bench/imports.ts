@@ -3,12 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { builtProgram } from '../scripts/built-program.js';
-import { cpuSeconds } from './support/cpu-seconds.js';
-import { makeCsv } from './support/make-csv.js';
-import { draw } from './support/plot.js';
-import { median } from './support/ratios.js';
-import { expectKept, type Promised } from './support/rounds.js';
+import { builtProgram } from '../scripts/built-program.ts';
+import { cpuSeconds } from './support/cpu-seconds.ts';
+import { makeCsv } from './support/make-csv.ts';
+import { draw } from './support/plot.ts';
+import { median } from './support/ratios.ts';
+import { expectKept, type Promised } from './support/rounds.ts';
 
 export const summary =
   'imports one after the other into one warehouse, the last against the first [rows each] [imports]';

@@ -1,11 +1,11 @@
 /** What a lake costs against the single file: the same invoices through the same loads, in turn. */
 
 import { rmSync } from 'node:fs';
-import { openFolderArchive } from '../archive/folder-archive.js';
-import { runReport } from '../reports/run-report.js';
-import { type LakeServer, shownPath, startLakeServer } from '../test/warehouse/lake/support.js';
-import { aCsv, archiveCsv, makeDataDir, settingsFor, silent } from '../test/warehouse/support.js';
-import { openWarehouse } from '../warehouse/open-warehouse.js';
+import { openFolderArchive } from '../archive/folder-archive.ts';
+import { runReport } from '../reports/run-report.ts';
+import { type LakeServer, shownPath, startLakeServer } from '../test/warehouse/lake/support.ts';
+import { aCsv, archiveCsv, makeDataDir, settingsFor, silent } from '../test/warehouse/support.ts';
+import { openWarehouse } from '../warehouse/open-warehouse.ts';
 
 export const summary =
   'loads and a report over a lake against the single file ([small invoices] [rows of the large one])';

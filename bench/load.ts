@@ -7,13 +7,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtProgram } from '../scripts/built-program.js';
-import { installDlt } from './support/install-dlt.js';
-import { makeCsv } from './support/make-csv.js';
-import { type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
-import { inTurn, missedOf, type Promised } from './support/rounds.js';
-import { runMeasured } from './support/run-measured.js';
-import { scanFile } from './support/scan-file.js';
+import { builtProgram } from '../scripts/built-program.ts';
+import { installDlt } from './support/install-dlt.ts';
+import { makeCsv } from './support/make-csv.ts';
+import { type Rounds, ratio, ratioTable, type Sample } from './support/ratios.ts';
+import { inTurn, missedOf, type Promised } from './support/rounds.ts';
+import { runMeasured } from './support/run-measured.ts';
+import { scanFile } from './support/scan-file.ts';
 
 export const summary =
   'load against raw read_csv, dlt, and cp + openssl + raw load [rows] [rounds] [forms,tight,whole,dlt]';
@@ -158,16 +158,7 @@ async function loadOnce(
   { side, folder, limit = '' }: { readonly side: string; readonly folder: string; readonly limit?: string },
 ): Promise<Sample> {
   const program = join(SUPPORT, 'load-once.ts');
-  const { stdout } = await runMeasured([
-    process.execPath,
-    '--import',
-    'tsx',
-    program,
-    side,
-    csvPath,
-    folder,
-    limit,
-  ]);
+  const { stdout } = await runMeasured([process.execPath, program, side, csvPath, folder, limit]);
   return answerOf(stdout, rows);
 }
 

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { pino } from 'pino';
-import { openFolderArchive } from '../archive/folder-archive.js';
-import { openQuarantine } from '../inbox/quarantine-folder.js';
-import { importFile } from '../warehouse/import/import-file.js';
-import { openWarehouse } from '../warehouse/open-warehouse.js';
-import type { OpenWarehouseOptions } from '../warehouse/opening.js';
-import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.js';
-import { makeCsv } from './support/make-csv.js';
+import { openFolderArchive } from '../archive/folder-archive.ts';
+import { openQuarantine } from '../inbox/quarantine-folder.ts';
+import { importFile } from '../warehouse/import/import-file.ts';
+import { openWarehouse } from '../warehouse/open-warehouse.ts';
+import type { OpenWarehouseOptions } from '../warehouse/opening.ts';
+import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.ts';
+import { makeCsv } from './support/make-csv.ts';
 
 export const summary = 'rebuild from the archive [rows] [invoices]: seconds, and the same answers as before';
 

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { type RunningDashboard, startDashboard } from '../dashboard/server.js';
-import { createHealth } from '../ops/health.js';
-import { createMetrics } from '../ops/metrics.js';
-import { listReports } from '../reports/catalogue.js';
-import { openPublishedFile } from '../reports/published-file.js';
-import { openReportSession } from '../reports/report-session.js';
-import { makePublished } from './support/make-published.js';
-import { median } from './support/ratios.js';
+import { type RunningDashboard, startDashboard } from '../dashboard/server.ts';
+import { createHealth } from '../ops/health.ts';
+import { createMetrics } from '../ops/metrics.ts';
+import { listReports } from '../reports/catalogue.ts';
+import { openPublishedFile } from '../reports/published-file.ts';
+import { openReportSession } from '../reports/report-session.ts';
+import { makePublished } from './support/make-published.ts';
+import { median } from './support/ratios.ts';
 
 export const summary =
   'each report against a bare scan with the same grouping, and the pages, on 5 million shipments (--shipments N, --file PATH, --only NAME, --pages-only)';

@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Pool, request } from 'undici';
-import type { ReceiverMessage } from './support/instant-receiver.js';
-import { type ServedSandbox, serveSandbox } from './support/served-sandbox.js';
+import type { ReceiverMessage } from './support/instant-receiver.ts';
+import { type ServedSandbox, serveSandbox } from './support/served-sandbox.ts';
 
 export const summary = 'burst of deliveries against a load generator; memory of a file of 5 million rows';
 

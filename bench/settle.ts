@@ -12,15 +12,15 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import protos from '@temporalio/proto';
-import { invoiceWorkflowId } from '../contract/names.js';
-import { openConnection } from '../temporal/connect.js';
-import { type ForeignService, startForeignService } from '../test/support/foreign-service/foreign-service.js';
-import { publishedStates } from '../test/support/invariants/published-states.js';
-import { freePort } from '../test/support/processes/free-port.js';
-import { createProduct, type Product } from '../test/support/processes/product.js';
-import { draw } from './support/plot.js';
-import { cpuOf } from './support/process-figures.js';
-import { expectKept, type Promised } from './support/rounds.js';
+import { invoiceWorkflowId } from '../contract/names.ts';
+import { openConnection } from '../temporal/connect.ts';
+import { type ForeignService, startForeignService } from '../test/support/foreign-service/foreign-service.ts';
+import { publishedStates } from '../test/support/invariants/published-states.ts';
+import { freePort } from '../test/support/processes/free-port.ts';
+import { createProduct, type Product } from '../test/support/processes/product.ts';
+import { draw } from './support/plot.ts';
+import { cpuOf } from './support/process-figures.ts';
+import { expectKept, type Promised } from './support/rounds.ts';
 
 export const summary = 'webhook to loaded: processor time of endpoint, worker and Temporal [invoices] [rows]';
 
@@ -164,7 +164,7 @@ function cpuOfAll(product: Product): Taken['cpuMs'] {
 }
 
 async function oneActivityEach(address: string, product: Product, count: number): Promise<Taken> {
-  const args = ['--import', 'tsx', FLOOR, address, `${count}`];
+  const args = [FLOOR, address, `${count}`];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   await lines.next();

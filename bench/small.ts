@@ -8,11 +8,11 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeCsv } from './support/make-csv.js';
-import { draw } from './support/plot.js';
-import { median, type Rounds, ratio, ratioTable, type Sample } from './support/ratios.js';
-import { expectKept, inTurn, type Promised } from './support/rounds.js';
-import { runMeasured } from './support/run-measured.js';
+import { makeCsv } from './support/make-csv.ts';
+import { draw } from './support/plot.ts';
+import { median, type Rounds, ratio, ratioTable, type Sample } from './support/ratios.ts';
+import { expectKept, inTurn, type Promised } from './support/rounds.ts';
+import { runMeasured } from './support/run-measured.ts';
 
 export const summary = 'import and rebuild of small invoices against their floors [files] [rows] [rounds]';
 
@@ -74,7 +74,7 @@ async function runOnce(
   side: string,
   { csvFolder, folder, rows }: { readonly csvFolder: string; readonly folder: string; readonly rows: number },
 ): Promise<Sample> {
-  const command = [process.execPath, '--import', 'tsx', PROGRAM, side, csvFolder, folder] as const;
+  const command = [process.execPath, PROGRAM, side, csvFolder, folder] as const;
   const { stdout } = await runMeasured(command);
   const answer = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Sample & { readonly rows: number };
   if (answer.rows !== rows) throw new Error(`${answer.rows} of ${rows} rows were loaded`);

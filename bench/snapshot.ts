@@ -6,11 +6,11 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Database } from '../warehouse/duckdb/database.js';
-import { publish } from '../warehouse/publish/publish.js';
-import { makePublished } from './support/make-published.js';
-import { median } from './support/ratios.js';
-import { runMeasured } from './support/run-measured.js';
+import { Database } from '../warehouse/duckdb/database.ts';
+import { publish } from '../warehouse/publish/publish.ts';
+import { makePublished } from './support/make-published.ts';
+import { median } from './support/ratios.ts';
+import { runMeasured } from './support/run-measured.ts';
 
 export const summary = 'publication of a large warehouse against cp [million rows] [rounds]';
 

@@ -6,13 +6,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { builtProgram } from '../scripts/built-program.js';
-import { cpuSeconds } from './support/cpu-seconds.js';
-import { makeCsv } from './support/make-csv.js';
-import { draw } from './support/plot.js';
-import { median } from './support/ratios.js';
-import { missedOf } from './support/rounds.js';
-import { runMeasured } from './support/run-measured.js';
+import { builtProgram } from '../scripts/built-program.ts';
+import { cpuSeconds } from './support/cpu-seconds.ts';
+import { makeCsv } from './support/make-csv.ts';
+import { draw } from './support/plot.ts';
+import { median } from './support/ratios.ts';
+import { missedOf } from './support/rounds.ts';
+import { runMeasured } from './support/run-measured.ts';
 
 export const summary = 'start of --help, the catalogue and a report of the published program [rounds]';
 

@@ -5,7 +5,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { AddressRefusedError, HostNotAllowedError } from './errors.js';
+import { AddressRefusedError, HostNotAllowedError } from './errors.ts';
 
 /** Where clouds hand credentials to anybody inside; refused whatever is allowed, as is all of link-local. */
 const METADATA_ADDRESSES = new Set(['fd00:ec2::254', '100.100.100.200', '169.254.169.254']);

@@ -1,12 +1,12 @@
 /** Calls to the service's API that carry our credentials: a token or an API key, renewed when the service says so (spec 5). */
 
-import type { Settings } from '../config/settings.js';
-import { type AccessToken, type ErrorBody, parseErrorBody, parseToken } from '../contract/api.js';
-import { createScrub } from '../ops/scrub.js';
-import { type AnswerCheck, readAnswer } from './check-answer.js';
-import { CredentialsRefusedError, NotConfiguredError } from './errors.js';
-import type { Http, HttpAnswer, HttpRequest, HttpStream } from './http.js';
-import { TokenSource } from './token-source.js';
+import type { Settings } from '../config/settings.ts';
+import { type AccessToken, type ErrorBody, parseErrorBody, parseToken } from '../contract/api.ts';
+import { createScrub } from '../ops/scrub.ts';
+import { type AnswerCheck, readAnswer } from './check-answer.ts';
+import { CredentialsRefusedError, NotConfiguredError } from './errors.ts';
+import type { Http, HttpAnswer, HttpRequest, HttpStream } from './http.ts';
+import { TokenSource } from './token-source.ts';
 
 export interface ApiCall {
   readonly method: 'GET' | 'POST';

@@ -1,8 +1,8 @@
 /** What the rest of billsync may ask of the billing service; `billing/client.ts` answers it over HTTPS. */
 
-import type { ArchivedFile } from '../contract/csv-file.js';
-import type { ExportLocation, InvoiceHeader } from '../contract/invoice-event.js';
-import type { WebhookStatus } from '../contract/names.js';
+import type { ArchivedFile } from '../contract/csv-file.ts';
+import type { ExportLocation, InvoiceHeader } from '../contract/invoice-event.ts';
+import type { WebhookStatus } from '../contract/names.ts';
 
 /** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
 export interface InvoiceDetails {

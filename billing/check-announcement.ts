@@ -1,9 +1,9 @@
 /** Finds out before anything is asked for that no file can be as announced: waiting for such a one would never end. */
 
 import { statfsSync } from 'node:fs';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import { makeFolder } from '../ops/durable-files.js';
-import { ImpossibleAnnouncementError } from './errors.js';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import { makeFolder } from '../ops/durable-files.ts';
+import { ImpossibleAnnouncementError } from './errors.ts';
 
 const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 

@@ -1,8 +1,8 @@
 /** What a status means, for the API and for storage: the only place where a number becomes an error. */
 
-import { MalformedAnswerError } from '../contract/answer-json.js';
-import { parseErrorBody } from '../contract/api.js';
-import { decoded } from './decode-body.js';
+import { MalformedAnswerError } from '../contract/answer-json.ts';
+import { parseErrorBody } from '../contract/api.ts';
+import { decoded } from './decode-body.ts';
 import {
   NotReadyError,
   OverloadedError,
@@ -11,7 +11,7 @@ import {
   ServerFaultError,
   UnexpectedAnswerError,
   UrlRefusedError,
-} from './errors.js';
+} from './errors.ts';
 import {
   asBillingError,
   type Http,
@@ -19,8 +19,8 @@ import {
   type HttpRequest,
   type HttpStream,
   hostOf,
-} from './http.js';
-import { readRetryAfter } from './retry-after.js';
+} from './http.ts';
+import { readRetryAfter } from './retry-after.ts';
 
 /** An answer's head and, when it is a refusal, what its body says. */
 type Checked = Pick<HttpAnswer, 'status' | 'headers'> & { readonly body: unknown };

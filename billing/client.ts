@@ -1,20 +1,20 @@
 /** The billing service over HTTPS: what its endpoints and its storage are asked, and what becomes of the files (spec 4). */
 
-import type { Archive } from '../archive/archive.js';
-import type { Settings } from '../config/settings.js';
-import { parseExportLocation, parsePing } from '../contract/api.js';
-import type { ArchivedFile } from '../contract/csv-file.js';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
-import { createSemaphore } from '../ops/semaphore.js';
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../config/settings.ts';
+import { parseExportLocation, parsePing } from '../contract/api.ts';
+import type { ArchivedFile } from '../contract/csv-file.ts';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { createSemaphore } from '../ops/semaphore.ts';
 import {
   type ApiCall,
   type ApiConnection,
   type CallLimits,
   createApiConnection,
   invoicePath,
-} from './api-connection.js';
+} from './api-connection.ts';
 import type {
   BillingService,
   CallOptions,
@@ -22,15 +22,15 @@ import type {
   FetchExportOptions,
   FetchFileOptions,
   InvoiceDetails,
-} from './billing-service.js';
-import { type AnswerCheck, checkedOpen, createAnswerCheck } from './check-answer.js';
-import { countedHttp } from './count-calls.js';
-import { DOWNLOADS_PER_HOST, type DownloadRequest, Downloads } from './downloads.js';
-import { NotExportedError, UnknownInvoiceError } from './errors.js';
-import { isListedHost } from './host-list.js';
-import { createHttp, type Http, type HttpAnswer, type HttpStream } from './http.js';
-import { readDetails } from './read-details.js';
-import type { TransferLimits } from './transfer-watch.js';
+} from './billing-service.ts';
+import { type AnswerCheck, checkedOpen, createAnswerCheck } from './check-answer.ts';
+import { countedHttp } from './count-calls.ts';
+import { DOWNLOADS_PER_HOST, type DownloadRequest, Downloads } from './downloads.ts';
+import { NotExportedError, UnknownInvoiceError } from './errors.ts';
+import { isListedHost } from './host-list.ts';
+import { createHttp, type Http, type HttpAnswer, type HttpStream } from './http.ts';
+import { readDetails } from './read-details.ts';
+import type { TransferLimits } from './transfer-watch.ts';
 
 export interface BillingServiceOptions {
   readonly settings: Pick<Settings, 'service' | 'partnerId' | 'wirePrefix' | 'dataDir'>;

@@ -1,7 +1,7 @@
 /** Counts what the billing service and its storage are asked, by endpoint and answer. */
 
-import type { Metrics } from '../ops/metrics.js';
-import type { Http } from './http.js';
+import type { Metrics } from '../ops/metrics.ts';
+import type { Http } from './http.ts';
 
 /** By the path, which alone tells them apart (spec 4); presigned URLs lead anywhere else. */
 const ENDPOINTS: readonly (readonly [RegExp, string])[] = [

@@ -3,9 +3,9 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
-import { encodingsIn } from '../contract/content-encodings.js';
-import { UnexpectedAnswerError } from './errors.js';
-import type { HttpAnswer } from './http.js';
+import { encodingsIn } from '../contract/content-encodings.ts';
+import { UnexpectedAnswerError } from './errors.ts';
+import type { HttpAnswer } from './http.ts';
 
 type Bytes = AsyncIterable<Uint8Array>;
 type Decoded = AsyncGenerator<Uint8Array>;

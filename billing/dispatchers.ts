@@ -2,11 +2,11 @@
 
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { readAuthorities, readCertificatePair } from '../config/certificate-files.js';
-import type { Settings } from '../config/settings.js';
-import { checkTarget, type GuardRules, guardedConnector } from './address-guard.js';
-import { NotConfiguredError } from './errors.js';
-import { isListedHost } from './host-list.js';
+import { readAuthorities, readCertificatePair } from '../config/certificate-files.ts';
+import type { Settings } from '../config/settings.ts';
+import { checkTarget, type GuardRules, guardedConnector } from './address-guard.ts';
+import { NotConfiguredError } from './errors.ts';
+import { isListedHost } from './host-list.ts';
 
 export interface ConnectionOptions
   extends Pick<

@@ -1,23 +1,23 @@
 /** The files of invoices, from storage or from the service itself, into the archive: each proved on its way (spec 6, rule 8). */
 
 import { join } from 'node:path';
-import type { Archive } from '../archive/archive.js';
-import type { Settings } from '../config/settings.js';
-import type { ArchivedFile } from '../contract/csv-file.js';
-import type { FileSource } from '../contract/names.js';
-import { withoutQuery } from '../contract/url-query.js';
-import type { Metrics } from '../ops/metrics.js';
-import { sweepLeftBehind } from '../ops/temporary-names.js';
-import { type ApiConnection, invoicePath } from './api-connection.js';
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../config/settings.ts';
+import type { ArchivedFile } from '../contract/csv-file.ts';
+import type { FileSource } from '../contract/names.ts';
+import { withoutQuery } from '../contract/url-query.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { sweepLeftBehind } from '../ops/temporary-names.ts';
+import { type ApiConnection, invoicePath } from './api-connection.ts';
 import type {
   BillingService,
   ExportedFile,
   FetchExportOptions,
   FetchFileOptions,
   FileTag,
-} from './billing-service.js';
-import { checkAnnouncement } from './check-announcement.js';
-import { type AnswerCheck, checkedOpen } from './check-answer.js';
+} from './billing-service.ts';
+import { checkAnnouncement } from './check-announcement.ts';
+import { type AnswerCheck, checkedOpen } from './check-answer.ts';
 import {
   HashMismatchError,
   HostNotAllowedError,
@@ -27,14 +27,14 @@ import {
   SizeMismatchError,
   UnexpectedAnswerError,
   UnknownInvoiceError,
-} from './errors.js';
-import { isSameFile, tagOf, unlessHeaders } from './file-tag.js';
-import { isListedHost } from './host-list.js';
-import { type Http, type HttpStream, hostOf } from './http.js';
-import { createLimiter } from './limiter.js';
-import { type ReceivedFile, type ReceiveRequest, receiveFile } from './receive-file.js';
-import { openStorage } from './storage.js';
-import { DOWNLOAD_LIMITS, type TransferLimits } from './transfer-watch.js';
+} from './errors.ts';
+import { isSameFile, tagOf, unlessHeaders } from './file-tag.ts';
+import { isListedHost } from './host-list.ts';
+import { type Http, type HttpStream, hostOf } from './http.ts';
+import { createLimiter } from './limiter.ts';
+import { type ReceivedFile, type ReceiveRequest, receiveFile } from './receive-file.ts';
+import { openStorage } from './storage.ts';
+import { DOWNLOAD_LIMITS, type TransferLimits } from './transfer-watch.ts';
 
 /** What `downloadCsv` is asked for. */
 export type DownloadRequest = Parameters<BillingService['downloadCsv']>[0];

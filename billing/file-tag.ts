@@ -1,7 +1,7 @@
 /** Asks for a file only when it is another one than we have: RFC 9110's validators, as far as a service gives them. */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FileTag } from './billing-service.js';
+import type { FileTag } from './billing-service.ts';
 
 /** @returns null when the answer tells nothing by which its file could be known again */
 export function tagOf(headers: IncomingHttpHeaders): FileTag | null {

@@ -2,16 +2,16 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { decoded } from './decode-body.js';
+import { decoded } from './decode-body.ts';
 import {
   CONNECT_TIMEOUT_MS,
   type ConnectionOptions,
   createDispatchers,
   HEADERS_TIMEOUT_MS,
-} from './dispatchers.js';
-import { BillingError, DeadlineExceededError, HostNotAllowedError, UnreachableError } from './errors.js';
-import { createPauses } from './pauses.js';
-import { MOST_REDIRECTS, redirected } from './redirects.js';
+} from './dispatchers.ts';
+import { BillingError, DeadlineExceededError, HostNotAllowedError, UnreachableError } from './errors.ts';
+import { createPauses } from './pauses.ts';
+import { MOST_REDIRECTS, redirected } from './redirects.ts';
 
 export interface HttpRequest {
   readonly url: string;

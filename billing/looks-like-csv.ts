@@ -1,7 +1,7 @@
 /** Tells an invoice CSV from what a service sends in its place (a page, a notice, an archive), by its first bytes. */
 
-import { CSV_HEADERS } from '../contract/columns.js';
-import { printable } from '../contract/printable.js';
+import { CSV_HEADERS } from '../contract/columns.ts';
+import { printable } from '../contract/printable.ts';
 
 /** As much as is looked at; a header line is shorter. */
 export const HEAD_BYTES = 1_024;

@@ -2,9 +2,9 @@
 
 import { close, closeSync, existsSync, openSync, statfsSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { makeFolder, removeIfThere, systemCode } from '../ops/durable-files.js';
-import { temporaryName } from '../ops/temporary-names.js';
-import { DiskFullError } from './errors.js';
+import { makeFolder, removeIfThere, systemCode } from '../ops/durable-files.ts';
+import { temporaryName } from '../ops/temporary-names.ts';
+import { DiskFullError } from './errors.ts';
 
 /** Room that must remain beside a download. */
 const RESERVED_BYTES = 64 * 1024 * 1024;

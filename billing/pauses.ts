@@ -1,6 +1,6 @@
 /** Leaves hosts alone that asked for it: a short pause is waited out, a longer one becomes an error. */
 
-import { OverloadedError } from './errors.js';
+import { OverloadedError } from './errors.ts';
 
 /** A pause that a host asks for is cut to this: a longer one is a mistake or an attack. */
 const LONGEST_PAUSE_SECONDS = 300;

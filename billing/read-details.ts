@@ -1,12 +1,12 @@
 /** Reads the details of an invoice off the wire (spec 4.4): they carry every line item, so of any size, and little is kept. */
 
-import { MalformedAnswerError } from '../contract/answer-json.js';
-import { type DetailsOptions, DetailsReader } from '../contract/parse-details.js';
-import type { InvoiceDetails } from './billing-service.js';
-import { decoded } from './decode-body.js';
-import { UnexpectedAnswerError } from './errors.js';
-import { asBillingError, type HttpStream } from './http.js';
-import { DOWNLOAD_LIMITS, type TransferLimits, type TransferWatch, watchTransfer } from './transfer-watch.js';
+import { MalformedAnswerError } from '../contract/answer-json.ts';
+import { type DetailsOptions, DetailsReader } from '../contract/parse-details.ts';
+import type { InvoiceDetails } from './billing-service.ts';
+import { decoded } from './decode-body.ts';
+import { UnexpectedAnswerError } from './errors.ts';
+import { asBillingError, type HttpStream } from './http.ts';
+import { DOWNLOAD_LIMITS, type TransferLimits, type TransferWatch, watchTransfer } from './transfer-watch.ts';
 
 export interface DetailsRequest {
   readonly url: string;

@@ -1,16 +1,16 @@
 /** Takes the bytes of a CSV off the wire in one pass: hashed, scanned and written, with memory that does not grow. */
 
 import { createHash } from 'node:crypto';
-import { encodingsIn } from '../contract/content-encodings.js';
-import type { CsvScan } from '../contract/csv-file.js';
-import { CsvScanner } from '../contract/csv-scanner.js';
-import type { DownloadProgress } from './billing-service.js';
-import { decoded } from './decode-body.js';
-import { NotCsvError } from './errors.js';
-import { asBillingError, type HttpStream } from './http.js';
-import { HEAD_BYTES, whyNoCsv } from './looks-like-csv.js';
-import { createPartFile, type PartFile } from './part-file.js';
-import { type TransferLimits, type TransferWatch, watchTransfer } from './transfer-watch.js';
+import { encodingsIn } from '../contract/content-encodings.ts';
+import type { CsvScan } from '../contract/csv-file.ts';
+import { CsvScanner } from '../contract/csv-scanner.ts';
+import type { DownloadProgress } from './billing-service.ts';
+import { decoded } from './decode-body.ts';
+import { NotCsvError } from './errors.ts';
+import { asBillingError, type HttpStream } from './http.ts';
+import { HEAD_BYTES, whyNoCsv } from './looks-like-csv.ts';
+import { createPartFile, type PartFile } from './part-file.ts';
+import { type TransferLimits, type TransferWatch, watchTransfer } from './transfer-watch.ts';
 
 /** Chunks come off TLS in 16 KiB; gathered they cost a third less to hash, scan and write. */
 const BLOCK_BYTES = 512 * 1024;

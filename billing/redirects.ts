@@ -3,7 +3,7 @@
  * path in lower case or moves an endpoint answers so; whoever points elsewhere would get what the request carries.
  */
 
-import type { HttpRequest, HttpStream } from './http.js';
+import type { HttpRequest, HttpStream } from './http.ts';
 
 /** So many in a row; the next is an answer like any other, so that a circle ends. */
 export const MOST_REDIRECTS = 3;

@@ -1,10 +1,10 @@
 /** Object storage as a presigned URL opens it: a stranger to whom nothing of ours is shown (spec 2.7, 8). */
 
-import { encodingsIn } from '../contract/content-encodings.js';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import { type AnswerCheck, checkedOpen, readAnswer } from './check-answer.js';
-import { SizeMismatchError } from './errors.js';
-import type { Http, HttpStream } from './http.js';
+import { encodingsIn } from '../contract/content-encodings.ts';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import { type AnswerCheck, checkedOpen, readAnswer } from './check-answer.ts';
+import { SizeMismatchError } from './errors.ts';
+import type { Http, HttpStream } from './http.ts';
 
 /**
  * Opens the file of an export location.

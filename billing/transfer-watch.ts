@@ -1,8 +1,8 @@
 /** Ends a transfer that makes no progress and reports one that does: the time limit follows from progress, not from size. */
 
-import type { DownloadProgress } from './billing-service.js';
-import { DeadlineExceededError } from './errors.js';
-import { hostOf } from './http.js';
+import type { DownloadProgress } from './billing-service.ts';
+import { DeadlineExceededError } from './errors.ts';
+import { hostOf } from './http.ts';
 
 /** How long a download may take; a drip that never stops would outlive every timeout between two chunks (hazard 35). */
 export interface TransferLimits {

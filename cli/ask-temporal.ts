@@ -1,16 +1,16 @@
 /** What commands say to the workflows: over the Temporal that the settings or the data folder name. */
 
 import type { Client } from '@temporalio/client';
-import { openArchive } from '../archive/open-archive.js';
-import type { Settings } from '../config/settings.js';
-import { createLogger } from '../ops/log.js';
-import type { ReportRow } from '../reports/report-result.js';
-import type { InvoiceAddress } from '../temporal/invoice-client.js';
-import type { ReplayOptions } from '../webhook/replay-events.js';
+import { openArchive } from '../archive/open-archive.ts';
+import type { Settings } from '../config/settings.ts';
+import { createLogger } from '../ops/log.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import type { InvoiceAddress } from '../temporal/invoice-client.ts';
+import type { ReplayOptions } from '../webhook/replay-events.ts';
 
 /** @throws TemporalUnreachableError (exit 5) */
 export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
-  const { connectTemporal } = await import('../temporal/connect.js');
+  const { connectTemporal } = await import('../temporal/connect.ts');
   const connection = await connectTemporal(settings, { log: commandLog(settings) });
   try {
     return await work(connection.client);
@@ -30,7 +30,7 @@ export function commandLog(settings: Settings) {
  * @throws TemporalUnreachableError nothing was asked
  */
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
-  const { retryInvoice } = await import('../temporal/invoice-client.js');
+  const { retryInvoice } = await import('../temporal/invoice-client.ts');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));
 }
 
@@ -39,7 +39,7 @@ export async function retryOne(settings: Settings, address: InvoiceAddress): Pro
  * came without an event. @throws CliError (exit 2), or what keeps the service from telling
  */
 export async function addressOf(settings: Settings, invoice: ReportRow): Promise<InvoiceAddress> {
-  const { learnPartnerId } = await import('./partner-id.js');
+  const { learnPartnerId } = await import('./partner-id.ts');
   const partnerId = invoice.partner_id ?? (await learnPartnerId(settings));
   return { partnerId: String(partnerId), invoiceId: String(invoice.invoice_id) };
 }
@@ -50,8 +50,8 @@ export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
 
 /** @returns how many events match, and were sent unless it was a dry run */
 export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
-  const { replayEvents } = await import('../webhook/replay-events.js');
-  const { sendInvoiceEvent } = await import('../temporal/invoice-client.js');
+  const { replayEvents } = await import('../webhook/replay-events.ts');
+  const { sendInvoiceEvent } = await import('../temporal/invoice-client.ts');
   const archive = await openArchive(settings);
   try {
     if (request.dryRun) return (await replayEvents({ ...request, archive, send: async () => {} })).matched;

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { Settings } from '../config/settings.js';
-import type { AuditLog, AuditNote } from '../ops/audit-log.js';
-import { createScrub } from '../ops/scrub.js';
-import { checkEnvironment } from './environment-check.js';
-import { contextOf } from './verb.js';
+import type { Settings } from '../config/settings.ts';
+import type { AuditLog, AuditNote } from '../ops/audit-log.ts';
+import { createScrub } from '../ops/scrub.ts';
+import { checkEnvironment } from './environment-check.ts';
+import { contextOf } from './verb.ts';
 
 /** What changes invoices, what is kept, or what is done by itself. Looking, checking and publishing do not. */
 export const AUDITED: ReadonlySet<string> = new Set([
@@ -116,7 +116,7 @@ export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
 /** What was done in that data folder; secrets of the settings are kept out of it. */
 export async function auditLogOf(settings: Settings): Promise<AuditLog> {
   // Read by those who write it: what checks its lines is a quarter of what every other command would load.
-  const { openAuditLog } = await import('../ops/audit-log.js');
+  const { openAuditLog } = await import('../ops/audit-log.ts');
   return openAuditLog(auditFolder(settings), { scrub: createScrub(settings) });
 }
 

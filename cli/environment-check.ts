@@ -1,10 +1,10 @@
 /** Refuses to read the data folder of the other environment (test figures must never be taken for real ones) or of a newer form. */
 
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.js';
-import { readIfThere } from '../ops/replace-file.js';
-import { checkDataFolderForm } from '../warehouse/data-folder.js';
-import { CliError, EXIT } from './errors.js';
+import type { Settings } from '../config/settings.ts';
+import { readIfThere } from '../ops/replace-file.ts';
+import { checkDataFolderForm } from '../warehouse/data-folder.ts';
+import { CliError, EXIT } from './errors.ts';
 
 /** A folder that nobody marked yet belongs to nobody. @throws CliError, DataFolderTooNewError (exit 2) */
 export async function checkEnvironment({ dataDir, environment }: Settings): Promise<void> {

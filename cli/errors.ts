@@ -1,11 +1,11 @@
 /** Turns any failure into an exit code and at most three lines: what happened, to what, what to do. */
 
 import { CommanderError } from 'commander';
-import { NOT_SET, SettingsError } from '../config/settings-error.js';
-import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.js';
-import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../contract/errors.js';
-import { holderOf } from '../ops/port-holder.js';
-import { printable } from './terminal/terminal-text.js';
+import { NOT_SET, SettingsError } from '../config/settings-error.ts';
+import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.ts';
+import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../contract/errors.ts';
+import { holderOf } from '../ops/port-holder.ts';
+import { printable } from './terminal/terminal-text.ts';
 
 export { EXIT, type ExitCode };
 

@@ -1,16 +1,16 @@
 /** What stands behind a billed shipment, in words and as JSON: the same at a terminal, on a page and for an assistant. */
 
-import type { Settings } from '../config/settings.js';
-import type { Explanation } from '../warehouse/trace/explain.js';
+import type { Settings } from '../config/settings.ts';
+import type { Explanation } from '../warehouse/trace/explain.ts';
 
 /** Every billed line with the number. The archive is opened for each question: nobody asks often, and nothing is held meanwhile. */
 export async function explainPublished(
   settings: Settings,
   trackingNumber: string,
 ): Promise<readonly Explanation[]> {
-  const { openArchive } = await import('../archive/open-archive.js');
-  const { explainTracking } = await import('../warehouse/trace/explain.js');
-  const { publishedPath } = await import('./published.js');
+  const { openArchive } = await import('../archive/open-archive.ts');
+  const { explainTracking } = await import('../warehouse/trace/explain.ts');
+  const { publishedPath } = await import('./published.ts');
   const archive = await openArchive(settings);
   const request = { databasePath: publishedPath(settings), archive, trackingNumber };
   return explainTracking(request).finally(() => archive.close());

@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { loadSettings } from '../config/load-settings.js';
-import { isAlive } from '../ops/process-identity.js';
-import { sandboxCommand } from '../sandbox/commands/command.js';
-import { readRunFile } from './roles/run-file.js';
-import { type SharedFlags, settingFlags, withSharedFlags } from './verb.js';
+import { loadSettings } from '../config/load-settings.ts';
+import { isAlive } from '../ops/process-identity.ts';
+import { sandboxCommand } from '../sandbox/commands/command.ts';
+import { readRunFile } from './roles/run-file.ts';
+import { type SharedFlags, settingFlags, withSharedFlags } from './verb.ts';
 
 /** `serve` stays as it is: it begins a sandbox of its own, and needs no billsync. */
 export function mountedSandbox(): Command {

@@ -1,8 +1,8 @@
 /** The entry of `billsync`: what holds for the process as a whole; the verb is run by `runVerb`. */
 
-import { messageOf } from '../config/system-error.js';
-import { CliError, EXIT, printError } from './errors.js';
-import { runVerb } from './run-verb.js';
+import { messageOf } from '../config/system-error.ts';
+import { CliError, EXIT, printError } from './errors.ts';
+import { runVerb } from './run-verb.ts';
 
 const LIBRARIES_END_WITHIN_MS = 2_000;
 

@@ -1,12 +1,12 @@
 /** Whose invoices these are: configured, or learned from a token, as every role does. */
 
-import { openArchive } from '../archive/open-archive.js';
-import { requireService } from '../config/check-settings.js';
-import type { Settings } from '../config/settings.js';
-import { isAlive } from '../ops/process-identity.js';
-import { CliError, EXIT } from './errors.js';
-import { openPublished } from './published.js';
-import { readRunFile } from './roles/run-file.js';
+import { openArchive } from '../archive/open-archive.ts';
+import { requireService } from '../config/check-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { isAlive } from '../ops/process-identity.ts';
+import { CliError, EXIT } from './errors.ts';
+import { openPublished } from './published.ts';
+import { readRunFile } from './roles/run-file.ts';
 
 /** @throws SettingsError, CredentialsRefusedError, UnreachableError */
 export async function learnPartnerId(settings: Settings): Promise<string> {
@@ -14,7 +14,7 @@ export async function learnPartnerId(settings: Settings): Promise<string> {
   const known = partnerIdOfRunning(settings) ?? (await knownPartnerId(settings));
   if (known !== null) return known;
   requireService(settings);
-  const { createBillingService } = await import('../billing/client.js');
+  const { createBillingService } = await import('../billing/client.ts');
   const archive = await openArchive(settings);
   const service = createBillingService({ settings, archive });
   try {

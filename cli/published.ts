@@ -2,13 +2,13 @@
 
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
-import type { Settings } from '../config/settings.js';
-import { openPublishedFile, readElsewhere } from '../reports/published-file.js';
-import { readColumns, readRows } from '../reports/read-rows.js';
-import type { ReportRow } from '../reports/report-result.js';
-import { statementText } from '../reports/statement-text.js';
-import { lakeSourceOf } from '../warehouse/lake/lake-source.js';
-import { checkEnvironment } from './environment-check.js';
+import type { Settings } from '../config/settings.ts';
+import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
+import { readColumns, readRows } from '../reports/read-rows.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import { statementText } from '../reports/statement-text.ts';
+import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
+import { checkEnvironment } from './environment-check.ts';
 
 /** What analysts open. Over a lake it shows rows that lie elsewhere; whoever asks for the path may then read them. */
 export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' | 'warehouse'>): string {
@@ -16,7 +16,7 @@ export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' |
   if (warehouse.kind === 'ducklake') {
     lakeSourceOf(path, warehouse);
     readElsewhere(path, async () => {
-      const { connectToLake } = await import('../warehouse/lake/lake-reader.js');
+      const { connectToLake } = await import('../warehouse/lake/lake-reader.ts');
       return connectToLake(path, warehouse);
     });
   }

@@ -1,14 +1,14 @@
 /** Requeues refused things: a delivery is received again, a file is requested again by its invoice's workflow. */
 
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.js';
-import type { Quarantine } from '../contract/quarantine.js';
-import { openInbox } from '../inbox/inbox.js';
-import { requeueDelivery } from '../webhook/requeue-delivery.js';
-import { addressOf, retryOne } from './ask-temporal.js';
-import { findInvoice } from './commands/invoices.js';
-import { CliError, EXIT } from './errors.js';
-import { openPublished } from './published.js';
+import type { Settings } from '../config/settings.ts';
+import type { Quarantine } from '../contract/quarantine.ts';
+import { openInbox } from '../inbox/inbox.ts';
+import { requeueDelivery } from '../webhook/requeue-delivery.ts';
+import { addressOf, retryOne } from './ask-temporal.ts';
+import { findInvoice } from './commands/invoices.ts';
+import { CliError, EXIT } from './errors.ts';
+import { openPublished } from './published.ts';
 
 export interface Requeue {
   readonly settings: Settings;

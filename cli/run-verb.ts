@@ -1,12 +1,12 @@
 /** Finds the verb, loads that verb alone, runs it, and tells on stderr what went wrong. */
 
 import { Command, CommanderError } from 'commander';
-import { didYouMean } from '../config/did-you-mean.js';
-import { version } from '../ops/version.js';
-import type { AuditedRun } from './audited-commands.js';
-import { CliError, EXIT, printError } from './errors.js';
-import { endOnEarlySignal } from './roles/early-signal.js';
-import { VERBS, type Verb } from './verbs.js';
+import { didYouMean } from '../config/did-you-mean.ts';
+import { version } from '../ops/version.ts';
+import type { AuditedRun } from './audited-commands.ts';
+import { CliError, EXIT, printError } from './errors.ts';
+import { endOnEarlySignal } from './roles/early-signal.ts';
+import { VERBS, type Verb } from './verbs.ts';
 
 /** Verbs that run until they are told to stop. */
 const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
@@ -32,7 +32,7 @@ export async function runVerb(args: readonly string[]): Promise<number> {
     if (ROLES.has(name)) endOnEarlySignal();
     const { command, program } = prepare(await findVerb(name).load());
     // The overview is there without what commands need.
-    const { auditActions } = await import('./audited-commands.js');
+    const { auditActions } = await import('./audited-commands.ts');
     audited = auditActions(program);
     await command.parseAsync([...rest], { from: 'user' });
     await audited.end(null);

@@ -1,14 +1,14 @@
 /** What every command has in common: its shared flags, its example, its settings and its output. */
 
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
-import { didYouMean } from '../config/did-you-mean.js';
-import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-settings.js';
-import { SETTING_DEFINITIONS } from '../config/setting-definitions.js';
-import type { Settings } from '../config/settings.js';
-import { readInstant } from '../contract/lenient-values.js';
-import { createScrub, type Scrub } from '../ops/scrub.js';
-import { createOutput, type Output, type OutputForm } from './terminal/output.js';
-import { scrubStderr } from './terminal/scrub-stderr.js';
+import { didYouMean } from '../config/did-you-mean.ts';
+import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-settings.ts';
+import { SETTING_DEFINITIONS } from '../config/setting-definitions.ts';
+import type { Settings } from '../config/settings.ts';
+import { readInstant } from '../contract/lenient-values.ts';
+import { createScrub, type Scrub } from '../ops/scrub.ts';
+import { createOutput, type Output, type OutputForm } from './terminal/output.ts';
+import { scrubStderr } from './terminal/scrub-stderr.ts';
 
 export interface CommandContext {
   readonly settings: Settings;

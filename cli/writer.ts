@@ -5,14 +5,14 @@
 
 import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
-import type { Archive } from '../archive/archive.js';
-import { isEmptyArchive } from '../archive/verify-archive.js';
-import type { Settings } from '../config/settings.js';
-import { lockOwner } from '../ops/lock-file.js';
-import { warehousePaths } from '../warehouse/paths.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
-import { CliError, EXIT } from './errors.js';
-import { onInterrupt } from './terminal/on-interrupt.js';
+import type { Archive } from '../archive/archive.ts';
+import { isEmptyArchive } from '../archive/verify-archive.ts';
+import type { Settings } from '../config/settings.ts';
+import { lockOwner } from '../ops/lock-file.ts';
+import { warehousePaths } from '../warehouse/paths.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { CliError, EXIT } from './errors.ts';
+import { onInterrupt } from './terminal/on-interrupt.ts';
 
 export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
@@ -28,7 +28,7 @@ export interface WriterWork<T> {
 /** @throws WarehouseLockedError (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
-    const { withTemporal } = await import('./ask-temporal.js');
+    const { withTemporal } = await import('./ask-temporal.ts');
     return withTemporal(settings, (client) => onInterrupt(GOES_ON, () => work.ask(client)));
   }
   if (work.makesFolder !== true) requireFolder(settings);
@@ -64,9 +64,9 @@ async function open(
   how: { readonly isAlone?: boolean } = {},
 ): Promise<OpenWriter> {
   // Read only now: what has begun goes on beside it.
-  const { commandLog } = await import('./ask-temporal.js');
-  const { openArchive } = await import('../archive/open-archive.js');
-  const { openWarehouse } = await import('../warehouse/open-warehouse.js');
+  const { commandLog } = await import('./ask-temporal.ts');
+  const { openArchive } = await import('../archive/open-archive.ts');
+  const { openWarehouse } = await import('../warehouse/open-warehouse.ts');
   const archive = await openArchive(settings);
   try {
     const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role, ...how });

@@ -1,13 +1,13 @@
 /** Makes the settings' values from their texts. What is wrong is noted, and the building goes on, so that all of it is. */
 
 import { join, resolve } from 'node:path';
-import { contradictions } from './check-settings.js';
-import * as credentials from './credential-values.js';
-import type { Search, SettingOrigin } from './find-setting.js';
-import * as values from './setting-values.js';
-import type { Settings } from './settings.js';
-import type { SettingsProblem } from './settings-error.js';
-import type { SettingsFile } from './settings-file.js';
+import { contradictions } from './check-settings.ts';
+import * as credentials from './credential-values.ts';
+import type { Search, SettingOrigin } from './find-setting.ts';
+import * as values from './setting-values.ts';
+import type { Settings } from './settings.ts';
+import type { SettingsProblem } from './settings-error.ts';
+import type { SettingsFile } from './settings-file.ts';
 
 interface Building extends Search {
   readonly origins: readonly SettingOrigin[];

@@ -1,7 +1,7 @@
 /** What several settings together must say, each being fine by itself. */
 
-import type { Settings } from './settings.js';
-import { NOT_SET, SettingsError, type SettingsProblem } from './settings-error.js';
+import type { Settings } from './settings.ts';
+import { NOT_SET, SettingsError, type SettingsProblem } from './settings-error.ts';
 
 /** Settings that are each fine and cannot be true together. */
 export function contradictions({ service, partnerId, webhook, admin }: Settings): SettingsProblem[] {

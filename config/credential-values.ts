@@ -1,7 +1,7 @@
 /** Reads the text of a setting that holds secrets; a value is never part of an error's message. */
 
-import { readList } from './setting-values.js';
-import type { Settings, WebhookCredentials } from './settings.js';
+import { readList } from './setting-values.ts';
+import type { Settings, WebhookCredentials } from './settings.ts';
 
 type BasicAuth = WebhookCredentials['basicAuth'][number];
 type RequiredHeader = WebhookCredentials['headers'][number];

@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { didYouMean } from './did-you-mean.js';
-import { COMPANION_VARIABLES, SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.js';
-import type { SettingsProblem } from './settings-error.js';
-import type { SettingsFile } from './settings-file.js';
-import { messageOf, withName } from './system-error.js';
+import { didYouMean } from './did-you-mean.ts';
+import { COMPANION_VARIABLES, SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.ts';
+import type { SettingsProblem } from './settings-error.ts';
+import type { SettingsFile } from './settings-file.ts';
+import { messageOf, withName } from './system-error.ts';
 
 export interface SettingsSources {
   /** By variable name; beats everything. `BILLSYNC_CONFIG` names the file. */

@@ -1,11 +1,11 @@
 /** Makes the effective settings from flags, environment, file and defaults, or says everything that is wrong at once. */
 
-import { buildSettings } from './build-settings.js';
-import { findText, type SettingOrigin, type SettingsSources, unknownVariables } from './find-setting.js';
-import { SETTING_DEFINITIONS } from './setting-definitions.js';
-import type { Settings } from './settings.js';
-import { SettingsError, type SettingsProblem } from './settings-error.js';
-import { findSettingsFile, readSettingsFile } from './settings-file.js';
+import { buildSettings } from './build-settings.ts';
+import { findText, type SettingOrigin, type SettingsSources, unknownVariables } from './find-setting.ts';
+import { SETTING_DEFINITIONS } from './setting-definitions.ts';
+import type { Settings } from './settings.ts';
+import { SettingsError, type SettingsProblem } from './settings-error.ts';
+import { findSettingsFile, readSettingsFile } from './settings-file.ts';
 
 export interface EffectiveSettings {
   readonly settings: Settings;

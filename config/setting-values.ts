@@ -2,12 +2,12 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { CSV_TOLERANCES, type CsvTolerance } from '../contract/csv-file.js';
-import type { EnvironmentName } from '../contract/names.js';
-import { ENVIRONMENTS } from '../contract/names.js';
-import { printable } from '../contract/printable.js';
-import { durationMs } from './duration.js';
-import type { Settings } from './settings.js';
+import { CSV_TOLERANCES, type CsvTolerance } from '../contract/csv-file.ts';
+import type { EnvironmentName } from '../contract/names.ts';
+import { ENVIRONMENTS } from '../contract/names.ts';
+import { printable } from '../contract/printable.ts';
+import { durationMs } from './duration.ts';
+import type { Settings } from './settings.ts';
 
 export function readEnvironment(text: string): EnvironmentName {
   return oneOf(text, ENVIRONMENTS);

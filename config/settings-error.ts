@@ -1,6 +1,6 @@
 /** What is wrong with the settings, all of it at once, so that nobody mends them one run at a time. */
 
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 
 export interface SettingsProblem {
   /** The variable, key or flag as the person wrote it. */

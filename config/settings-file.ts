@@ -3,11 +3,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { didYouMean } from './did-you-mean.js';
-import { SETTING_DEFINITIONS } from './setting-definitions.js';
-import { readUrlPath } from './setting-values.js';
-import type { SettingsProblem } from './settings-error.js';
-import { messageOf, systemErrorIn, withName } from './system-error.js';
+import { didYouMean } from './did-you-mean.ts';
+import { SETTING_DEFINITIONS } from './setting-definitions.ts';
+import { readUrlPath } from './setting-values.ts';
+import type { SettingsProblem } from './settings-error.ts';
+import { messageOf, systemErrorIn, withName } from './system-error.ts';
 
 export const DEFAULT_FILE_NAME = 'billsync.yaml';
 

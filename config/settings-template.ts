@@ -1,6 +1,6 @@
 /** The settings file as `billsync init` writes it. */
 
-import { SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.js';
+import { SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.ts';
 
 /** A settings file in which everything is explained and nothing secret is invited. */
 export function settingsFileTemplate(given: ReadonlyMap<string, string>): string {

@@ -1,7 +1,7 @@
 /** The effective settings of a process, checked once; the names of variables, which scripts rely on, stand in setting-definitions.ts. */
 
-import type { CsvTolerance } from '../contract/csv-file.js';
-import type { EnvironmentName } from '../contract/names.js';
+import type { CsvTolerance } from '../contract/csv-file.ts';
+import type { EnvironmentName } from '../contract/names.ts';
 
 export interface WebhookCredentials {
   /** `user:password` pairs, any of which is good (two during a rotation). */

@@ -8,8 +8,8 @@ import {
   type WantedInvoice,
   type Webhook,
   type WebhookSettings,
-} from './application.js';
-import type { Call, Http } from './http.js';
+} from './application.ts';
+import type { Call, Http } from './http.ts';
 
 interface AdminRegistration {
   readonly registrationId: string;

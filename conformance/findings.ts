@@ -1,11 +1,11 @@
 /** What the shapes that the specification does not show turned out to be, as far as this service lets them be seen. */
 import { parse } from 'lossless-json';
-import { type Answer, glimpse } from './http.js';
-import { SkippedRuleError } from './rule.js';
-import { findApiKeyHeader } from './rules/authorization.js';
-import { approvedInvoice, download } from './stories.js';
-import { type SuiteContext, skip } from './suite-context.js';
-import { typeSketch } from './type-sketch.js';
+import { type Answer, glimpse } from './http.ts';
+import { SkippedRuleError } from './rule.ts';
+import { findApiKeyHeader } from './rules/authorization.ts';
+import { approvedInvoice, download } from './stories.ts';
+import { type SuiteContext, skip } from './suite-context.ts';
+import { typeSketch } from './type-sketch.ts';
 
 export interface Finding {
   readonly section: string;

@@ -1,9 +1,9 @@
 /** Sets the context from addresses and credentials: clients, the endpoint when one is needed, and their end. */
-import { AdminApplication } from './admin-application.js';
-import { Http } from './http.js';
-import { Receiver } from './receiver.js';
-import { Service } from './service.js';
-import { SuiteContext } from './suite-context.js';
+import { AdminApplication } from './admin-application.ts';
+import { Http } from './http.ts';
+import { Receiver } from './receiver.ts';
+import { Service } from './service.ts';
+import { SuiteContext } from './suite-context.ts';
 
 /** Where a service is and how to call it. */
 export interface Target {

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { OpenContextOptions, Target } from './open-suite-context.js';
+import type { OpenContextOptions, Target } from './open-suite-context.ts';
 
 export interface OwnSandboxes {
   readonly options: Pick<OpenContextOptions, 'target' | 'hasty' | 'otherEnvironment'>;

@@ -1,6 +1,6 @@
 /** The report for people: a line per rule under its section, then what the open questions turned out to be. */
-import type { Finding } from './findings.js';
-import type { Row, Verdict } from './rule.js';
+import type { Finding } from './findings.ts';
+import type { Row, Verdict } from './rule.ts';
 
 export interface Report {
   /** Base URL of the service that was checked. */

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from 'selfsigned';
-import { isObject, jsonObject, textOf } from './http.js';
+import { isObject, jsonObject, textOf } from './http.ts';
 
 export interface Heard {
   /** Milliseconds since the suite started, for distances only. */

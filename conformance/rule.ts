@@ -1,5 +1,5 @@
 /** What a rule of the suite is: a sentence of the specification, and a way to see whether a service keeps it. */
-import type { SuiteContext } from './suite-context.js';
+import type { SuiteContext } from './suite-context.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skipped';
 

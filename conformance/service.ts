@@ -1,5 +1,5 @@
 /** The API of the service as a client knows it: tokens, ping and the three invoice endpoints (spec 4). */
-import { type Answer, type Call, type Http, jsonObject, textOf } from './http.js';
+import { type Answer, type Call, type Http, jsonObject, textOf } from './http.ts';
 
 export interface Credentials {
   readonly clientId: string;

@@ -7,13 +7,13 @@ import type {
   Tenant,
   WantedInvoice,
   WebhookSettings,
-} from './application.js';
-import { type Csv, readCsv } from './csv.js';
-import { type Answer, digitsOf, glimpse, jsonObject, textOf } from './http.js';
-import type { Choose, Heard } from './receiver.js';
-import { broken, hold } from './rule.js';
-import type { Service } from './service.js';
-import { type SuiteContext, skip } from './suite-context.js';
+} from './application.ts';
+import { type Csv, readCsv } from './csv.ts';
+import { type Answer, digitsOf, glimpse, jsonObject, textOf } from './http.ts';
+import type { Choose, Heard } from './receiver.ts';
+import { broken, hold } from './rule.ts';
+import type { Service } from './service.ts';
+import { type SuiteContext, skip } from './suite-context.ts';
 
 /** Longest wait for something that should come at once. */
 export const SOON_MS = 10_000;

@@ -1,8 +1,8 @@
 /** Everything that rules share while a suite runs: the service, the hands in its application, and the endpoint. */
-import type { Application } from './application.js';
-import type { Receiver } from './receiver.js';
-import { SkippedRuleError } from './rule.js';
-import type { Service } from './service.js';
+import type { Application } from './application.ts';
+import type { Receiver } from './receiver.ts';
+import { SkippedRuleError } from './rule.ts';
+import type { Service } from './service.ts';
 
 /** A service that grants short lives, spells the id fields neutrally and has a partner without tenants. */
 export interface HastyService {

@@ -1,16 +1,16 @@
 /** Runs the rules side by side and turns each into a row; a rule never ends the suite, an absent service does. */
-import { UnreachableError } from './http.js';
-import { BrokenRuleError, type Row, type Rule, SkippedRuleError } from './rule.js';
-import { authorizationRules } from './rules/authorization.js';
-import { csvRules } from './rules/csv.js';
-import { deliveryRules } from './rules/deliveries.js';
-import { endpointRules } from './rules/endpoints.js';
-import { envelopeRules } from './rules/envelope.js';
-import { lifecycleRules } from './rules/lifecycle.js';
-import { registrationRules } from './rules/registrations.js';
-import { storageRules } from './rules/storage.js';
-import { RefusedCredentialsError } from './service.js';
-import type { SuiteContext } from './suite-context.js';
+import { UnreachableError } from './http.ts';
+import { BrokenRuleError, type Row, type Rule, SkippedRuleError } from './rule.ts';
+import { authorizationRules } from './rules/authorization.ts';
+import { csvRules } from './rules/csv.ts';
+import { deliveryRules } from './rules/deliveries.ts';
+import { endpointRules } from './rules/endpoints.ts';
+import { envelopeRules } from './rules/envelope.ts';
+import { lifecycleRules } from './rules/lifecycle.ts';
+import { registrationRules } from './rules/registrations.ts';
+import { storageRules } from './rules/storage.ts';
+import { RefusedCredentialsError } from './service.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export const RULES: readonly Rule[] = [
   ...authorizationRules,

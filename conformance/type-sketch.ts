@@ -2,7 +2,7 @@
  * Draws the shape of a JSON value without any of its values, so that what a real account answers can be shown to
  * others: `{ invoiceId: uuid, lineItems: [{ billingCost: decimal }] }`.
  */
-import { digitsOf, isObject } from './http.js';
+import { digitsOf, isObject } from './http.ts';
 
 const FORMS: readonly (readonly [string, RegExp])[] = [
   ['uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i],

@@ -1,7 +1,7 @@
 /** The border between an answer's bytes and its meaning. */
 
-import { BillsyncError, EXIT } from './errors.js';
-import { NotJsonError, parseJson } from './wire.js';
+import { BillsyncError, EXIT } from './errors.ts';
+import { NotJsonError, parseJson } from './wire.ts';
 
 /** An answer that is not what the specification promises; the message names fields, never values. */
 export class MalformedAnswerError extends BillsyncError {

@@ -1,14 +1,14 @@
 /** The answers of the billing service's endpoints as values (spec 2.1, 2.2, 4.3, 7). */
 
 import { z } from 'zod';
-import { jsonOf, MalformedAnswerError } from './answer-json.js';
-import { findExport } from './find-export.js';
-import type { ExportLocation } from './invoice-event.js';
-import { readDecimal } from './lenient-values.js';
-import { ExportAnnouncement } from './parse-delivery.js';
-import { printable } from './printable.js';
-import { withoutUrlQueries } from './url-query.js';
-import { Count, describeIssues, isJsonObject, parseJson } from './wire.js';
+import { jsonOf, MalformedAnswerError } from './answer-json.ts';
+import { findExport } from './find-export.ts';
+import type { ExportLocation } from './invoice-event.ts';
+import { readDecimal } from './lenient-values.ts';
+import { ExportAnnouncement } from './parse-delivery.ts';
+import { printable } from './printable.ts';
+import { withoutUrlQueries } from './url-query.ts';
+import { Count, describeIssues, isJsonObject, parseJson } from './wire.ts';
 
 /** Spec 2.1. The token is used verbatim, with every trailing `=`. */
 export interface AccessToken {

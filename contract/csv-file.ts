@@ -1,6 +1,6 @@
 /** What is known of the bytes of an invoice CSV once they were read: the first of the three readers (design: load). */
 
-import { CSV_EDITIONS, CSV_HEADERS } from './columns.js';
+import { CSV_EDITIONS, CSV_HEADERS } from './columns.ts';
 
 /** What a partner may accept besides the specified form (`BILLSYNC_CSV_TOLERATE`). */
 export const CSV_TOLERANCES = ['line-ends', 'column-order', 'added-columns', 'decimals'] as const;

@@ -1,8 +1,8 @@
 /** The forms of a CSV that a partner may accept besides the specified one, and where a file of such a form has its cells. */
 
-import { CSV_EDITIONS, CSV_HEADERS } from './columns.js';
-import type { CsvTolerance } from './csv-file.js';
-import { isNothing } from './invisible.js';
+import { CSV_EDITIONS, CSV_HEADERS } from './columns.ts';
+import type { CsvTolerance } from './csv-file.ts';
+import { isNothing } from './invisible.ts';
 
 export interface CsvForm {
   /** Every column's name, in the order of the file. */

@@ -1,9 +1,9 @@
 /** Reads an invoice CSV's bytes as they pass and says whether they keep the file rules (spec 2.8), since no CSV reader does. */
 
-import { CSV_EDITIONS, CSV_HEADERS } from './columns.js';
-import type { CsvFinding, CsvScan } from './csv-file.js';
-import { printable } from './printable.js';
-import { Utf8Validator } from './utf8-validator.js';
+import { CSV_EDITIONS, CSV_HEADERS } from './columns.ts';
+import type { CsvFinding, CsvScan } from './csv-file.ts';
+import { printable } from './printable.ts';
+import { Utf8Validator } from './utf8-validator.ts';
 
 /** Findings kept of a file; a file that is wrong throughout repeats itself. */
 export const MAX_FINDINGS = 100;

@@ -1,6 +1,6 @@
 /** Finds the envelope of an event (spec 2.4) in what was delivered: a sender may wrap it, or leave a level out. */
 
-import { isJsonObject } from './wire.js';
+import { isJsonObject } from './wire.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

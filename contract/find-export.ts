@@ -1,8 +1,8 @@
 /** Finds the four fields of an export (spec 4.3) in an answer, whatever wraps them and however their names are written. */
 
-import type { ExportLocation } from './invoice-event.js';
-import { readCount, readInstant, readSha256, readUrl } from './lenient-values.js';
-import { isJsonObject } from './wire.js';
+import type { ExportLocation } from './invoice-event.ts';
+import { readCount, readInstant, readSha256, readUrl } from './lenient-values.ts';
+import { isJsonObject } from './wire.ts';
 
 const DEEPEST = 4;
 /** Lower-case letters and digits of their names. */

@@ -1,6 +1,6 @@
 /** The types of an invoice event as it travels inside billsync: neutral names, money as decimal text, JSON only. */
 
-import type { EventType, WebhookStatus } from './names.js';
+import type { EventType, WebhookStatus } from './names.ts';
 
 /** What every event says about its invoice (spec 2.6). Dates are ISO 8601 text as received. */
 export interface InvoiceHeader {

@@ -9,10 +9,10 @@
 import { isLosslessNumber, LosslessNumber } from 'lossless-json';
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
-import { contradictionOf } from './contradiction.js';
-import { DEEPEST_JSON } from './json-depth.js';
-import { wellFormed } from './well-formed.js';
-import { isJsonObject, NotJsonError } from './wire.js';
+import { contradictionOf } from './contradiction.ts';
+import { DEEPEST_JSON } from './json-depth.ts';
+import { wellFormed } from './well-formed.ts';
+import { isJsonObject, NotJsonError } from './wire.ts';
 
 /** Objects and lists within each other: below this nothing is kept, below `DEEPEST_JSON` nothing is read. */
 const KEPT_DEPTH = 10;

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { isLosslessNumber } from 'lossless-json';
-import { plainDecimal } from './decimal.js';
+import { plainDecimal } from './decimal.ts';
 
 /** Text, or a number as it was written; never empty. */
 export function readText(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 /** Finds the two id fields, which the wire spells with its maker's prefix and the specification without (spec 2.6). */
 
-import { Contradiction } from './contradiction.js';
+import { Contradiction } from './contradiction.ts';
 
 /** The payload's own id fields by their neutral names; undefined when the payload has no such key. */
 export interface SpelledIds {

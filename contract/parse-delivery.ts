@@ -7,9 +7,9 @@
 
 import { stringify } from 'lossless-json';
 import { z } from 'zod';
-import { Contradiction, contradictionsIn } from './contradiction.js';
-import { type Envelope, findEnvelope, type JsonObject } from './find-envelope.js';
-import type { EventHeader, ExportLocation, InvoiceEvent } from './invoice-event.js';
+import { Contradiction, contradictionsIn } from './contradiction.ts';
+import { type Envelope, findEnvelope, type JsonObject } from './find-envelope.ts';
+import type { EventHeader, ExportLocation, InvoiceEvent } from './invoice-event.ts';
 import {
   idMadeFrom,
   readBoolean,
@@ -23,16 +23,16 @@ import {
   readSha256,
   readText,
   readUrl,
-} from './lenient-values.js';
-import { readIds } from './maker-prefix.js';
-import { EVENT_TYPES, EVENTS, type EventType, PAYLOAD_SCHEMA_VERSION } from './names.js';
-import { printable } from './printable.js';
-import { readStatus } from './status-words.js';
-import { withoutUrlQueriesInside } from './url-query.js';
-import { beginningOf } from './well-formed.js';
-import { Count, Instant, NotJsonError, parseJson, Sha256, UrlText } from './wire.js';
+} from './lenient-values.ts';
+import { readIds } from './maker-prefix.ts';
+import { EVENT_TYPES, EVENTS, type EventType, PAYLOAD_SCHEMA_VERSION } from './names.ts';
+import { printable } from './printable.ts';
+import { readStatus } from './status-words.ts';
+import { withoutUrlQueriesInside } from './url-query.ts';
+import { beginningOf } from './well-formed.ts';
+import { Count, Instant, NotJsonError, parseJson, Sha256, UrlText } from './wire.ts';
 
-export { withoutUrlQuery } from './url-query.js';
+export { withoutUrlQuery } from './url-query.ts';
 
 /** Something an event says twice, differently. It does not stop the event: the event type decides (spec 3). */
 export interface StatedDiscrepancy {

@@ -1,10 +1,10 @@
 /** Reads the invoice details answer, whose shape the specification does not show (spec 4.4). */
 
 import { isLosslessNumber } from 'lossless-json';
-import { MalformedAnswerError } from './answer-json.js';
-import { Contradiction } from './contradiction.js';
-import type { InvoiceHeader } from './invoice-event.js';
-import { JsonSkeleton } from './json-skeleton.js';
+import { MalformedAnswerError } from './answer-json.ts';
+import { Contradiction } from './contradiction.ts';
+import type { InvoiceHeader } from './invoice-event.ts';
+import { JsonSkeleton } from './json-skeleton.ts';
 import {
   readCount,
   readCurrency,
@@ -12,12 +12,12 @@ import {
   readDecimal,
   readId,
   readText,
-} from './lenient-values.js';
-import { readIds } from './maker-prefix.js';
-import type { WebhookStatus } from './names.js';
-import { printable } from './printable.js';
-import { readStatus } from './status-words.js';
-import { isJsonObject, NotJsonError } from './wire.js';
+} from './lenient-values.ts';
+import { readIds } from './maker-prefix.ts';
+import type { WebhookStatus } from './names.ts';
+import { printable } from './printable.ts';
+import { readStatus } from './status-words.ts';
+import { isJsonObject, NotJsonError } from './wire.ts';
 
 /** Shape as `InvoiceDetails` of the billing port: whatever was recognised (spec 4.4 shows no shape). */
 export interface DetailsAnswer {

@@ -1,6 +1,6 @@
 /** Makes text of strangers fit for a terminal, a log line, a table cell and a page. */
 
-import { beginningOf } from './well-formed.js';
+import { beginningOf } from './well-formed.ts';
 
 /** What a person cannot see, or what changes how its surroundings are shown. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Cs}\u2800\u3164]/gu;

@@ -1,6 +1,6 @@
 /** Deliveries and files that were refused: kept whole, bounded, with a reason, until somebody requeues or discards them. */
 
-import type { CsvFinding } from './csv-file.js';
+import type { CsvFinding } from './csv-file.ts';
 
 export interface QuarantinedThing {
   readonly quarantineId: string;

@@ -1,6 +1,6 @@
 /** Reads a status in either of the service's two vocabularies, however it is spelled, as the webhook's word (spec 3). */
 
-import type { WebhookStatus } from './names.js';
+import type { WebhookStatus } from './names.ts';
 
 /** The stems of both vocabularies, without case and separators, and the spellings that mean the same. */
 const WORDS: Readonly<Record<WebhookStatus, readonly string[]>> = {

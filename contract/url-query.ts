@@ -1,7 +1,7 @@
 /** Takes queries off URLs, because the query of a presigned URL is a key to the file and must not outlive its use. */
 
 import { isLosslessNumber } from 'lossless-json';
-import type { InvoiceEvent } from './invoice-event.js';
+import type { InvoiceEvent } from './invoice-event.ts';
 
 /** A whole URL in text. In JSON text its slashes may be escaped, and another escape, such as that of a quote, ends it. */
 const URL_TEXT = /https?:(?:\\?\/){2}(?:[^\s"<>\\]|\\\/|\\u[0-9a-f]{4})*/gi;

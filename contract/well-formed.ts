@@ -8,7 +8,7 @@
  */
 
 import { isLosslessNumber } from 'lossless-json';
-import { Contradiction } from './contradiction.js';
+import { Contradiction } from './contradiction.ts';
 
 /** The text itself when nothing is wrong with it. */
 export function wellFormed(text: string): string {

@@ -2,10 +2,10 @@
 
 import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
-import { Contradiction, contradictionOf } from './contradiction.js';
-import { plainDecimal } from './decimal.js';
-import { DEEPEST_JSON, isDeeperThan } from './json-depth.js';
-import { mayBeIllFormed, wellFormedInside } from './well-formed.js';
+import { Contradiction, contradictionOf } from './contradiction.ts';
+import { plainDecimal } from './decimal.ts';
+import { DEEPEST_JSON, isDeeperThan } from './json-depth.ts';
+import { mayBeIllFormed, wellFormedInside } from './well-formed.ts';
 
 /** Thrown by `parseJson`; the message never quotes the text, which may hold secrets. */
 export class NotJsonError extends Error {

@@ -6,16 +6,16 @@ import {
   dividedHalfAway,
   fromTenThousandths,
   toTenThousandths,
-} from '../contract/decimal.js';
-import { findReport } from '../reports/catalogue.js';
-import { ReportFilterError } from '../reports/errors.js';
-import { expectMatches } from '../reports/match-filters.js';
-import { daysOf, lastFullWeek, weeksBefore } from '../reports/relative-period.js';
-import { filtersNamed, type ReportFilters } from '../reports/report-filters.js';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../reports/report-result.js';
-import { runReport } from '../reports/run-report.js';
-import type { CostRule } from './rules.js';
-import { type Days, whereToLook } from './where-to-look.js';
+} from '../contract/decimal.ts';
+import { findReport } from '../reports/catalogue.ts';
+import { ReportFilterError } from '../reports/errors.ts';
+import { expectMatches } from '../reports/match-filters.ts';
+import { daysOf, lastFullWeek, weeksBefore } from '../reports/relative-period.ts';
+import { filtersNamed, type ReportFilters } from '../reports/report-filters.ts';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../reports/report-result.ts';
+import { runReport } from '../reports/run-report.ts';
+import type { CostRule } from './rules.ts';
+import { type Days, whereToLook } from './where-to-look.ts';
 
 export interface CostFinding {
   readonly rule: string;

@@ -1,12 +1,12 @@
 /** The rules by which cost alerts are raised: a file that people write, checked whole before any of it is believed. */
 
 import { z } from 'zod';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { readCheckedYaml } from '../ops/checked-yaml.js';
-import { bindParameters } from '../reports/bind-parameters.js';
-import { findReport } from '../reports/catalogue.js';
-import { RELATIVE_PERIODS } from '../reports/relative-period.js';
-import { checkFilters } from '../reports/report-filters.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { readCheckedYaml } from '../ops/checked-yaml.ts';
+import { bindParameters } from '../reports/bind-parameters.ts';
+import { findReport } from '../reports/catalogue.ts';
+import { RELATIVE_PERIODS } from '../reports/relative-period.ts';
+import { checkFilters } from '../reports/report-filters.ts';
 
 const names = z.array(z.string()).default([]);
 /** Text or a number as YAML wrote it; compared exactly, never as a float. */

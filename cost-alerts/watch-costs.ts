@@ -2,14 +2,14 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, naming } from '../config/system-error.js';
-import { BillsyncError } from '../contract/errors.js';
-import type { Alerts } from '../ops/alerts.js';
-import { replaceDurably, systemCode } from '../ops/durable-files.js';
-import type { Logger } from '../ops/log.js';
-import { NotPublishedError } from '../reports/errors.js';
-import { type CostFinding, findCosts } from './find-costs.js';
-import { type CostRule, readCostRules } from './rules.js';
+import { messageOf, naming } from '../config/system-error.ts';
+import { BillsyncError } from '../contract/errors.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import { replaceDurably, systemCode } from '../ops/durable-files.ts';
+import type { Logger } from '../ops/log.ts';
+import { NotPublishedError } from '../reports/errors.ts';
+import { type CostFinding, findCosts } from './find-costs.ts';
+import { type CostRule, readCostRules } from './rules.ts';
 
 export interface CostWatchOptions {
   readonly rulesPath: string;

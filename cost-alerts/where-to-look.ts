@@ -1,6 +1,6 @@
 /** How a finding is looked at: nothing that an alert says has to be believed. */
 
-import type { CostRule } from './rules.js';
+import type { CostRule } from './rules.ts';
 
 /** `YYYY-MM-DD`, the end exclusive; neither: all that is published. */
 export interface Days {

@@ -1,7 +1,7 @@
 /** Reads what a page's address asks for and writes addresses that ask for something else; views are shared by address. */
 
-import { dayAfter } from '../reports/relative-period.js';
-import type { ReportFilters } from '../reports/report-filters.js';
+import { dayAfter } from '../reports/relative-period.ts';
+import type { ReportFilters } from '../reports/report-filters.ts';
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 

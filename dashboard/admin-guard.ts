@@ -3,12 +3,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import type { Settings } from '../config/settings.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { addressKey } from '../ops/address-key.js';
-import type { Alerts } from '../ops/alerts.js';
-import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.js';
-import type { Logger } from '../ops/log.js';
+import type { Settings } from '../config/settings.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { addressKey } from '../ops/address-key.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.ts';
+import type { Logger } from '../ops/log.ts';
 
 /** The admin port would be open to the network without a password. */
 export class AdminPasswordMissingError extends BillsyncError {

@@ -1,6 +1,6 @@
 /** Days of the calendar as text; what is no day stays as it is, for the check that refuses it by name. */
 
-import { dayBefore, lastFullWeek, shifted } from '../reports/relative-period.js';
+import { dayBefore, lastFullWeek, shifted } from '../reports/relative-period.ts';
 
 export interface Preset {
   readonly label: string;

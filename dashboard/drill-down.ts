@@ -1,10 +1,10 @@
 /** The address to which a number of a report's page leads: its filters, and what its row is. */
 
-import type { ReportDefinition } from '../reports/catalogue.js';
-import type { Period } from '../reports/compare/periods.js';
-import { type CellLead, leadOfCell } from '../reports/drill-down/leads.js';
-import type { ReportResult, ReportRow } from '../reports/report-result.js';
-import { filtersIn, type Query, withQuery } from './address.js';
+import type { ReportDefinition } from '../reports/catalogue.ts';
+import type { Period } from '../reports/compare/periods.ts';
+import { type CellLead, leadOfCell } from '../reports/drill-down/leads.ts';
+import type { ReportResult, ReportRow } from '../reports/report-result.ts';
+import { filtersIn, type Query, withQuery } from './address.ts';
 
 /** Where it leads, and whether what is found there sums to the number or the number is computed of it. */
 export interface CellAddress {

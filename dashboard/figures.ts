@@ -1,7 +1,7 @@
 /** `format=json`: what a page of figures shows, for programs. Amounts and weights are exact text, counts are numbers. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { one, type Query, withQuery } from './address.js';
+import { one, type Query, withQuery } from './address.ts';
 
 /** Whether the address asks for the page's figures instead of the page. */
 export function asksForFigures({ query }: Pick<FastifyRequest, 'query'>): boolean {

@@ -1,11 +1,11 @@
 /** The fields of a form that every page of figures has: the period, the level, and what can be chosen from lists. */
 
-import { dayBefore } from '../reports/relative-period.js';
-import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.js';
-import { all, filtersOf, one, type Query, withQuery } from './address.js';
-import { presetsOf } from './days.js';
-import type { PageContext } from './page-context.js';
-import { type Choices, choicesOf } from './pages/choices.js';
+import { dayBefore } from '../reports/relative-period.ts';
+import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
+import { all, filtersOf, one, type Query, withQuery } from './address.ts';
+import { presetsOf } from './days.ts';
+import type { PageContext } from './page-context.ts';
+import { type Choices, choicesOf } from './pages/choices.ts';
 
 const CHOICES: readonly { readonly filter: keyof Choices; readonly name: string; readonly label: string }[] =
   [

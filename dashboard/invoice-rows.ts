@@ -1,8 +1,8 @@
 /** The rows of a few invoices that were found by a narrow question: of a million invoices whole rows are dear. */
 
 import { listValue } from '@duckdb/node-api';
-import type { ReportRow } from '../reports/report-result.js';
-import type { Ask } from './published-questions.js';
+import type { ReportRow } from '../reports/report-result.ts';
+import type { Ask } from './published-questions.ts';
 
 /** @param found each with its `invoice_id` @returns in their order, with what `invoices.sql` tells of each */
 export async function rowsOfInvoices(ask: Ask, found: readonly ReportRow[]): Promise<readonly ReportRow[]> {

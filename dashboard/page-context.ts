@@ -1,25 +1,25 @@
 /** What every page is made of: the published file through a cache, and what only this process knows. */
 
 import type { FastifyReply } from 'fastify';
-import type { EnvironmentName } from '../contract/names.js';
-import type { Quarantine } from '../contract/quarantine.js';
-import type { Health } from '../ops/health.js';
-import type { Semaphore } from '../ops/semaphore.js';
-import { NotPublishedError } from '../reports/errors.js';
-import { checkFilters, letAllPass } from '../reports/report-filters.js';
-import type { ReportCell, ReportHead } from '../reports/report-result.js';
+import type { EnvironmentName } from '../contract/names.ts';
+import type { Quarantine } from '../contract/quarantine.ts';
+import type { Health } from '../ops/health.ts';
+import type { Semaphore } from '../ops/semaphore.ts';
+import { NotPublishedError } from '../reports/errors.ts';
+import { checkFilters, letAllPass } from '../reports/report-filters.ts';
+import type { ReportCell, ReportHead } from '../reports/report-result.ts';
 import {
   type Counted,
   openReportSession,
   type ReportSession,
   type SessionRequest,
-} from '../reports/report-session.js';
-import { addressOfPage, asksForFigures, patienceFor, sendFigures } from './figures.js';
-import type { GuestPages } from './guest-pages.js';
-import type { PageCache, Shown } from './page-cache.js';
-import { type Ask, askPublished } from './published-questions.js';
-import type { ToldError } from './tell-error.js';
-import { count, type Frame, instant, renderPage, type ViewName, type ViewValues } from './views.js';
+} from '../reports/report-session.ts';
+import { addressOfPage, asksForFigures, patienceFor, sendFigures } from './figures.ts';
+import type { GuestPages } from './guest-pages.ts';
+import type { PageCache, Shown } from './page-cache.ts';
+import { type Ask, askPublished } from './published-questions.ts';
+import type { ToldError } from './tell-error.ts';
+import { count, type Frame, instant, renderPage, type ViewName, type ViewValues } from './views.ts';
 
 export interface PageContext {
   readonly environment: EnvironmentName;

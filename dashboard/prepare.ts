@@ -5,9 +5,9 @@
 
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { practiseDrawing } from '../reports/render/chart-svg.js';
-import { countedOf, type PageContext } from './page-context.js';
-import { choicesOf } from './pages/choices.js';
+import { practiseDrawing } from '../reports/render/chart-svg.ts';
+import { countedOf, type PageContext } from './page-context.ts';
+import { choicesOf } from './pages/choices.ts';
 
 const UNDER_WAY_MS = 20;
 

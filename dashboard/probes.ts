@@ -2,13 +2,13 @@
 
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Settings } from '../config/settings.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Health } from '../ops/health.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
-import { createAdminGuard, isTrusted } from './admin-guard.js';
+import type { Settings } from '../config/settings.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Health } from '../ops/health.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { createAdminGuard, isTrusted } from './admin-guard.ts';
 
 /** The admin port is in use; it is never swapped for another, at which nobody would look (ADR 28). */
 export class AdminPortTakenError extends BillsyncError {

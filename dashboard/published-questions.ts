@@ -1,11 +1,11 @@
 /** Asks the published file the small questions that pages have and no report answers. */
 
 import type { DuckDBValue } from '@duckdb/node-api';
-import { interruptible } from '../reports/interruptible.js';
-import { openPublishedFile } from '../reports/published-file.js';
-import { readColumns, readRows } from '../reports/read-rows.js';
-import type { ReportRow } from '../reports/report-result.js';
-import { statementText } from '../reports/statement-text.js';
+import { interruptible } from '../reports/interruptible.ts';
+import { openPublishedFile } from '../reports/published-file.ts';
+import { readColumns, readRows } from '../reports/read-rows.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import { statementText } from '../reports/statement-text.ts';
 
 export type Question =
   | 'attention'

@@ -9,10 +9,10 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
-import { asksForFigures } from './figures.js';
-import type { Shown } from './page-cache.js';
-import { framed, type PageContext, type PublishedPage, presentAsOf, sendShown } from './page-context.js';
-import { splitPage } from './views.js';
+import { asksForFigures } from './figures.ts';
+import type { Shown } from './page-cache.ts';
+import { framed, type PageContext, type PublishedPage, presentAsOf, sendShown } from './page-context.ts';
+import { splitPage } from './views.ts';
 
 export interface StreamedPage {
   readonly title: string;

@@ -1,13 +1,13 @@
 /** What a reader is told when a page cannot be made: each cause has its status and its sentence. */
 
-import { UnreadableFileError } from '../ops/damaged-file.js';
-import type { Logger } from '../ops/log.js';
+import { UnreadableFileError } from '../ops/damaged-file.ts';
+import type { Logger } from '../ops/log.ts';
 import {
   NotPublishedError,
   ReportFilterError,
   ReportInterruptedError,
   ReportNotFoundError,
-} from '../reports/errors.js';
+} from '../reports/errors.ts';
 
 export interface ToldError {
   readonly status: number;

@@ -2,11 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.js';
-import { REPORT_CSS } from '../reports/render/html-page.js';
-import { grouped, instantLabel } from '../reports/render/labels.js';
-import { templatesIn } from '../reports/render/templates.js';
-import type { ReportCell } from '../reports/report-result.js';
+import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.ts';
+import { REPORT_CSS } from '../reports/render/html-page.ts';
+import { grouped, instantLabel } from '../reports/render/labels.ts';
+import { templatesIn } from '../reports/render/templates.ts';
+import type { ReportCell } from '../reports/report-result.ts';
 
 export type ViewName =
   | 'overview'

@@ -6,7 +6,7 @@
  * a large file is published; a publication that comes meanwhile starts the list anew.
  */
 
-import type { PageCache } from './page-cache.js';
+import type { PageCache } from './page-cache.ts';
 
 export interface WarmUp {
   /** Lets the page that is being made end, and makes no other. */

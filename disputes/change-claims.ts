@@ -7,9 +7,9 @@ import {
   type ClaimState,
   checkNext,
   noteOf,
-} from './claim.js';
-import type { ClaimJournal, Claims } from './journal.js';
-import type { StandingClaim } from './standing.js';
+} from './claim.ts';
+import type { ClaimJournal, Claims } from './journal.ts';
+import type { StandingClaim } from './standing.ts';
 
 export interface ClaimChangeAsked {
   /** With the version that the person saw; null: whatever it is now. */

@@ -1,9 +1,9 @@
 /** A claim as programs read it: snake case, amounts as text. */
 
-import { NEXT_STATES } from './claim.js';
-import type { Claimable } from './claimable.js';
-import type { StandingClaim } from './standing.js';
-import type { ClaimTotals } from './totals.js';
+import { NEXT_STATES } from './claim.ts';
+import type { Claimable } from './claimable.ts';
+import type { StandingClaim } from './standing.ts';
+import type { ClaimTotals } from './totals.ts';
 
 /** What lists show of a claim. */
 export function claimJson(claim: StandingClaim) {

@@ -1,6 +1,6 @@
 /** A claim: one billed line that a carrier is asked to credit, wholly or in part, and what people decided about it. */
 
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 
 /** What is known of the line when it is claimed, and never changed after. */
 export interface ClaimedLine {

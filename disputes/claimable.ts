@@ -1,12 +1,12 @@
 /** Which of the lines that a report found can be claimed now, and what of each. */
 
-import { addDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
-import { groupBy } from '../reports/group-by.js';
-import { isAlive, lineKey, numberKey } from './claim.js';
-import type { FoundLine } from './findings.js';
-import type { Published } from './published.js';
-import type { StandingClaim } from './standing.js';
-import { NOTHING } from './totals.js';
+import { addDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.ts';
+import { groupBy } from '../reports/group-by.ts';
+import { isAlive, lineKey, numberKey } from './claim.ts';
+import type { FoundLine } from './findings.ts';
+import type { Published } from './published.ts';
+import type { StandingClaim } from './standing.ts';
+import { NOTHING } from './totals.ts';
 
 /** A line that was found, and whether it can be claimed now. */
 export interface Claimable extends FoundLine {

@@ -1,16 +1,16 @@
 /** What people do with claims: find what can be claimed, open, change, list and export; other folders import this file. */
 
 import { join } from 'node:path';
-import { NotPublishedError } from '../reports/errors.js';
-import { type ClaimChangeAsked, changeClaims } from './change-claims.js';
-import type { Claim } from './claim.js';
-import { type Claimable, claimableOf } from './claimable.js';
-import { type FindRequest, findLines } from './findings.js';
-import { type Claims, openClaimJournal } from './journal.js';
-import { openClaims } from './open-claims.js';
-import { NOTHING_PUBLISHED, readPublished } from './published.js';
-import { type StandingClaim, standingOf } from './standing.js';
-import { readClaimWindows } from './windows.js';
+import { NotPublishedError } from '../reports/errors.ts';
+import { type ClaimChangeAsked, changeClaims } from './change-claims.ts';
+import type { Claim } from './claim.ts';
+import { type Claimable, claimableOf } from './claimable.ts';
+import { type FindRequest, findLines } from './findings.ts';
+import { type Claims, openClaimJournal } from './journal.ts';
+import { openClaims } from './open-claims.ts';
+import { NOTHING_PUBLISHED, readPublished } from './published.ts';
+import { type StandingClaim, standingOf } from './standing.ts';
+import { readClaimWindows } from './windows.ts';
 
 export interface DisputesOptions {
   readonly dataDir: string;

@@ -1,6 +1,6 @@
 /** The reports from whose rows claims are made, and what a claim keeps of a row. */
 
-import type { ReportRow } from '../reports/report-result.js';
+import type { ReportRow } from '../reports/report-result.ts';
 
 /** Of a report from whose rows claims are made. */
 export interface Finding {

@@ -1,14 +1,14 @@
 /** From rows of audit reports to the lines that can be claimed, each with what it should have cost. */
 
-import { fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
-import { findReport, parseReport, type ReportDefinition } from '../reports/catalogue.js';
-import { ReportFilterError } from '../reports/errors.js';
-import { expectMatches } from '../reports/match-filters.js';
-import type { ReportRow } from '../reports/report-result.js';
-import { openReportSession, type SessionRequest } from '../reports/report-session.js';
-import { statementText } from '../reports/statement-text.js';
-import type { ClaimedLine } from './claim.js';
-import { FINDINGS, type Finding, type FindingName, NAMED, rowKey } from './finding-kinds.js';
+import { fromTenThousandths, toTenThousandths } from '../contract/decimal.ts';
+import { findReport, parseReport, type ReportDefinition } from '../reports/catalogue.ts';
+import { ReportFilterError } from '../reports/errors.ts';
+import { expectMatches } from '../reports/match-filters.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import { openReportSession, type SessionRequest } from '../reports/report-session.ts';
+import { statementText } from '../reports/statement-text.ts';
+import type { ClaimedLine } from './claim.ts';
+import { FINDINGS, type Finding, type FindingName, NAMED, rowKey } from './finding-kinds.ts';
 
 export interface FindRequest extends SessionRequest {
   readonly finding: FindingName;

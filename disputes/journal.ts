@@ -11,11 +11,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { naming } from '../config/system-error.js';
-import { wellFormedJson } from '../contract/well-formed.js';
-import { describeIssues } from '../contract/wire.js';
-import { appendDurably, makeFolder, systemCode } from '../ops/durable-files.js';
-import { CLAIM_STATES, type Claim, isAlive, lineKey } from './claim.js';
+import { naming } from '../config/system-error.ts';
+import { wellFormedJson } from '../contract/well-formed.ts';
+import { describeIssues } from '../contract/wire.ts';
+import { appendDurably, makeFolder, systemCode } from '../ops/durable-files.ts';
+import { CLAIM_STATES, type Claim, isAlive, lineKey } from './claim.ts';
 
 export interface Claims {
   /** In the order in which they were opened. */

@@ -1,8 +1,8 @@
 /** Opens claims: each has a number that no other has, and no line is claimed twice, whoever opens at the same time. */
 
-import { type Claim, ClaimChangedError, ClaimRefusedError, isAlive, lineKey, noteOf } from './claim.js';
-import type { Claimable } from './claimable.js';
-import type { ClaimJournal } from './journal.js';
+import { type Claim, ClaimChangedError, ClaimRefusedError, isAlive, lineKey, noteOf } from './claim.ts';
+import type { Claimable } from './claimable.ts';
+import type { ClaimJournal } from './journal.ts';
 
 /** More at once than people ever do. */
 const MOST_TRIES = 100;

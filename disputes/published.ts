@@ -1,13 +1,13 @@
 /** What is published about the lines that are claimed, or to be claimed: their credits, charges and invoices. */
 
-import { sumOfAmounts } from '../contract/decimal.js';
-import { groupBy } from '../reports/group-by.js';
-import { openPublishedFile, type PublishedFile } from '../reports/published-file.js';
-import { readColumns, readRows } from '../reports/read-rows.js';
-import type { ReportRow } from '../reports/report-result.js';
-import { statementText } from '../reports/statement-text.js';
-import { type NumberOf, numberKey } from './claim.js';
-import { NOTHING } from './totals.js';
+import { sumOfAmounts } from '../contract/decimal.ts';
+import { groupBy } from '../reports/group-by.ts';
+import { openPublishedFile, type PublishedFile } from '../reports/published-file.ts';
+import { readColumns, readRows } from '../reports/read-rows.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import { statementText } from '../reports/statement-text.ts';
+import { type NumberOf, numberKey } from './claim.ts';
+import { NOTHING } from './totals.ts';
 
 /** A credit of a tracking number. */
 export interface Credit {

@@ -1,7 +1,7 @@
 /** Divides what carriers credited among the claims of a tracking number: each cent once, and none of it made up. */
 
-import { fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
-import { type Claim, lineKey } from './claim.js';
+import { fromTenThousandths, toTenThousandths } from '../contract/decimal.ts';
+import { type Claim, lineKey } from './claim.ts';
 
 /** Of a claim, what decides whether it can be answered. */
 export type Answerable = Pick<Claim, 'id' | 'invoiceId' | 'rowNumber' | 'claimed' | 'creditedBefore'>;

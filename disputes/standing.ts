@@ -1,12 +1,12 @@
 /** What becomes of claims by what is published: whether their invoices still stand, and what was credited since. */
 
-import { compareDecimals, toTenThousandths } from '../contract/decimal.js';
-import { groupBy } from '../reports/group-by.js';
-import { type Claim, isWithdrawn, numberKey } from './claim.js';
-import type { Credit, Published } from './published.js';
-import { recoveredOf } from './recovered.js';
-import { NOTHING } from './totals.js';
-import { type ClaimWindow, type Deadline, deadlineOf } from './windows.js';
+import { compareDecimals, toTenThousandths } from '../contract/decimal.ts';
+import { groupBy } from '../reports/group-by.ts';
+import { type Claim, isWithdrawn, numberKey } from './claim.ts';
+import type { Credit, Published } from './published.ts';
+import { recoveredOf } from './recovered.ts';
+import { NOTHING } from './totals.ts';
+import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
 export interface StandingClaim extends Claim {
   /** ISO 8601 UTC; null: its invoice is not voided. */

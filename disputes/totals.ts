@@ -1,8 +1,8 @@
 /** Sums of claims, exact, by currency; partners are never added up. */
 
-import { sumOfAmounts } from '../contract/decimal.js';
-import { groupBy } from '../reports/group-by.js';
-import type { StandingClaim } from './standing.js';
+import { sumOfAmounts } from '../contract/decimal.ts';
+import { groupBy } from '../reports/group-by.ts';
+import type { StandingClaim } from './standing.ts';
 
 export const NOTHING = '0.0000';
 

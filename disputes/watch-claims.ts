@@ -1,13 +1,13 @@
 /** Tells of claims that wait for a person: those to be sent before the carrier takes them no more, and those that nobody answered. */
 
-import { messageOf } from '../config/system-error.js';
-import { BillsyncError, sentenceOf } from '../contract/errors.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Logger } from '../ops/log.js';
-import { type DisputesOptions, disputePaths, openDisputes } from './disputes.js';
-import type { StandingClaim } from './standing.js';
-import { NOTHING } from './totals.js';
-import { type ClaimWindows, readClaimWindows } from './windows.js';
+import { messageOf } from '../config/system-error.ts';
+import { BillsyncError, sentenceOf } from '../contract/errors.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Logger } from '../ops/log.ts';
+import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
+import type { StandingClaim } from './standing.ts';
+import { NOTHING } from './totals.ts';
+import { type ClaimWindows, readClaimWindows } from './windows.ts';
 
 export interface ClaimWatchOptions extends DisputesOptions {
   readonly alerts: Alerts;

@@ -1,9 +1,9 @@
 /** How long each carrier takes claims: a file that people write, checked whole before any of it is believed. */
 
 import { z } from 'zod';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { readCheckedYaml } from '../ops/checked-yaml.js';
-import type { ClaimedLine } from './claim.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { readCheckedYaml } from '../ops/checked-yaml.ts';
+import type { ClaimedLine } from './claim.ts';
 
 const FROM = ['carrier-invoice-date', 'invoice-date', 'ship-date'] as const;
 

@@ -1,10 +1,10 @@
 /** Claims as a file that a carrier takes: a line for each, with our reference to name in the credit. */
 
-import { renderCsv } from '../reports/render/csv-text.js';
-import type { ReportColumn } from '../reports/report-result.js';
-import { ClaimRefusedError } from './claim.js';
-import type { StandingClaim } from './standing.js';
-import { NOTHING, totalsOf } from './totals.js';
+import { renderCsv } from '../reports/render/csv-text.ts';
+import type { ReportColumn } from '../reports/report-result.ts';
+import { ClaimRefusedError } from './claim.ts';
+import type { StandingClaim } from './standing.ts';
+import { NOTHING, totalsOf } from './totals.ts';
 
 export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
 export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
@@ -39,7 +39,7 @@ export async function claimFile(
   const sheet = { columns: COLUMNS, rows: asked.map(rowOf) };
   const counts = { claims: asked.length, leftOut: claims.length - asked.length };
   if (format === 'csv') return { ...counts, body: renderCsv(sheet) };
-  const { renderWorkbook } = await import('../reports/render/xlsx-file.js');
+  const { renderWorkbook } = await import('../reports/render/xlsx-file.ts');
   const about = [
     ['Claims', `${asked.length} against ${first.carrier}, as of ${now.toISOString().slice(0, 10)}`],
     ...totalsOf(asked).map(({ claimed, currencyCode }) => ['Claimed', `${claimed} ${currencyCode}`]),

@@ -22,11 +22,11 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { appendWhole, exists, makeFolder, removeIfThere, systemCode } from '../ops/durable-files.js';
-import { flushBytes, syncFolder } from '../ops/flush.js';
-import { GroupCommit } from '../ops/group-commit.js';
-import { namesIn } from '../ops/names-in.js';
-import { namedBy } from './inbox-entry.js';
+import { appendWhole, exists, makeFolder, removeIfThere, systemCode } from '../ops/durable-files.ts';
+import { flushBytes, syncFolder } from '../ops/flush.ts';
+import { GroupCommit } from '../ops/group-commit.ts';
+import { namesIn } from '../ops/names-in.ts';
+import { namedBy } from './inbox-entry.ts';
 
 export interface DoneMarkers {
   has(key: string): boolean;

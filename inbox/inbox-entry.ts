@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import type { DeliveryKind, InboxEntry } from './inbox.js';
+import type { DeliveryKind, InboxEntry } from './inbox.ts';
 
 /** The name of an entry. Each kind has its own ids; ids are compared without case, as file systems may. */
 export function keyOf(entry: { readonly kind: DeliveryKind; readonly eventId: string }): string {

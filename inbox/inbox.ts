@@ -11,13 +11,13 @@ import { constants, readFileSync, statSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { exists, makeFolder, removeSmall, systemCode, writeSynced } from '../ops/durable-files.js';
-import { syncFolder } from '../ops/flush.js';
-import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.js';
-import { openDoneMarkers } from './done-markers.js';
-import type { DurablePoint } from './durable-point.js';
-import { bodyOf, encodeEntry, keyOf, type NotedEntry, namedBy, notedIn } from './inbox-entry.js';
-import { placeTogether } from './place-together.js';
+import { exists, makeFolder, removeSmall, systemCode, writeSynced } from '../ops/durable-files.ts';
+import { syncFolder } from '../ops/flush.ts';
+import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.ts';
+import { openDoneMarkers } from './done-markers.ts';
+import type { DurablePoint } from './durable-point.ts';
+import { bodyOf, encodeEntry, keyOf, type NotedEntry, namedBy, notedIn } from './inbox-entry.ts';
+import { placeTogether } from './place-together.ts';
 
 /**
  * What a delivery is to us: to be acted on, a test event, or refused with a reason. Each kind has its own ids, so

@@ -4,11 +4,11 @@
  */
 
 import { linkSync } from 'node:fs';
-import { removeSmall, systemCode, writeSynced } from '../ops/durable-files.js';
-import { GroupCommit } from '../ops/group-commit.js';
-import { temporaryName } from '../ops/temporary-names.js';
-import type { DurablePoint } from './durable-point.js';
-import { encodeTogether } from './inbox-entry.js';
+import { removeSmall, systemCode, writeSynced } from '../ops/durable-files.ts';
+import { GroupCommit } from '../ops/group-commit.ts';
+import { temporaryName } from '../ops/temporary-names.ts';
+import type { DurablePoint } from './durable-point.ts';
+import { encodeTogether } from './inbox-entry.ts';
 
 interface Part {
   readonly key: string;

@@ -10,11 +10,11 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Quarantine, QuarantinedThing, RefusedThing } from '../contract/quarantine.js';
-import { withoutUrlQueries } from '../contract/url-query.js';
-import { wellFormedJson } from '../contract/well-formed.js';
-import { makeFolder, removeIfThere, replaceDurably, systemCode } from '../ops/durable-files.js';
-import { sweepLeftBehind } from '../ops/temporary-names.js';
+import type { Quarantine, QuarantinedThing, RefusedThing } from '../contract/quarantine.ts';
+import { withoutUrlQueries } from '../contract/url-query.ts';
+import { wellFormedJson } from '../contract/well-formed.ts';
+import { makeFolder, removeIfThere, replaceDurably, systemCode } from '../ops/durable-files.ts';
+import { sweepLeftBehind } from '../ops/temporary-names.ts';
 
 export interface QuarantineOptions {
   readonly maxThings?: number;

@@ -1,8 +1,8 @@
 /** Reports that the quarantine is full: its oldest entry is dropped, which somebody may still have needed. */
 
-import type { QuarantinedThing } from '../contract/quarantine.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Logger } from '../ops/log.js';
+import type { QuarantinedThing } from '../contract/quarantine.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Logger } from '../ops/log.ts';
 
 /** For `QuarantineOptions.onDropped`; each is logged, the alert is sent once per quiet window. */
 export function tellDropped(deps: {

@@ -6,7 +6,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { appendDurably, makeFolder, systemCode } from './durable-files.js';
+import { appendDurably, makeFolder, systemCode } from './durable-files.ts';
 
 export interface AlertDecision {
   /** ISO 8601 UTC. */

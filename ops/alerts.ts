@@ -4,18 +4,18 @@
  * An alert must never be the reason why something else fails: nothing here throws or makes its caller wait.
  */
 
-import { durationMs } from '../config/duration.js';
-import type { Settings } from '../config/settings.js';
-import { visible } from '../contract/printable.js';
-import type { Notice } from './alert-channels/channel.js';
-import { openChannels } from './alert-channels/channels.js';
-import { postMessage } from './alert-channels/post-message.js';
-import { isQuieted } from './alert-decisions.js';
-import type { Logger } from './log.js';
-import type { Metrics } from './metrics.js';
-import { isOver } from './open-alerts.js';
-import { type AlertKey, alertNameOf, anchorOf } from './runbook/runbook.js';
-import { openSaidAlerts } from './said-alerts.js';
+import { durationMs } from '../config/duration.ts';
+import type { Settings } from '../config/settings.ts';
+import { visible } from '../contract/printable.ts';
+import type { Notice } from './alert-channels/channel.ts';
+import { openChannels } from './alert-channels/channels.ts';
+import { postMessage } from './alert-channels/post-message.ts';
+import { isQuieted } from './alert-decisions.ts';
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { isOver } from './open-alerts.ts';
+import { type AlertKey, alertNameOf, anchorOf } from './runbook/runbook.ts';
+import { openSaidAlerts } from './said-alerts.ts';
 
 /** So long something that is well again at once is still an alert: nobody would see one that is over in less than a second. */
 export const SHOWN_FOR_MS = 15_000;

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { AuditEntry } from './audit-log.js';
-import { namesIn } from './names-in.js';
+import type { AuditEntry } from './audit-log.ts';
+import { namesIn } from './names-in.ts';
 
 /** One log, in the data folder or copied elsewhere. */
 export interface AuditEntries {

@@ -7,12 +7,12 @@
  */
 
 import { join } from 'node:path';
-import { naming } from '../config/system-error.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { beginningOf, wellFormedJson } from '../contract/well-formed.js';
-import { auditEntriesIn, auditFileName, auditHash, readAuditEntry } from './audit-chain.js';
-import { createDurably, makeFolder } from './durable-files.js';
-import type { Scrub } from './scrub.js';
+import { naming } from '../config/system-error.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { beginningOf, wellFormedJson } from '../contract/well-formed.ts';
+import { auditEntriesIn, auditFileName, auditHash, readAuditEntry } from './audit-chain.ts';
+import { createDurably, makeFolder } from './durable-files.ts';
+import type { Scrub } from './scrub.ts';
 
 /** What somebody did, or began to do. */
 export interface AuditNote {

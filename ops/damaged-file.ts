@@ -1,6 +1,6 @@
 /** Tells from what DuckDB says that a file which readers need cannot be read, which one, why, and what to do. */
 
-import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.js';
+import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.ts';
 
 /** The file's contents cannot be read. */
 export abstract class UnreadableFileError extends BillsyncError {

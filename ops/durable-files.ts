@@ -21,9 +21,9 @@ import {
 } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { flushBytes, shareFlush, syncFolder } from './flush.js';
-import { makeFolders } from './make-folders.js';
-import { temporaryName } from './temporary-names.js';
+import { flushBytes, shareFlush, syncFolder } from './flush.ts';
+import { makeFolders } from './make-folders.ts';
+import { temporaryName } from './temporary-names.ts';
 
 /** The `code` of a system error (`ENOSPC`, `EEXIST`, …), or null for anything else. */
 export function systemCode(error: unknown): string | null {

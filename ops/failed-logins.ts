@@ -4,9 +4,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Alerts } from './alerts.js';
-import type { Logger } from './log.js';
-import type { AlertKey } from './runbook/runbook.js';
+import type { Alerts } from './alerts.ts';
+import type { Logger } from './log.ts';
+import type { AlertKey } from './runbook/runbook.ts';
 
 export interface FailedLogins {
   /** Resolves when the refusal may be sent; false: so many wait already that it is not worth an answer. */

@@ -7,7 +7,7 @@
 
 import { closeSync, constants, fdatasync, fsync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 
 /** A flush to disk failed. Never retried; the process must end and start clean (faults: failed fsync). */
 export class FsyncError extends BillsyncError {

@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type pretty from 'pino-pretty';
-import type { Settings } from '../config/settings.js';
-import { visible } from '../contract/printable.js';
-import { createScrub } from './scrub.js';
+import type { Settings } from '../config/settings.ts';
+import { visible } from '../contract/printable.ts';
+import { createScrub } from './scrub.ts';
 
 export type { Logger } from 'pino';
 

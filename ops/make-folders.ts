@@ -2,8 +2,8 @@
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { systemErrorIn } from '../config/system-error.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import { systemErrorIn } from '../config/system-error.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 
 /** A folder that is needed cannot be made. */
 export class FolderError extends BillsyncError {

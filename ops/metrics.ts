@@ -1,7 +1,7 @@
 /** What a role counts, in the shape that Prometheus reads at `/metrics`. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type LabelOf, METRICS, type MetricName, type NameOf } from './metric-definitions.js';
+import { type LabelOf, METRICS, type MetricName, type NameOf } from './metric-definitions.ts';
 
 export interface Metrics {
   readonly registry: Registry;

@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type AlertDecision, type DecisionsOnAlert, isSeen, readAlertDecisions } from './alert-decisions.js';
-import type { Alert } from './alerts.js';
-import { systemCode } from './durable-files.js';
-import { namesIn } from './names-in.js';
-import { replaceFile } from './replace-file.js';
-import { type AlertName, alertNameOf, isNotice } from './runbook/runbook.js';
+import { type AlertDecision, type DecisionsOnAlert, isSeen, readAlertDecisions } from './alert-decisions.ts';
+import type { Alert } from './alerts.ts';
+import { systemCode } from './durable-files.ts';
+import { namesIn } from './names-in.ts';
+import { replaceFile } from './replace-file.ts';
+import { type AlertName, alertNameOf, isNotice } from './runbook/runbook.ts';
 
 export interface Said {
   readonly alert: Alert;

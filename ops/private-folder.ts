@@ -5,7 +5,7 @@
 
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FolderError, makeFolders } from './make-folders.js';
+import { FolderError, makeFolders } from './make-folders.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
 const OPEN_TO_OTHERS = 0o077;

@@ -3,9 +3,9 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { withName } from '../config/system-error.js';
-import { systemCode } from './durable-files.js';
-import { temporaryName } from './temporary-names.js';
+import { withName } from '../config/system-error.ts';
+import { systemCode } from './durable-files.ts';
+import { temporaryName } from './temporary-names.ts';
 
 /** Private to the user (0600), as are the folders it has to make (0700). @throws the system's error */
 export function replaceFile(path: string, text: string): void {

@@ -1,11 +1,11 @@
 /** What this process has said and not taken back, counted as a metric and kept in a file that outlives the process. */
 
 import { dirname } from 'node:path';
-import { type DecisionsOn, readAlertDecisions } from './alert-decisions.js';
-import type { Logger } from './log.js';
-import type { Metrics } from './metrics.js';
-import { isOver, recalled, remember, type Said } from './open-alerts.js';
-import { type AlertName, alertNameOf, RUNBOOK } from './runbook/runbook.js';
+import { type DecisionsOn, readAlertDecisions } from './alert-decisions.ts';
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { isOver, recalled, remember, type Said } from './open-alerts.ts';
+import { type AlertName, alertNameOf, RUNBOOK } from './runbook/runbook.ts';
 
 const NOTHING_DECIDED: DecisionsOn = () => ({ acknowledged: null, quieted: null });
 

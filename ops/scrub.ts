@@ -1,8 +1,8 @@
 /** Takes secrets out of text that leaves the process: what commands write, log lines, reasons, alerts, pages. */
 
-import type { Settings } from '../config/settings.js';
-import { withoutUrlQueries } from '../contract/url-query.js';
-import { secretsOf } from './secrets.js';
+import type { Settings } from '../config/settings.ts';
+import { withoutUrlQueries } from '../contract/url-query.ts';
+import { secretsOf } from './secrets.ts';
 
 export type Scrub = (text: string) => string;
 

@@ -1,6 +1,6 @@
 /** Every secret that the settings and the environment hold, as plain text. */
 
-import type { ScrubSettings } from './scrub.js';
+import type { ScrubSettings } from './scrub.ts';
 
 /** Variables that libraries read by themselves. */
 const SECRET_VARIABLES = [

@@ -7,7 +7,7 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Logger } from './log.js';
+import type { Logger } from './log.ts';
 
 const run = promisify(execFile);
 const SAID_WITHIN_MS = 10_000;

@@ -5,8 +5,8 @@ import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { namesIn } from './names-in.js';
-import { isAlive } from './process-identity.js';
+import { namesIn } from './names-in.ts';
+import { isAlive } from './process-identity.ts';
 
 /** Of this machine, or container: on a folder that several share, a pid says nothing of another's processes. */
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);

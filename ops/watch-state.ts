@@ -1,8 +1,8 @@
 /** Looks at something again and again and says in health, and by an alert, how it is: what nobody's work would stumble over. */
 
-import type { Alerts } from './alerts.js';
-import type { Health } from './health.js';
-import type { AlertKey } from './runbook/runbook.js';
+import type { Alerts } from './alerts.ts';
+import type { Health } from './health.ts';
+import type { AlertKey } from './runbook/runbook.ts';
 
 export interface LookedAt {
   readonly isHealthy: boolean;

@@ -1,8 +1,8 @@
 /** Says in health and by an alert when work that is done again and again fails, or does not come to an end. */
 
-import type { Alerts } from './alerts.js';
-import type { Health } from './health.js';
-import type { AlertKey } from './runbook/runbook.js';
+import type { Alerts } from './alerts.ts';
+import type { Health } from './health.ts';
+import type { AlertKey } from './runbook/runbook.ts';
 
 export interface TaskWatch {
   /** Runs the work once and remembers what became of it; it answers and throws as the work does. */

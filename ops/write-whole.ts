@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { rename, rm, stat, writeFile } from 'node:fs/promises';
-import { naming } from '../config/system-error.js';
+import { naming } from '../config/system-error.ts';
 
 /** A device or a pipe is written to as it is. @throws the system's error, which names the file */
 export async function writeWhole(path: string, body: string | Uint8Array): Promise<void> {

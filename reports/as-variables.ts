@@ -3,9 +3,9 @@
  * prepared and again when it is run, and knows the value of a variable before it plans.
  */
 
-import type { BoundParameters } from './bind-parameters.js';
-import type { ParameterType, ReportDefinition } from './catalogue.js';
-import type { PublishedFile } from './published-file.js';
+import type { BoundParameters } from './bind-parameters.ts';
+import type { ParameterType, ReportDefinition } from './catalogue.ts';
+import type { PublishedFile } from './published-file.ts';
 
 /** Dates and instants are checked text, which the report casts. */
 const TYPES: Readonly<Record<ParameterType, string>> = {

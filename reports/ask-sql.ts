@@ -1,10 +1,10 @@
 /** One statement of a person's own, asked of the published file in the session that reports have: read-only, with their macros. */
 
 import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
-import { asDamage } from '../ops/damaged-file.js';
-import { SqlRefusedError } from './errors.js';
-import { interruptible } from './interruptible.js';
-import { openPublishedFile } from './published-file.js';
+import { asDamage } from '../ops/damaged-file.ts';
+import { SqlRefusedError } from './errors.ts';
+import { interruptible } from './interruptible.ts';
+import { openPublishedFile } from './published-file.ts';
 
 export interface SqlRequest {
   /** `reports.duckdb`. */

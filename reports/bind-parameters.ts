@@ -1,10 +1,10 @@
 /** Checks the values of a report's own parameters and makes them what DuckDB binds. */
 
 import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
-import type { ReportDefinition, ReportParameter } from './catalogue.js';
-import { ReportFilterError } from './errors.js';
-import { nearestNames } from './nearest-names.js';
-import { checkDate, checkInstant } from './report-filters.js';
+import type { ReportDefinition, ReportParameter } from './catalogue.ts';
+import { ReportFilterError } from './errors.ts';
+import { nearestNames } from './nearest-names.ts';
+import { checkDate, checkInstant } from './report-filters.ts';
 
 export interface BoundParameters {
   readonly bound: Readonly<Record<string, DuckDBValue>>;

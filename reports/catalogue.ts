@@ -22,10 +22,10 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { type Lead, leadsOf } from './drill-down/leads.js';
-import { ReportNotFoundError } from './errors.js';
-import { nearestNames } from './nearest-names.js';
-import { exampleOf, type WorkedExample } from './worked-example.js';
+import { type Lead, leadsOf } from './drill-down/leads.ts';
+import { ReportNotFoundError } from './errors.ts';
+import { nearestNames } from './nearest-names.ts';
+import { exampleOf, type WorkedExample } from './worked-example.ts';
 
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];

@@ -1,8 +1,8 @@
 /** How much a publication has by level, and how much of it passes the filters. */
 
-import type { PublishedFile } from './published-file.js';
-import type { AppliedFilters } from './report-filters.js';
-import type { LevelCount, LevelSize } from './report-head.js';
+import type { PublishedFile } from './published-file.ts';
+import type { AppliedFilters } from './report-filters.ts';
+import type { LevelCount, LevelSize } from './report-head.ts';
 
 /** What there is by level of the partners that were asked for, null for all; the empty text is an invoice of which none is known. */
 export async function levelsIn(

@@ -1,7 +1,7 @@
 /** Gives work on a published file a time limit: when it runs out, whatever statement runs is stopped. */
 
-import { ReportInterruptedError } from './errors.js';
-import type { PublishedFile } from './published-file.js';
+import { ReportInterruptedError } from './errors.ts';
+import type { PublishedFile } from './published-file.ts';
 
 export interface TimeLimit {
   readonly file: Pick<PublishedFile, 'connection'>;

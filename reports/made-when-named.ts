@@ -4,7 +4,7 @@
  * a third.
  */
 
-import { statementText } from './statement-text.js';
+import { statementText } from './statement-text.ts';
 
 /** One macro, table or view of a session. */
 interface Made {

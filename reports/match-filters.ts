@@ -3,10 +3,10 @@
  * currencies however they are written. What nothing was found for matches nothing, and is told with the nearest there is.
  */
 
-import { ReportFilterError } from './errors.js';
-import { nearestNames } from './nearest-names.js';
-import type { PublishedFile, SessionStatement } from './published-file.js';
-import type { AppliedFilters } from './report-filters.js';
+import { ReportFilterError } from './errors.ts';
+import { nearestNames } from './nearest-names.ts';
+import type { PublishedFile, SessionStatement } from './published-file.ts';
+import type { AppliedFilters } from './report-filters.ts';
 
 export interface FilterMatch {
   readonly filter: 'partner' | 'tenant' | 'carrier' | 'zone' | 'currency';

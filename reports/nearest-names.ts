@@ -1,6 +1,6 @@
 /** Finds what somebody who misspelt a name most likely meant. */
 
-import { editDistance } from '../config/did-you-mean.js';
+import { editDistance } from '../config/did-you-mean.ts';
 
 /** At most three of `names`, nearest first, none farther than a third of the word's length (and at least 2 edits). */
 export function nearestNames(asked: string, names: readonly string[]): string[] {

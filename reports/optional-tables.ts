@@ -9,12 +9,12 @@ import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parse } from 'csv-parse';
-import { messageOf, systemErrorIn } from '../config/system-error.js';
-import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.js';
-import { ReportFilterError } from './errors.js';
-import { nearestNames } from './nearest-names.js';
-import type { PublishedFile } from './published-file.js';
-import { appendCell, COLUMNS, createTable, UNIQUE } from './table-columns.js';
+import { messageOf, systemErrorIn } from '../config/system-error.ts';
+import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
+import { ReportFilterError } from './errors.ts';
+import { nearestNames } from './nearest-names.ts';
+import type { PublishedFile } from './published-file.ts';
+import { appendCell, COLUMNS, createTable, UNIQUE } from './table-columns.ts';
 
 /** Paths of CSV files by the table they fill; see `table-columns.ts` for their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;

@@ -1,8 +1,8 @@
 /** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
-import { levelsIn, withLevels } from './count-levels.js';
-import { OtherVersionFileError } from './errors.js';
+import { levelsIn, withLevels } from './count-levels.ts';
+import { OtherVersionFileError } from './errors.ts';
 import {
   type FilterMatch,
   knownPartners,
@@ -10,10 +10,10 @@ import {
   matchPartners,
   matchTenants,
   type Partner,
-} from './match-filters.js';
-import type { PublishedFile } from './published-file.js';
-import type { AppliedFilters, ReportLevel } from './report-filters.js';
-import { chooseLevel, type LevelCount, type LevelSize, levelsOf } from './report-head.js';
+} from './match-filters.ts';
+import type { PublishedFile } from './published-file.ts';
+import type { AppliedFilters, ReportLevel } from './report-filters.ts';
+import { chooseLevel, type LevelCount, type LevelSize, levelsOf } from './report-head.ts';
 
 /** What stands in a publication by level when nothing is filtered; many sessions of one publication can share it. */
 export interface Counted {

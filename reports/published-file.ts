@@ -2,11 +2,11 @@
 
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
-import { asDamage } from '../ops/damaged-file.js';
-import { asOtherVersion, NotPublishedError } from './errors.js';
-import { everyMacro, madeWhenNamed } from './made-when-named.js';
-import { connectShared, type OwnConnection } from './shared-instance.js';
-import { statementText } from './statement-text.js';
+import { asDamage } from '../ops/damaged-file.ts';
+import { asOtherVersion, NotPublishedError } from './errors.ts';
+import { everyMacro, madeWhenNamed } from './made-when-named.ts';
+import { connectShared, type OwnConnection } from './shared-instance.ts';
+import { statementText } from './statement-text.ts';
 
 /** One reader with its own session; reports share nothing but the file. */
 export interface PublishedFile {

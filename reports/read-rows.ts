@@ -6,8 +6,8 @@ import {
   DuckDBTypeId,
   type DuckDBValueConverter,
 } from '@duckdb/node-api';
-import type { ReportDefinition } from './catalogue.js';
-import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.js';
+import type { ReportDefinition } from './catalogue.ts';
+import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.ts';
 
 /** Name, type, unit and alignment of each column, in the order of the answer; `scale` is digits after the point. */
 export function readColumns(

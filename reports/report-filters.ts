@@ -1,6 +1,6 @@
 /** The filters that every report takes, checked once, so that a mistyped one is an answer and not an empty table. */
 
-import { ReportFilterError } from './errors.js';
+import { ReportFilterError } from './errors.ts';
 
 export const REPORT_LEVELS = ['tenant', 'partner', 'all'] as const;
 export type ReportLevel = (typeof REPORT_LEVELS)[number];

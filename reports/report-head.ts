@@ -1,8 +1,8 @@
 /** Decides which level of invoices a report counts, and says in sentences what a reader must know about the choice. */
 
-import { grouped } from './render/labels.js';
-import type { AppliedFilters, ReportLevel } from './report-filters.js';
-import type { ReportHead } from './report-result.js';
+import { grouped } from './render/labels.ts';
+import type { AppliedFilters, ReportLevel } from './report-filters.ts';
+import type { ReportHead } from './report-result.ts';
 
 export interface LevelSize {
   /** `tenant`, `partner` or `unknown` (imported without details). */

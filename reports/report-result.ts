@@ -1,9 +1,9 @@
 /** What a report answers, whatever it is then written as: one result feeds the terminal, the files and the pages. */
 
-import type { ChartSpec } from './catalogue.js';
-import type { FilterMatch } from './match-filters.js';
-import type { AppliedFilters, ReportLevel } from './report-filters.js';
-import type { WorkedExample } from './worked-example.js';
+import type { ChartSpec } from './catalogue.ts';
+import type { FilterMatch } from './match-filters.ts';
+import type { AppliedFilters, ReportLevel } from './report-filters.ts';
+import type { WorkedExample } from './worked-example.ts';
 
 /** `decimal` cells are exact text; `count` cells are numbers; dates are `YYYY-MM-DD`, instants ISO 8601 UTC. */
 export type ColumnType = 'text' | 'count' | 'decimal' | 'date' | 'instant' | 'flag';

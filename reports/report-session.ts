@@ -1,26 +1,26 @@
 /** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
 
-import { asVariables } from './as-variables.js';
-import { type BoundParameters, bindParameters } from './bind-parameters.js';
-import { type ChartSpec, findReport, nowCalled, type ReportDefinition } from './catalogue.js';
-import { ReportFilterError } from './errors.js';
-import { interruptible } from './interruptible.js';
-import { matchNotes } from './match-filters.js';
-import { type OptionalTables, provideTables } from './optional-tables.js';
-import { type Counted, type Prepared, prepareSession, showPartner, showPartners } from './prepare-session.js';
-import { openPublishedFile, type PublishedFile } from './published-file.js';
-import { readColumns, readRows } from './read-rows.js';
-import { summedColumns } from './render/table-order.js';
-import { checkFilters, letAllPass, type ReportFilters } from './report-filters.js';
-import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.js';
-import type { ReportColumn, ReportResult, ReportRow } from './report-result.js';
-import { provideShared, readsInvoices, readsStates } from './shared-views.js';
-import { askShipments, type ShipmentsAnswer, type ShipmentsAsked } from './shipments/ask-shipments.js';
-import type { ShipmentConditions } from './shipments/conditions.js';
-import { type ShipmentTotals, totalShipments } from './shipments/total-shipments.js';
-import { drawableCharts, shownColumns } from './shown-columns.js';
+import { asVariables } from './as-variables.ts';
+import { type BoundParameters, bindParameters } from './bind-parameters.ts';
+import { type ChartSpec, findReport, nowCalled, type ReportDefinition } from './catalogue.ts';
+import { ReportFilterError } from './errors.ts';
+import { interruptible } from './interruptible.ts';
+import { matchNotes } from './match-filters.ts';
+import { type OptionalTables, provideTables } from './optional-tables.ts';
+import { type Counted, type Prepared, prepareSession, showPartner, showPartners } from './prepare-session.ts';
+import { openPublishedFile, type PublishedFile } from './published-file.ts';
+import { readColumns, readRows } from './read-rows.ts';
+import { summedColumns } from './render/table-order.ts';
+import { checkFilters, letAllPass, type ReportFilters } from './report-filters.ts';
+import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
+import type { ReportColumn, ReportResult, ReportRow } from './report-result.ts';
+import { provideShared, readsInvoices, readsStates } from './shared-views.ts';
+import { askShipments, type ShipmentsAnswer, type ShipmentsAsked } from './shipments/ask-shipments.ts';
+import type { ShipmentConditions } from './shipments/conditions.ts';
+import { type ShipmentTotals, totalShipments } from './shipments/total-shipments.ts';
+import { drawableCharts, shownColumns } from './shown-columns.ts';
 
-export type { Counted } from './prepare-session.js';
+export type { Counted } from './prepare-session.ts';
 
 export interface ReportSession {
   /**

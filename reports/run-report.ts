@@ -1,7 +1,7 @@
 /** Answers one question from the published file; what every other form of asking comes down to. */
 
-import type { ReportResult } from './report-result.js';
-import { openReportSession, type SessionRequest } from './report-session.js';
+import type { ReportResult } from './report-result.ts';
+import { openReportSession, type SessionRequest } from './report-session.ts';
 
 export interface ReportRequest extends SessionRequest {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** What several reports read and others do not: made for those whose SQL names it, since each costs a session a millisecond or two. */
 
-import { type Prepared, readsNotedRepeats } from './prepare-session.js';
-import type { PublishedFile } from './published-file.js';
+import { type Prepared, readsNotedRepeats } from './prepare-session.ts';
+import type { PublishedFile } from './published-file.ts';
 
 interface Asked extends Pick<Prepared, 'level' | 'asKnownOn' | 'readsNoted'> {
   /** The report's parameter of this name: words joined by +. */

@@ -1,8 +1,8 @@
 /** Of a report whose parameter `by` chooses its columns: which of them are there, and what can be drawn of those. */
 
-import type { BoundParameters } from './bind-parameters.js';
-import type { ChartSpec, ReportDefinition } from './catalogue.js';
-import type { ReportColumn } from './report-result.js';
+import type { BoundParameters } from './bind-parameters.ts';
+import type { ChartSpec, ReportDefinition } from './catalogue.ts';
+import type { ReportColumn } from './report-result.ts';
 
 /** The columns that were asked for, and those that are always there. */
 export function shownColumns(

@@ -1,9 +1,9 @@
 /** The columns of the CSV files that a person may add to a report, and how each cell is read. */
 
 import { type DuckDBAppender, DuckDBDateValue, DuckDBDecimalValue } from '@duckdb/node-api';
-import type { ExtraTable } from './catalogue.js';
-import { ReportFilterError } from './errors.js';
-import { checkDate } from './report-filters.js';
+import type { ExtraTable } from './catalogue.ts';
+import { ReportFilterError } from './errors.ts';
+import { checkDate } from './report-filters.ts';
 
 export interface TableColumn {
   readonly name: string;

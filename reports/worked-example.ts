@@ -17,7 +17,7 @@
  * null. A test computes every example, so that no description can say what its report does not do.
  */
 
-import type { ExtraTable } from './catalogue.js';
+import type { ExtraTable } from './catalogue.ts';
 
 export interface ExampleTable {
   readonly columns: readonly string[];

@@ -4,19 +4,19 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Billing } from './billing/billing.js';
-import { Schedules } from './billing/schedules.js';
-import { seededPartner, seededTenants } from './billing/tenants.js';
-import { Deliveries } from './delivery/deliveries.js';
-import { Registrations } from './delivery/registrations.js';
-import { Faults } from './faults/faults.js';
-import type { ApiKey, Environment, Partner, PartnerKind } from './model.js';
-import { bytesFrom } from './randomness.js';
-import { RefusalError } from './refusal.js';
-import { type Credentials, seededCredentials } from './security/credentials.js';
-import { sameSecret, Tokens } from './security/tokens.js';
-import { Activity } from './state/activity.js';
-import { Store } from './state/store.js';
+import { Billing } from './billing/billing.ts';
+import { Schedules } from './billing/schedules.ts';
+import { seededPartner, seededTenants } from './billing/tenants.ts';
+import { Deliveries } from './delivery/deliveries.ts';
+import { Registrations } from './delivery/registrations.ts';
+import { Faults } from './faults/faults.ts';
+import type { ApiKey, Environment, Partner, PartnerKind } from './model.ts';
+import { bytesFrom } from './randomness.ts';
+import { RefusalError } from './refusal.ts';
+import { type Credentials, seededCredentials } from './security/credentials.ts';
+import { sameSecret, Tokens } from './security/tokens.ts';
+import { Activity } from './state/activity.ts';
+import { Store } from './state/store.ts';
 
 export interface AccountOptions {
   readonly environment: Environment;

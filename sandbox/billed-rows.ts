@@ -1,6 +1,6 @@
 /** The truth to prove receivers against: every row as it was billed, whatever faults made of files and events. */
-import type { Account } from './account.js';
-import type { InternalStatus } from './model.js';
+import type { Account } from './account.ts';
+import type { InternalStatus } from './model.ts';
 
 /** A row of the truth. Decimals are exact text, empty cells null. */
 export interface BilledRow {

@@ -3,10 +3,10 @@
  * docs/sandbox-choices.md says why each is as it is.
  */
 
-import { ExactNumber } from './exact-json.js';
-import { WEBHOOK_STATUS } from './lifecycle.js';
-import type { Invoice } from './model.js';
-import type { BilledShipment } from './storage/shipments.js';
+import { ExactNumber } from './exact-json.ts';
+import { WEBHOOK_STATUS } from './lifecycle.ts';
+import type { Invoice } from './model.ts';
+import type { BilledShipment } from './storage/shipments.ts';
 
 /** How a delivery is sent (spec 4.6 shows neither method nor content type). */
 export const DELIVERY_METHOD = 'POST';

@@ -1,5 +1,5 @@
 /** What a client of one account has to know: addresses and credentials, for the ready line, the admin API and the page. */
-import type { Account } from './account.js';
+import type { Account } from './account.ts';
 
 export interface Connection {
   readonly baseUrl: string;

@@ -1,6 +1,6 @@
 /** The table of spec 3: which status may follow which, and how webhooks spell each. */
-import type { InternalStatus, WebhookStatus } from './model.js';
-import { RefusalError } from './refusal.js';
+import type { InternalStatus, WebhookStatus } from './model.ts';
+import { RefusalError } from './refusal.ts';
 
 const MOVES: Readonly<Record<InternalStatus, readonly InternalStatus[]>> = {
   DRAFT: ['PENDING_APPROVAL', 'CANCELED'],

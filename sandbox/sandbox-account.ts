@@ -1,12 +1,12 @@
 /** What a person does in one account of the sandbox, as calls: the in-process face of the service. */
 
-import type { Account } from './account.js';
-import { type BilledRow, billedRows } from './billed-rows.js';
-import type { NewInvoice } from './billing/new-invoice.js';
-import type { NewSchedule } from './billing/schedules.js';
-import { type Addresses, type Connection, connectionOf } from './connection.js';
-import type { NewRegistration } from './delivery/registrations.js';
-import type { FaultRule, NewFault } from './faults/fault-rule.js';
+import type { Account } from './account.ts';
+import { type BilledRow, billedRows } from './billed-rows.ts';
+import type { NewInvoice } from './billing/new-invoice.ts';
+import type { NewSchedule } from './billing/schedules.ts';
+import { type Addresses, type Connection, connectionOf } from './connection.ts';
+import type { NewRegistration } from './delivery/registrations.ts';
+import type { FaultRule, NewFault } from './faults/fault-rule.ts';
 import type {
   ApiKey,
   BillingEvent,
@@ -18,9 +18,9 @@ import type {
   Registration,
   Schedule,
   Tenant,
-} from './model.js';
-import { seedInvoices, seedMonths } from './seeding.js';
-import type { ActivityLine } from './state/activity.js';
+} from './model.ts';
+import { seedInvoices, seedMonths } from './seeding.ts';
+import type { ActivityLine } from './state/activity.ts';
 
 /** One account of the partner with what a person does there. */
 export interface SandboxAccount extends Connection {

@@ -1,8 +1,8 @@
 /** Fills an account with invoices, as they would lie around in one that has been used. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Account } from './account.js';
-import { planMonths } from './billing/months.js';
-import { RefusalError } from './refusal.js';
+import type { Account } from './account.ts';
+import { planMonths } from './billing/months.ts';
+import { RefusalError } from './refusal.ts';
 
 /** A receiver needs a moment to load what it heard of. */
 const LOADED_WITHIN_MS = 10_000;

@@ -7,13 +7,13 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Account } from './account.js';
-import { startListeners } from './http/listeners.js';
-import type { Environment, PartnerKind } from './model.js';
-import { asPerson, type SandboxAccount } from './sandbox-account.js';
-import { createTlsMaterial, type ServiceKeys } from './security/tls.js';
-import { assertUnlocked, removeAddresses, writeAddresses } from './state/address-file.js';
-import { openFolderSettings } from './state/folder-settings.js';
+import { Account } from './account.ts';
+import { startListeners } from './http/listeners.ts';
+import type { Environment, PartnerKind } from './model.ts';
+import { asPerson, type SandboxAccount } from './sandbox-account.ts';
+import { createTlsMaterial, type ServiceKeys } from './security/tls.ts';
+import { assertUnlocked, removeAddresses, writeAddresses } from './state/address-file.ts';
+import { openFolderSettings } from './state/folder-settings.ts';
 
 export interface SandboxOptions {
   /** Where state and keys are kept across restarts; left out, a temporary folder that `close` removes. */
@@ -39,8 +39,8 @@ export interface SandboxOptions {
   readonly now?: () => Date;
 }
 
-export type { BilledRow } from './billed-rows.js';
-export type { SandboxAccount } from './sandbox-account.js';
+export type { BilledRow } from './billed-rows.ts';
+export type { SandboxAccount } from './sandbox-account.ts';
 
 export interface Sandbox extends SandboxAccount {
   /** The other account: own credentials, own partner, own data (spec 5). The sandbox itself is the test account. */

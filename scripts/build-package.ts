@@ -51,6 +51,6 @@ export async function buildPackage(
   // Bundled from the compiled code, so that the bundle holds what is shipped and nothing else.
   const { buildWorkflowBundle } = (await import(
     pathToFileURL(join(dist, 'worker/workflow-bundle.js')).href
-  )) as typeof import('../worker/workflow-bundle.js');
+  )) as typeof import('../worker/workflow-bundle.ts');
   await buildWorkflowBundle(join(dist, 'workflow-bundle.js'));
 }

@@ -2,8 +2,8 @@
 
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { writeBillOfMaterials } from './bill-of-materials.js';
-import { buildPackage } from './build-package.js';
+import { writeBillOfMaterials } from './bill-of-materials.ts';
+import { buildPackage } from './build-package.ts';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 await rm(dist, { recursive: true, force: true });

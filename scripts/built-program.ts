@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildPackage, shippedFiles } from './build-package.js';
+import { buildPackage, shippedFiles } from './build-package.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const builds = join(root, '.cache/builds');

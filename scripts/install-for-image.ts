@@ -3,8 +3,8 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { temporalExecutable } from '../temporal/server-executable.js';
-import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.js';
+import { temporalExecutable } from '../temporal/server-executable.ts';
+import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.ts';
 
 const [, , folder] = process.argv;
 if (folder === undefined) throw new Error('Usage: scripts/install-for-image.ts FOLDER');

@@ -4,13 +4,13 @@
  * the tool that checks rules of Prometheus, and our own program, built.
  */
 
-import { installS3Server } from '../test/archive/s3-server.js';
-import { findChromium } from '../test/support/tools/chromium.js';
-import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.js';
-import { installDuckDbTools } from '../test/support/tools/duckdb-tools.js';
-import { installEvidence } from '../test/support/tools/evidence-source.js';
-import { findPromtool } from '../test/support/tools/promtool.js';
-import { builtProgram } from './built-program.js';
+import { installS3Server } from '../test/archive/s3-server.ts';
+import { findChromium } from '../test/support/tools/chromium.ts';
+import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.ts';
+import { installDuckDbTools } from '../test/support/tools/duckdb-tools.ts';
+import { installEvidence } from '../test/support/tools/evidence-source.ts';
+import { findPromtool } from '../test/support/tools/promtool.ts';
+import { builtProgram } from './built-program.ts';
 
 const tools = [
   // Both may ask apt-get, which refuses a second one beside it.

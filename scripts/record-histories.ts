@@ -14,15 +14,15 @@ import { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
-import { openConnection } from '../temporal/connect.js';
-import { startEmbeddedTemporal } from '../temporal/embedded.js';
-import { HISTORY_SCENES } from '../test/histories/scenes.js';
-import { anInvoiceRoute } from '../test/support/temporal/quick-route.js';
-import { createScenes } from '../test/workflows/invoice-scenes.js';
-import { createWorkers } from '../worker/create-workers.js';
-import { installRuntime } from '../worker/runtime.js';
-import { workflowBundle } from '../worker/workflow-bundle.js';
-import { RecordingRefusedError, selectHistories } from './select-histories.js';
+import { openConnection } from '../temporal/connect.ts';
+import { startEmbeddedTemporal } from '../temporal/embedded.ts';
+import { HISTORY_SCENES } from '../test/histories/scenes.ts';
+import { anInvoiceRoute } from '../test/support/temporal/quick-route.ts';
+import { createScenes } from '../test/workflows/invoice-scenes.ts';
+import { createWorkers } from '../worker/create-workers.ts';
+import { installRuntime } from '../worker/runtime.ts';
+import { workflowBundle } from '../worker/workflow-bundle.ts';
+import { RecordingRefusedError, selectHistories } from './select-histories.ts';
 
 /** Without what tells of the machine: who ran it and where its files lie. A replay reads neither. */
 function anonymous(history: string): string {

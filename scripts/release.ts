@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { checkTag, datedChangelog, ReleaseRefusedError, releaseNotes } from './release-notes.js';
+import { checkTag, datedChangelog, ReleaseRefusedError, releaseNotes } from './release-notes.ts';
 
 const root = join(import.meta.dirname, '..');
 const changelogPath = join(root, 'CHANGELOG.md');

@@ -4,8 +4,8 @@
  */
 
 import { join } from 'node:path';
-import { MONTH_END } from '../test/support/month-end-story.js';
-import { launchChromium } from '../test/support/tools/chromium.js';
+import { MONTH_END } from '../test/support/month-end-story.ts';
+import { launchChromium } from '../test/support/tools/chromium.ts';
 
 const [dashboard, sandbox] = process.argv.slice(2);
 if (dashboard === undefined || sandbox === undefined) {

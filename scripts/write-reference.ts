@@ -2,9 +2,9 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { dbtSources } from './reference/dbt-sources.js';
-import { grafanaDashboard } from './reference/grafana-dashboard.js';
-import { referencePages } from './reference/pages.js';
+import { dbtSources } from './reference/dbt-sources.ts';
+import { grafanaDashboard } from './reference/grafana-dashboard.ts';
+import { referencePages } from './reference/pages.ts';
 
 const root = join(import.meta.dirname, '..');
 const pages = Object.entries(await referencePages()).map(

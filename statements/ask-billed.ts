@@ -1,16 +1,16 @@
 /** Asks one publication what tenants were billed: all of a statement comes from the same reading of the file. */
 
-import { interruptible } from '../reports/interruptible.js';
-import { matchNotes } from '../reports/match-filters.js';
-import { prepareSession } from '../reports/prepare-session.js';
-import { openPublishedFile, type PublishedFile } from '../reports/published-file.js';
-import { readColumns, readRows } from '../reports/read-rows.js';
-import { checkFilters } from '../reports/report-filters.js';
-import type { ReportColumn, ReportRow } from '../reports/report-result.js';
-import { provideShared } from '../reports/shared-views.js';
-import { statementText } from '../reports/statement-text.js';
-import { NoSuchTenantError } from './errors.js';
-import type { StatementTenant } from './statement.js';
+import { interruptible } from '../reports/interruptible.ts';
+import { matchNotes } from '../reports/match-filters.ts';
+import { prepareSession } from '../reports/prepare-session.ts';
+import { openPublishedFile, type PublishedFile } from '../reports/published-file.ts';
+import { readColumns, readRows } from '../reports/read-rows.ts';
+import { checkFilters } from '../reports/report-filters.ts';
+import type { ReportColumn, ReportRow } from '../reports/report-result.ts';
+import { provideShared } from '../reports/shared-views.ts';
+import { statementText } from '../reports/statement-text.ts';
+import { NoSuchTenantError } from './errors.ts';
+import type { StatementTenant } from './statement.ts';
 
 export interface BilledRequest {
   /** `reports.duckdb`. */

@@ -1,9 +1,9 @@
 /** Makes a tenant's statement of what is billed now and of what earlier statements said: nothing here is asked or kept. */
 
-import type { ReportRow } from '../reports/report-result.js';
-import { type Billed, type Composing, correctionsOf } from './corrections.js';
-import { cellOf, invoiceOf, isOf, leftOut, markUpOf, tenantOf } from './stated-rows.js';
-import { keyOf, type Statement, totalsOf } from './statement.js';
+import type { ReportRow } from '../reports/report-result.ts';
+import { type Billed, type Composing, correctionsOf } from './corrections.ts';
+import { cellOf, invoiceOf, isOf, leftOut, markUpOf, tenantOf } from './stated-rows.ts';
+import { keyOf, type Statement, totalsOf } from './statement.ts';
 
 /** A draft without shipments. */
 export function composeStatement(billed: Billed, asked: Composing): Statement {

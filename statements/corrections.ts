@@ -1,9 +1,9 @@
 /** What a statement corrects of those that were sent before it. */
 
-import { fromTenThousandths, toTenThousandths } from '../contract/decimal.js';
-import type { ReportCell, ReportRow } from '../reports/report-result.js';
-import { orNull, text } from './stated-rows.js';
-import type { Correction, Statement, StatementTenant } from './statement.js';
+import { fromTenThousandths, toTenThousandths } from '../contract/decimal.ts';
+import type { ReportCell, ReportRow } from '../reports/report-result.ts';
+import { orNull, text } from './stated-rows.ts';
+import type { Correction, Statement, StatementTenant } from './statement.ts';
 
 /** Rows of one publication. `invoices` and `notCounted` are of every month that may have to be corrected. */
 export interface Billed {

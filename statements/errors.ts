@@ -1,6 +1,6 @@
 /** What can go wrong with a statement: a class for each cause. */
 
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 
 /** What was asked for cannot be meant: two tenants of one name, a month that is none, more lines than a file takes. */
 export class StatementRefusedError extends BillsyncError {

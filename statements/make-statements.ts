@@ -1,16 +1,16 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
-import type { ReportRow } from '../reports/report-result.js';
-import { runReport } from '../reports/run-report.js';
-import { askBilled, type BilledSession, type Days } from './ask-billed.js';
-import { composeStatement } from './compose.js';
-import type { Billed } from './corrections.js';
-import { StatementRefusedError } from './errors.js';
-import { daysOfMonth } from './months.js';
-import { openSentStatements, type SentStatements } from './sent-statements.js';
-import { namedLines, type ShipmentLines } from './shipment-lines.js';
-import { tenantOf } from './stated-rows.js';
-import { keyOf, type Statement, type StatementTenant } from './statement.js';
+import type { ReportRow } from '../reports/report-result.ts';
+import { runReport } from '../reports/run-report.ts';
+import { askBilled, type BilledSession, type Days } from './ask-billed.ts';
+import { composeStatement } from './compose.ts';
+import type { Billed } from './corrections.ts';
+import { StatementRefusedError } from './errors.ts';
+import { daysOfMonth } from './months.ts';
+import { openSentStatements, type SentStatements } from './sent-statements.ts';
+import { namedLines, type ShipmentLines } from './shipment-lines.ts';
+import { tenantOf } from './stated-rows.ts';
+import { keyOf, type Statement, type StatementTenant } from './statement.ts';
 
 export interface StatementsWanted {
   /** By id or name; empty: all that have something to report. */

@@ -1,8 +1,8 @@
 /** Months of statements, written `YYYY-MM`. */
 
-import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.js';
-import type { Days } from './ask-billed.js';
-import { StatementRefusedError } from './errors.js';
+import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.ts';
+import type { Days } from './ask-billed.ts';
+import { StatementRefusedError } from './errors.ts';
 
 /** @throws StatementRefusedError it is no month */
 export function daysOfMonth(period: string): Days {

@@ -1,8 +1,8 @@
 /** A statement as one table for programs: a row for each figure, `section` says of what. */
 
-import { renderCsv } from '../reports/render/csv-text.js';
-import type { ReportColumn, ReportRow } from '../reports/report-result.js';
-import type { Statement } from './statement.js';
+import { renderCsv } from '../reports/render/csv-text.ts';
+import type { ReportColumn, ReportRow } from '../reports/report-result.ts';
+import type { Statement } from './statement.ts';
 
 /** RFC 4180; text that a spreadsheet would compute has an apostrophe before it. */
 export function statementCsv(statement: Statement): string {

@@ -1,10 +1,10 @@
 /** A statement on paper, A4 or Letter; its lines go with it as a CSV file, which it names by its SHA-256. */
 
-import type { PaperSize } from './paper-sizes.js';
-import { UNKNOWN, unknownLetters } from './pdf/fonts.js';
-import { openPaper } from './pdf/paper.js';
-import type { Statement } from './statement.js';
-import { headOf, tablesOf } from './statement-tables.js';
+import type { PaperSize } from './paper-sizes.ts';
+import { UNKNOWN, unknownLetters } from './pdf/fonts.ts';
+import { openPaper } from './pdf/paper.ts';
+import type { Statement } from './statement.ts';
+import { headOf, tablesOf } from './statement-tables.ts';
 
 /** The same bytes for the same statement and paper. */
 export async function statementPdf(statement: Statement, size: PaperSize): Promise<Uint8Array> {

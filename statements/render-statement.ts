@@ -1,11 +1,11 @@
 /** A statement as the files that are handed out, in the format that was asked for. */
 
-import { XLSX_TYPE } from '../reports/render/render-report.js';
-import type { MadeStatement } from './make-statements.js';
-import type { PaperSize } from './paper-sizes.js';
-import { shortKey } from './sent-statements.js';
-import { shipmentsCsv } from './shipment-lines.js';
-import type { Statement } from './statement.js';
+import { XLSX_TYPE } from '../reports/render/render-report.ts';
+import type { MadeStatement } from './make-statements.ts';
+import type { PaperSize } from './paper-sizes.ts';
+import { shortKey } from './sent-statements.ts';
+import { shipmentsCsv } from './shipment-lines.ts';
+import type { Statement } from './statement.ts';
 
 export const STATEMENT_FORMATS = ['pdf', 'xlsx', 'csv'] as const;
 export type StatementFormat = (typeof STATEMENT_FORMATS)[number];
@@ -26,7 +26,7 @@ export async function renderStatement(
 ): Promise<readonly StatementFile[]> {
   const name = fileName(statement);
   if (format === 'xlsx') {
-    const { statementXlsx } = await import('./render-xlsx.js');
+    const { statementXlsx } = await import('./render-xlsx.ts');
     return [
       {
         name: `${name}.xlsx`,
@@ -40,11 +40,11 @@ export async function renderStatement(
       ? []
       : [{ name: `${name}-shipments.csv`, contentType: CSV, body: shipmentsCsv(shipments) }];
   if (format === 'pdf') {
-    const { statementPdf } = await import('./render-pdf.js');
+    const { statementPdf } = await import('./render-pdf.ts');
     const body = await statementPdf(statement, paper);
     return [{ name: `${name}.pdf`, contentType: 'application/pdf', body }, ...lines];
   }
-  const { statementCsv } = await import('./render-csv.js');
+  const { statementCsv } = await import('./render-csv.ts');
   return [{ name: `${name}.csv`, contentType: CSV, body: statementCsv(statement) }, ...lines];
 }
 

@@ -1,13 +1,13 @@
 /** A statement as an Excel workbook: the statement on one sheet, the lines that it adds up on another. */
 
 import writeXlsxFile, { type Row } from 'write-excel-file/node';
-import { columnLabel } from '../reports/render/labels.js';
-import { cellOf, filtered, fitsPage, widthOf } from '../reports/render/xlsx-file.js';
-import type { ReportColumn } from '../reports/report-result.js';
-import type { PaperSize } from './paper-sizes.js';
-import type { ShipmentLines } from './shipment-lines.js';
-import type { Statement } from './statement.js';
-import { headOf, tablesOf } from './statement-tables.js';
+import { columnLabel } from '../reports/render/labels.ts';
+import { cellOf, filtered, fitsPage, widthOf } from '../reports/render/xlsx-file.ts';
+import type { ReportColumn } from '../reports/report-result.ts';
+import type { PaperSize } from './paper-sizes.ts';
+import type { ShipmentLines } from './shipment-lines.ts';
+import type { Statement } from './statement.ts';
+import { headOf, tablesOf } from './statement-tables.ts';
 
 /** Text stays text, whatever it looks like; a decimal of more than 15 digits is written as text, so that none is lost. */
 export async function statementXlsx(

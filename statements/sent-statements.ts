@@ -11,13 +11,13 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { createDurably, makeFolder, systemCode, writeSynced } from '../ops/durable-files.js';
-import { syncFolder } from '../ops/flush.js';
-import { namesIn } from '../ops/names-in.js';
-import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.js';
-import { SentStatementError } from './errors.js';
-import type { ShipmentLines } from './shipment-lines.js';
-import { keyOf, type Statement, type StatementTenant } from './statement.js';
+import { createDurably, makeFolder, systemCode, writeSynced } from '../ops/durable-files.ts';
+import { syncFolder } from '../ops/flush.ts';
+import { namesIn } from '../ops/names-in.ts';
+import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.ts';
+import { SentStatementError } from './errors.ts';
+import type { ShipmentLines } from './shipment-lines.ts';
+import { keyOf, type Statement, type StatementTenant } from './statement.ts';
 
 export interface SentStatements {
   /** Oldest first. @throws SentStatementError one of them cannot be read, or is missing */

@@ -1,8 +1,8 @@
 /** The lines that a statement adds up, as rows and as the CSV file that goes with it. */
 
 import { createHash } from 'node:crypto';
-import { renderCsv } from '../reports/render/csv-text.js';
-import type { ReportColumn, ReportRow } from '../reports/report-result.js';
+import { renderCsv } from '../reports/render/csv-text.ts';
+import type { ReportColumn, ReportRow } from '../reports/report-result.ts';
 
 export interface ShipmentLines {
   readonly columns: readonly ReportColumn[];

@@ -1,7 +1,7 @@
 /** From rows of the published file to what a statement says of them. */
 
-import type { ReportCell, ReportRow } from '../reports/report-result.js';
-import type { BilledCell, InvoiceProof, LeftOut, LineKind, MarkUp, StatementTenant } from './statement.js';
+import type { ReportCell, ReportRow } from '../reports/report-result.ts';
+import type { BilledCell, InvoiceProof, LeftOut, LineKind, MarkUp, StatementTenant } from './statement.ts';
 
 /** Whose row it is: `tenant`, `tenant_id` and `partner_id` are among its columns. */
 export function tenantOf(row: ReportRow): StatementTenant {

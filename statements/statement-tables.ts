@@ -1,8 +1,8 @@
 /** A statement as headed tables and lines of text: what a person sees in a workbook, on paper and on a page. */
 
-import { instantLabel } from '../reports/render/labels.js';
-import type { ColumnType, ReportColumn, ReportRow } from '../reports/report-result.js';
-import type { Statement } from './statement.js';
+import { instantLabel } from '../reports/render/labels.ts';
+import type { ColumnType, ReportColumn, ReportRow } from '../reports/report-result.ts';
+import type { Statement } from './statement.ts';
 
 export interface StatementTable {
   readonly title: string;

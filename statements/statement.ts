@@ -1,6 +1,6 @@
 /** What a tenant was billed in a month, as data: every form of a statement shows this and nothing else. */
 
-import { sumOfAmounts } from '../contract/decimal.js';
+import { sumOfAmounts } from '../contract/decimal.ts';
 
 /** What a line is taken for; each is of one kind. */
 export type LineKind = 'charge' | 'billed again' | 'credit';

@@ -2,8 +2,8 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeWhole } from '../ops/write-whole.js';
-import type { StatementFile } from './render-statement.js';
+import { writeWhole } from '../ops/write-whole.ts';
+import type { StatementFile } from './render-statement.ts';
 
 /** In the place of files of the same names. @returns their paths @throws the system's error */
 export async function writeFiles(

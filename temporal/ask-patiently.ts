@@ -1,7 +1,7 @@
 /** Asks a workflow although its worker may be gone just now: whoever watches something long waits for the next one. */
 
 import { ServiceError } from '@temporalio/client';
-import { pause } from './pause.js';
+import { pause } from './pause.ts';
 
 /** A restart takes seconds, a new machine minutes. */
 const PATIENCE_MS = 300_000;

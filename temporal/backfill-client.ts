@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { taskQueues } from '../contract/names.js';
-import type { backfill } from '../workflows/backfill.js';
-import type { backfillBatch } from '../workflows/backfill-batch.js';
+import { taskQueues } from '../contract/names.ts';
+import type { backfill } from '../workflows/backfill.ts';
+import type { backfillBatch } from '../workflows/backfill-batch.ts';
 import {
   type BackfillControl,
   type BackfillCounts,
@@ -14,10 +14,10 @@ import {
   backfillBatchSignal,
   backfillControlSignal,
   backfillProgressQuery,
-} from '../workflows/backfill-messages.js';
-import { askPatiently } from './ask-patiently.js';
-import { type InvoiceRoute, invoicePace } from './invoice-client.js';
-import { pause } from './pause.js';
+} from '../workflows/backfill-messages.ts';
+import { askPatiently } from './ask-patiently.ts';
+import { type InvoiceRoute, invoicePace } from './invoice-client.ts';
+import { pause } from './pause.ts';
 
 export interface BackfillRequest {
   readonly partnerId: string;

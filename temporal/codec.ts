@@ -16,8 +16,8 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import protos from '@temporalio/proto';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { UNENCRYPTED } from '../contract/names.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { UNENCRYPTED } from '../contract/names.ts';
 
 export interface EncryptionKey {
   /** Readable in history; says which key to use. */

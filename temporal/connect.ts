@@ -16,18 +16,18 @@ import {
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Settings } from '../config/settings.js';
-import { SettingsError } from '../config/settings-error.js';
-import { messageOf, systemErrorIn } from '../config/system-error.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { keepContextWhileCalling } from './call-context.js';
-import { refuseOnceClosed } from './closed-connection.js';
-import { createDataConverter } from './codec.js';
-import { readEmbeddedRecord } from './embedded-record.js';
-import { encryptionKeys } from './encryption-keys.js';
-import { pause } from './pause.js';
-import { registerSearchAttributes } from './search-attributes.js';
-import { activeTracing } from './tracing.js';
+import type { Settings } from '../config/settings.ts';
+import { SettingsError } from '../config/settings-error.ts';
+import { messageOf, systemErrorIn } from '../config/system-error.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { keepContextWhileCalling } from './call-context.ts';
+import { refuseOnceClosed } from './closed-connection.ts';
+import { createDataConverter } from './codec.ts';
+import { readEmbeddedRecord } from './embedded-record.ts';
+import { encryptionKeys } from './encryption-keys.ts';
+import { pause } from './pause.ts';
+import { registerSearchAttributes } from './search-attributes.ts';
+import { activeTracing } from './tracing.ts';
 
 /** Where Temporal is, as far as the settings and the data folder tell. */
 export interface TemporalTarget {

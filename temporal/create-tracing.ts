@@ -15,7 +15,7 @@ import {
   OpenTelemetryActivityOutboundInterceptor,
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
-import type { TracedPublications, Tracing, TracingOptions } from './tracing.js';
+import type { TracedPublications, Tracing, TracingOptions } from './tracing.ts';
 
 export function createTracing(options: TracingOptions & { readonly otlpEndpoint: string }): Tracing {
   const { otlpEndpoint, settings, role, log, scrub } = options;

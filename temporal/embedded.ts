@@ -12,12 +12,12 @@ import { once } from 'node:events';
 import { realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { makeFolders } from '../ops/make-folders.js';
-import { isAlive, isStillRunning, ownIdentity } from '../ops/process-identity.js';
-import { replaceFile } from '../ops/replace-file.js';
-import { type EmbeddedRecord, readEmbeddedRecord } from './embedded-record.js';
-import { pause } from './pause.js';
-import { temporalExecutable } from './server-executable.js';
+import { makeFolders } from '../ops/make-folders.ts';
+import { isAlive, isStillRunning, ownIdentity } from '../ops/process-identity.ts';
+import { replaceFile } from '../ops/replace-file.ts';
+import { type EmbeddedRecord, readEmbeddedRecord } from './embedded-record.ts';
+import { pause } from './pause.ts';
+import { temporalExecutable } from './server-executable.ts';
 import {
   answers,
   endServer,
@@ -28,7 +28,7 @@ import {
   ServerEndedError,
   type ServerPlace,
   serversOf,
-} from './server-process.js';
+} from './server-process.ts';
 
 export interface EmbeddedTemporal {
   readonly address: string;

@@ -2,11 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import type { Settings } from '../config/settings.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { createDurably, makeFolder } from '../ops/durable-files.js';
-import { readIfThere } from '../ops/replace-file.js';
-import type { EncryptionKey } from './codec.js';
+import type { Settings } from '../config/settings.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { createDurably, makeFolder } from '../ops/durable-files.ts';
+import { readIfThere } from '../ops/replace-file.ts';
+import type { EncryptionKey } from './codec.ts';
 
 /** Temporal runs elsewhere and no key is configured: a key made here would be unknown to the other machines. */
 export class EncryptionKeyMissingError extends BillsyncError {

@@ -2,18 +2,18 @@
 
 import type { Client } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
-import type { InvoiceEvent } from '../contract/invoice-event.js';
-import { type EnvironmentName, invoiceWorkflowId, rankOfEvent, taskQueues } from '../contract/names.js';
-import type { invoice } from '../workflows/invoice.js';
+import type { InvoiceEvent } from '../contract/invoice-event.ts';
+import { type EnvironmentName, invoiceWorkflowId, rankOfEvent, taskQueues } from '../contract/names.ts';
+import type { invoice } from '../workflows/invoice.ts';
 import {
   type InvoiceInput,
   invoiceEventSignal,
   type LookUpRequest,
   lookUpSignal,
   retrySignal,
-} from '../workflows/messages.js';
-import type { Pace } from '../workflows/pace.js';
-import { environmentKey, invoiceStateKey, tenantIdKey } from '../workflows/search-attribute-keys.js';
+} from '../workflows/messages.ts';
+import type { Pace } from '../workflows/pace.ts';
+import { environmentKey, invoiceStateKey, tenantIdKey } from '../workflows/search-attribute-keys.ts';
 
 /** The part of the settings that names workflows and queues. */
 export interface InvoiceRoute {

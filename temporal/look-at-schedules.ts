@@ -6,11 +6,11 @@ import {
   ScheduleNotFoundError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { durationMs } from '../config/duration.js';
-import type { Settings } from '../config/settings.js';
-import type { LookedAt } from '../ops/watch-state.js';
-import { listReportSchedules, reportScheduleId } from './report-schedules.js';
-import { scheduleId } from './schedule.js';
+import { durationMs } from '../config/duration.ts';
+import type { Settings } from '../config/settings.ts';
+import type { LookedAt } from '../ops/watch-state.ts';
+import { listReportSchedules, reportScheduleId } from './report-schedules.ts';
+import { scheduleId } from './schedule.ts';
 
 type Watched = Pick<Settings, 'environment' | 'reconcileEvery'>;
 

@@ -2,7 +2,7 @@
 
 import type { Payload } from '@temporalio/common';
 import { z } from 'zod';
-import { createCodec, type EncryptionKey } from './codec.js';
+import { createCodec, type EncryptionKey } from './codec.ts';
 
 const Message = z.object({
   payloads: z.array(

@@ -7,10 +7,10 @@ import {
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
-import type { ScheduledReport } from '../activities/write-report.js';
-import type { Settings } from '../config/settings.js';
-import { taskQueues } from '../contract/names.js';
-import type { scheduledReport } from '../workflows/scheduled-report.js';
+import type { ScheduledReport } from '../activities/write-report.ts';
+import type { Settings } from '../config/settings.ts';
+import { taskQueues } from '../contract/names.ts';
+import type { scheduledReport } from '../workflows/scheduled-report.ts';
 
 export const REPORT_CADENCES = ['daily', 'monthly'] as const;
 export type ReportCadence = (typeof REPORT_CADENCES)[number];

@@ -8,10 +8,10 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
-import type { Settings } from '../config/settings.js';
-import { type EnvironmentName, taskQueues } from '../contract/names.js';
-import type { reconcile } from '../workflows/reconcile.js';
-import { UnencryptedPayloadError } from './codec.js';
+import type { Settings } from '../config/settings.ts';
+import { type EnvironmentName, taskQueues } from '../contract/names.ts';
+import type { reconcile } from '../workflows/reconcile.ts';
+import { UnencryptedPayloadError } from './codec.ts';
 
 export interface ScheduleState {
   readonly scheduleId: string;

@@ -2,7 +2,7 @@
 
 import type { Connection } from '@temporalio/client';
 import protos from '@temporalio/proto';
-import { SEARCH_ATTRIBUTES } from '../contract/names.js';
+import { SEARCH_ATTRIBUTES } from '../contract/names.ts';
 
 /** Registers what is missing; a call where nothing is missing costs one request. Safe to call from many processes. */
 export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<void> {

@@ -14,7 +14,7 @@ import { access, chmod, constants, mkdir, mkdtemp, readFile, rename, rm, writeFi
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { BillsyncError, EXIT } from '../contract/errors.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 
 const run = promisify(execFile);
 

@@ -4,13 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { SEARCH_ATTRIBUTES } from '../contract/names.js';
-import { listenOnce } from '../ops/listen-once.js';
-import { isAlive } from '../ops/process-identity.js';
-import { answersFor } from './answers-for.js';
-import { pause } from './pause.js';
-import { processesNaming } from './processes.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { SEARCH_ATTRIBUTES } from '../contract/names.ts';
+import { listenOnce } from '../ops/listen-once.ts';
+import { isAlive } from '../ops/process-identity.ts';
+import { answersFor } from './answers-for.ts';
+import { pause } from './pause.ts';
+import { processesNaming } from './processes.ts';
 
 export interface ServerPlace {
   /** Absolute, without symbolic links: servers are found by it. */

@@ -7,7 +7,7 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 import type { Sinks } from '@temporalio/workflow';
 import type { Logger } from 'pino';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../config/settings.ts';
 
 /** A delivery as the inbox knows it. */
 export interface TracedDelivery {
@@ -69,7 +69,7 @@ export function traceDelivery<T>(delivery: TracedDelivery, work: () => Promise<T
 export async function startTracing(options: TracingOptions): Promise<Tracing | null> {
   const { otlpEndpoint } = options.settings;
   if (otlpEndpoint === null) return null;
-  const { createTracing } = await import('./create-tracing.js');
+  const { createTracing } = await import('./create-tracing.ts');
   const tracing = createTracing({ ...options, otlpEndpoint });
   active = {
     ...tracing,

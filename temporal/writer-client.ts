@@ -3,14 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { taskQueues } from '../contract/names.js';
-import type { Imported, ImportRequest } from '../warehouse/import/import-file.js';
-import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.js';
-import type { ReconcileResult, reconcile } from '../workflows/reconcile.js';
-import type { decideInvoice, importCsv, snapshot, verify } from '../workflows/writer-requests.js';
-import type { InvoiceRoute } from './invoice-client.js';
-import { type OnProgress, watchProgress } from './watch-progress.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { taskQueues } from '../contract/names.ts';
+import type { Imported, ImportRequest } from '../warehouse/import/import-file.ts';
+import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.ts';
+import type { ReconcileResult, reconcile } from '../workflows/reconcile.ts';
+import type { decideInvoice, importCsv, snapshot, verify } from '../workflows/writer-requests.ts';
+import type { InvoiceRoute } from './invoice-client.ts';
+import { type OnProgress, watchProgress } from './watch-progress.ts';
 
 /** The worker could not do what it was asked. The message is the worker's own. */
 export class WriterRequestError extends BillsyncError {

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { temporalExecutable } from '../temporal/server-executable.js';
-import { billsync } from './support/processes/billsync.js';
-import { linksIn } from './support/tools/markdown-links.js';
+import { temporalExecutable } from '../temporal/server-executable.ts';
+import { billsync } from './support/processes/billsync.ts';
+import { linksIn } from './support/tools/markdown-links.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');

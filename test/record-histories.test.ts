@@ -1,7 +1,7 @@
 /** A recorded history is never replaced: it stands for runs that are in progress somewhere. */
 
 import { describe, expect, test } from 'vitest';
-import { RecordingRefusedError, selectHistories } from '../scripts/select-histories.js';
+import { RecordingRefusedError, selectHistories } from '../scripts/select-histories.ts';
 
 const scenes = ['finalized-alone', 'void-alone', 'new-behaviour'];
 const files = ['finalized-alone.json', 'void-alone.json', 'void-alone-2.json', 'scenes.ts'];

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { checkTag, datedChangelog, ReleaseRefusedError, releaseNotes } from '../scripts/release-notes.js';
+import { checkTag, datedChangelog, ReleaseRefusedError, releaseNotes } from '../scripts/release-notes.ts';
 
 const changelog = '# Changelog\n\n## 0.2.0 – unreleased\n\n- new\n\n## 0.1.0 – 2026-01-02\n\n- old\n';
 

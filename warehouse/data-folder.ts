@@ -4,12 +4,12 @@
  */
 
 import { join } from 'node:path';
-import { naming } from '../config/system-error.js';
-import type { EnvironmentName } from '../contract/names.js';
-import { createDurably } from '../ops/durable-files.js';
-import { keepPrivate } from '../ops/private-folder.js';
-import { readIfThere } from '../ops/replace-file.js';
-import { DataFolderTooNewError, EnvironmentMismatchError } from './errors.js';
+import { naming } from '../config/system-error.ts';
+import type { EnvironmentName } from '../contract/names.ts';
+import { createDurably } from '../ops/durable-files.ts';
+import { keepPrivate } from '../ops/private-folder.ts';
+import { readIfThere } from '../ops/replace-file.ts';
+import { DataFolderTooNewError, EnvironmentMismatchError } from './errors.ts';
 
 /**
  * Of inbox, archive, keys and what lies beside them; the warehouse has numbered migrations of its own. It rises when an older

@@ -5,7 +5,7 @@
 
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { NoDiskSpaceError } from './errors.js';
+import { NoDiskSpaceError } from './errors.ts';
 
 /** Above what a checkpoint writes at once, which DuckDB makes when its log has 16 MB. */
 export const RESERVED_BYTES = 32 * 1024 * 1024;

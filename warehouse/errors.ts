@@ -1,7 +1,7 @@
 /** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
 
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import type { Made } from './opening.js';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import type { Made } from './opening.ts';
 
 /** Base of everything the warehouse throws. */
 export abstract class WarehouseError extends BillsyncError {}

@@ -1,10 +1,10 @@
 /** What a warehouse is opened and made again with, and what is said of it: the same for a DuckDB file and a lake. */
 
-import type { Archive } from '../archive/archive.js';
-import type { Settings } from '../config/settings.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
-import type { Publication } from './warehouse.js';
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import type { Publication } from './warehouse.ts';
 
 export interface OpenWarehouseOptions {
   readonly settings: Pick<

@@ -2,7 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Settings, WebhookCredentials } from '../config/settings.js';
+import type { Settings, WebhookCredentials } from '../config/settings.ts';
 
 export type Authorize = (headers: IncomingHttpHeaders) => boolean;
 

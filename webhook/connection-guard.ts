@@ -7,13 +7,13 @@
  */
 
 import type { Server, Socket } from 'node:net';
-import { addressKey } from '../ops/address-key.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
-import { afterFirstRecord } from './client-hello.js';
-import { type ConnectionLimits, createConnectionShare } from './connection-share.js';
-import type { SenderAddresses } from './sender-address.js';
+import { addressKey } from '../ops/address-key.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { afterFirstRecord } from './client-hello.ts';
+import { type ConnectionLimits, createConnectionShare } from './connection-share.ts';
+import type { SenderAddresses } from './sender-address.ts';
 
 export interface ConnectionGuard {
   /** Right credentials came on the connection of this socket, raw or of TLS. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { Inbox } from '../inbox/inbox.js';
-import type { Alerts } from '../ops/alerts.js';
-import { systemCode } from '../ops/durable-files.js';
-import type { Health } from '../ops/health.js';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import { systemCode } from '../ops/durable-files.ts';
+import type { Health } from '../ops/health.ts';
 
 interface HealthDeps {
   readonly inbox: Pick<Inbox, 'probe'>;

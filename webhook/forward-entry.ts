@@ -1,16 +1,16 @@
 /** The three steps of one accepted delivery, in this order: archive, send to Temporal, trim. */
 
-import type { Archive } from '../archive/archive.js';
-import type { Settings } from '../config/settings.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import type { InvoiceEvent } from '../contract/invoice-event.js';
-import { type ParsedDelivery, withoutUrlQuery } from '../contract/parse-delivery.js';
-import type { Quarantine } from '../contract/quarantine.js';
-import type { DurablePoint } from '../inbox/durable-point.js';
-import type { Inbox, InboxEntry } from '../inbox/inbox.js';
-import { traceDelivery } from '../temporal/tracing.js';
-import { parseOnce } from './parse-once.js';
-import { isForeign } from './partner.js';
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../config/settings.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import type { InvoiceEvent } from '../contract/invoice-event.ts';
+import { type ParsedDelivery, withoutUrlQuery } from '../contract/parse-delivery.ts';
+import type { Quarantine } from '../contract/quarantine.ts';
+import type { DurablePoint } from '../inbox/durable-point.ts';
+import type { Inbox, InboxEntry } from '../inbox/inbox.ts';
+import { traceDelivery } from '../temporal/tracing.ts';
+import { parseOnce } from './parse-once.ts';
+import { isForeign } from './partner.ts';
 
 export interface ForwardDeps {
   readonly settings: Pick<Settings, 'wirePrefix'>;

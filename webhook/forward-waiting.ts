@@ -3,9 +3,9 @@
  * behind that were acknowledged. The reconciliation calls this; beside a living forwarder it finds nothing to do.
  */
 
-import { FsyncError } from '../ops/flush.js';
-import type { Logger } from '../ops/log.js';
-import { type ForwardDeps, forwardEntry } from './forward-entry.js';
+import { FsyncError } from '../ops/flush.ts';
+import type { Logger } from '../ops/log.ts';
+import { type ForwardDeps, forwardEntry } from './forward-entry.ts';
 
 export interface ForwardedWaiting {
   readonly forwarded: number;

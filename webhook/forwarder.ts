@@ -4,15 +4,15 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { InboxEntry } from '../inbox/inbox.js';
-import type { Alerts } from '../ops/alerts.js';
-import { FsyncError } from '../ops/flush.js';
-import type { Health } from '../ops/health.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
-import { type ForwardDeps, forwardEntry, type Refusal } from './forward-entry.js';
-import { createForwardQueue } from './forward-queue.js';
-import { tellRefusal } from './receive-delivery.js';
+import type { InboxEntry } from '../inbox/inbox.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import { FsyncError } from '../ops/flush.ts';
+import type { Health } from '../ops/health.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { type ForwardDeps, forwardEntry, type Refusal } from './forward-entry.ts';
+import { createForwardQueue } from './forward-queue.ts';
+import { tellRefusal } from './receive-delivery.ts';
 
 export interface ForwarderDeps extends ForwardDeps {
   readonly log: Logger;

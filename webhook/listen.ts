@@ -2,13 +2,13 @@
 
 import { createSecureContext } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import type { Settings } from '../config/settings.js';
-import { messageOf, systemErrorIn } from '../config/system-error.js';
-import { BillsyncError, EXIT } from '../contract/errors.js';
-import { systemCode } from '../ops/durable-files.js';
-import type { Logger } from '../ops/log.js';
-import { hostOf, isOpen } from './authorize.js';
-import { readTlsFiles, type TlsFiles } from './tls-files.js';
+import type { Settings } from '../config/settings.ts';
+import { messageOf, systemErrorIn } from '../config/system-error.ts';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { systemCode } from '../ops/durable-files.ts';
+import type { Logger } from '../ops/log.ts';
+import { hostOf, isOpen } from './authorize.ts';
+import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
 /** The settings cannot be served as they are, or the address cannot be had. */
 export class WebhookStartError extends BillsyncError {

@@ -1,16 +1,16 @@
 /** Receives a delivery: it is stored on disk first, answered afterwards, and acted on by the forwarder. */
 
-import type { Archive } from '../archive/archive.js';
-import type { Settings } from '../config/settings.js';
-import type { InvoiceEvent } from '../contract/invoice-event.js';
-import type { ParsedDelivery } from '../contract/parse-delivery.js';
-import type { Quarantine } from '../contract/quarantine.js';
-import type { DeliveryKind, Inbox } from '../inbox/inbox.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
-import { parseOnce } from './parse-once.js';
-import { isForeign } from './partner.js';
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../config/settings.ts';
+import type { InvoiceEvent } from '../contract/invoice-event.ts';
+import type { ParsedDelivery } from '../contract/parse-delivery.ts';
+import type { Quarantine } from '../contract/quarantine.ts';
+import type { DeliveryKind, Inbox } from '../inbox/inbox.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { parseOnce } from './parse-once.ts';
+import { isForeign } from './partner.ts';
 
 export interface ReceiveDeps {
   readonly settings: Pick<Settings, 'wirePrefix'>;

@@ -4,14 +4,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Alerts } from '../ops/alerts.js';
-import { systemCode } from '../ops/durable-files.js';
-import { FsyncError } from '../ops/flush.js';
-import type { Health } from '../ops/health.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
-import { LIMITS } from './http-server.js';
-import { readToItsEnd } from './read-to-its-end.js';
+import type { Alerts } from '../ops/alerts.ts';
+import { systemCode } from '../ops/durable-files.ts';
+import { FsyncError } from '../ops/flush.ts';
+import type { Health } from '../ops/health.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { LIMITS } from './http-server.ts';
+import { readToItsEnd } from './read-to-its-end.ts';
 
 /** What a refused sender may still send before its connection is closed under it. */
 const LINGER = { bytes: 4 * LIMITS.bodyBytes, ms: 5_000 };

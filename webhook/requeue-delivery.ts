@@ -1,11 +1,11 @@
 /** What a person does about a refused delivery: requeue it after a fix, or discard it with a note. */
 
-import type { Archive } from '../archive/archive.js';
-import type { Settings } from '../config/settings.js';
-import { parseDelivery } from '../contract/parse-delivery.js';
-import type { Quarantine } from '../contract/quarantine.js';
-import type { Inbox } from '../inbox/inbox.js';
-import { isForeign } from './partner.js';
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../config/settings.ts';
+import { parseDelivery } from '../contract/parse-delivery.ts';
+import type { Quarantine } from '../contract/quarantine.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import { isForeign } from './partner.ts';
 
 export type RequeueOutcome =
   | { readonly outcome: 'requeued' | 'duplicate'; readonly eventId: string }

@@ -8,19 +8,19 @@
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Settings } from '../config/settings.js';
-import { encodingsIn } from '../contract/content-encodings.js';
-import type { DurablePoint } from '../inbox/durable-point.js';
-import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.js';
-import { guardConnections } from './connection-guard.js';
-import { createPathGuards, pathnameOf } from './endpoint-authentication.js';
-import { addHealth } from './endpoint-health.js';
-import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.js';
-import { listen, listeningHost, loadPair, nameOf } from './listen.js';
-import { createReceiver, type ReceiveDeps } from './receive-delivery.js';
-import { answerFailure, type FailureDeps, isRefused, refuse, refuseSoon } from './refuse.js';
-import { createSenderAddresses, type SenderAddresses } from './sender-address.js';
-import { measureCertificate, prepareTlsFiles, reloadTlsFiles } from './tls-files.js';
+import type { Settings } from '../config/settings.ts';
+import { encodingsIn } from '../contract/content-encodings.ts';
+import type { DurablePoint } from '../inbox/durable-point.ts';
+import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.ts';
+import { guardConnections } from './connection-guard.ts';
+import { createPathGuards, pathnameOf } from './endpoint-authentication.ts';
+import { addHealth } from './endpoint-health.ts';
+import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.ts';
+import { listen, listeningHost, loadPair, nameOf } from './listen.ts';
+import { createReceiver, type ReceiveDeps } from './receive-delivery.ts';
+import { answerFailure, type FailureDeps, isRefused, refuse, refuseSoon } from './refuse.ts';
+import { createSenderAddresses, type SenderAddresses } from './sender-address.ts';
+import { measureCertificate, prepareTlsFiles, reloadTlsFiles } from './tls-files.ts';
 
 export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'>, FailureDeps {
   readonly settings: Pick<Settings, 'webhook' | 'dataDir' | 'wirePrefix'>;

@@ -6,11 +6,11 @@ import type { Server } from 'node:https';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Settings } from '../config/settings.js';
-import { naming } from '../config/system-error.js';
-import { exists, makeFolder, replaceDurably } from '../ops/durable-files.js';
-import type { Logger } from '../ops/log.js';
-import type { Metrics } from '../ops/metrics.js';
+import type { Settings } from '../config/settings.ts';
+import { naming } from '../config/system-error.ts';
+import { exists, makeFolder, replaceDurably } from '../ops/durable-files.ts';
+import type { Logger } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics.ts';
 
 export interface TlsFiles {
   readonly certPath: string;

@@ -7,12 +7,12 @@ import {
   type NativeConnection,
   Worker,
 } from '@temporalio/worker';
-import { activeTracing } from '../temporal/tracing.js';
-import type { InvoiceSinks } from '../workflows/messages.js';
-import { beatWhileRunning } from './beat-while-running.js';
-import { refuseUnencrypted } from './refuse-unencrypted.js';
-import type { WorkflowBundle } from './workflow-bundle.js';
-import { useOwnWorkflowThread } from './workflow-threads.js';
+import { activeTracing } from '../temporal/tracing.ts';
+import type { InvoiceSinks } from '../workflows/messages.ts';
+import { beatWhileRunning } from './beat-while-running.ts';
+import { refuseUnencrypted } from './refuse-unencrypted.ts';
+import type { WorkflowBundle } from './workflow-bundle.ts';
+import { useOwnWorkflowThread } from './workflow-threads.ts';
 
 export interface QueueNames {
   readonly billing: string;

@@ -1,9 +1,9 @@
 /** Measures what readers see and what waits in quarantine, so that neither has to be asked for to be watched. */
 
-import type { Quarantine } from '../contract/quarantine.js';
-import type { Metrics } from '../ops/metrics.js';
-import { NotPublishedError } from '../reports/errors.js';
-import { openPublishedFile } from '../reports/published-file.js';
+import type { Quarantine } from '../contract/quarantine.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { NotPublishedError } from '../reports/errors.ts';
+import { openPublishedFile } from '../reports/published-file.ts';
 
 const STATES = ['draft', 'finalized', 'loaded', 'voided', 'needs_attention'] as const;
 const QUARANTINE_EVERY_MS = 10_000;

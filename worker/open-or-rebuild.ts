@@ -3,13 +3,13 @@
  * moved aside and never deleted, and readers keep the published copy meanwhile (faults: corrupt database).
  */
 
-import { type Alerts, SHOWN_FOR_MS } from '../ops/alerts.js';
-import type { Health } from '../ops/health.js';
-import { WarehouseCorruptError } from '../warehouse/errors.js';
-import { openWarehouse } from '../warehouse/open-warehouse.js';
-import type { Loss, OpenWarehouseOptions } from '../warehouse/opening.js';
-import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import { type Alerts, SHOWN_FOR_MS } from '../ops/alerts.ts';
+import type { Health } from '../ops/health.ts';
+import { WarehouseCorruptError } from '../warehouse/errors.ts';
+import { openWarehouse } from '../warehouse/open-warehouse.ts';
+import type { Loss, OpenWarehouseOptions } from '../warehouse/opening.ts';
+import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;

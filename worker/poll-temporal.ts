@@ -6,17 +6,17 @@
 import type { Client } from '@temporalio/client';
 import { type ActivityInterceptorsFactory, NativeConnection, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
-import type { Settings } from '../config/settings.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Health } from '../ops/health.js';
-import { createDataConverter, type PayloadTrouble } from '../temporal/codec.js';
-import { connectTemporal, temporalTarget } from '../temporal/connect.js';
-import { encryptionKeys } from '../temporal/encryption-keys.js';
-import { pause } from '../temporal/pause.js';
-import { createWorkers, type QueueNames } from './create-workers.js';
-import { pauseOrServer } from './pause-or-server.js';
-import { workflowBundle } from './workflow-bundle.js';
+import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Health } from '../ops/health.ts';
+import { createDataConverter, type PayloadTrouble } from '../temporal/codec.ts';
+import { connectTemporal, temporalTarget } from '../temporal/connect.ts';
+import { encryptionKeys } from '../temporal/encryption-keys.ts';
+import { pause } from '../temporal/pause.ts';
+import { createWorkers, type QueueNames } from './create-workers.ts';
+import { pauseOrServer } from './pause-or-server.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 
 export interface PollOptions {
   readonly settings: Settings;

@@ -1,8 +1,8 @@
 /** Where this worker's own reports read: the published file, which over a lake shows rows that lie elsewhere. */
 
-import type { Settings } from '../config/settings.js';
-import { readElsewhere } from '../reports/published-file.js';
-import { warehousePaths } from '../warehouse/paths.js';
+import type { Settings } from '../config/settings.ts';
+import { readElsewhere } from '../reports/published-file.ts';
+import { warehousePaths } from '../warehouse/paths.ts';
 
 /** Whoever asks for the path may then read the file, wherever its rows are. */
 export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {
@@ -10,7 +10,7 @@ export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' |
   const { published } = warehousePaths(settings);
   if (warehouse.kind === 'ducklake') {
     readElsewhere(published, async () => {
-      const { connectToLake } = await import('../warehouse/lake/lake-reader.js');
+      const { connectToLake } = await import('../warehouse/lake/lake-reader.ts');
       return connectToLake(published, warehouse);
     });
   }

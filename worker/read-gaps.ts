@@ -1,8 +1,8 @@
 /** Asks the published report `gaps`: the one answer to what should have come, for people, alert and metric alike. */
 
-import type { Gap } from '../activities/find-gaps.js';
-import { NotPublishedError } from '../reports/errors.js';
-import { runReport } from '../reports/run-report.js';
+import type { Gap } from '../activities/find-gaps.ts';
+import { NotPublishedError } from '../reports/errors.ts';
+import { runReport } from '../reports/run-report.ts';
 
 /** @param databasePath of the published file; while there is none, nothing is known to be missing */
 export async function readGaps(databasePath: string): Promise<readonly Gap[]> {

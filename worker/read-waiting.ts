@@ -1,8 +1,8 @@
 /** Asks the published file which finalized invoices wait for their file. */
 
-import { askSql } from '../reports/ask-sql.js';
-import { NotPublishedError } from '../reports/errors.js';
-import type { Waiting } from './watch-upkeep.js';
+import { askSql } from '../reports/ask-sql.ts';
+import { NotPublishedError } from '../reports/errors.ts';
+import type { Waiting } from './watch-upkeep.ts';
 
 const WAITING =
   "select count(*) as invoices, min(state_since) as since from invoices where state = 'finalized'";

@@ -1,8 +1,8 @@
 /** Refuses an activity whose input reached Temporal in clear text; workflows of ours encrypt theirs (ADR 4). */
 
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { isUnencrypted } from '../contract/names.js';
-import { UnencryptedPayloadError } from '../temporal/codec.js';
+import { isUnencrypted } from '../contract/names.ts';
+import { UnencryptedPayloadError } from '../temporal/codec.ts';
 
 export function refuseUnencrypted(): ActivityInterceptors {
   return {

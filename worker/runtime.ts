@@ -2,8 +2,8 @@
 
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Metrics } from '../ops/metrics.js';
-import { temporalMetrics } from './temporal-metrics.js';
+import type { Metrics } from '../ops/metrics.ts';
+import { temporalMetrics } from './temporal-metrics.ts';
 
 let isInstalled = false;
 

@@ -1,9 +1,9 @@
 /** Says in health and by an alert when the disk of the data folder is nearly full, and when that is over. */
 
 import { statfs } from 'node:fs/promises';
-import type { Alerts } from '../ops/alerts.js';
-import type { Health } from '../ops/health.js';
-import type { Metrics } from '../ops/metrics.js';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Health } from '../ops/health.ts';
+import type { Metrics } from '../ops/metrics.ts';
 
 export interface WatchDiskOptions {
   readonly dataDir: string;

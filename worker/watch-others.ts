@@ -1,7 +1,7 @@
 /** Raises an alert when what others run for us (Temporal, the billing service) has not been well for a while. */
 
-import type { Alerts } from '../ops/alerts.js';
-import type { Health } from '../ops/health.js';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Health } from '../ops/health.ts';
 
 const OTHERS = [
   {

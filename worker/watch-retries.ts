@@ -6,7 +6,7 @@
 import { CancelledFailure, type Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { Alerts } from '../ops/alerts.js';
+import type { Alerts } from '../ops/alerts.ts';
 
 interface Failing {
   /** The invoice; of other workflows their id. */

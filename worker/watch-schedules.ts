@@ -1,10 +1,10 @@
 /** Says in health, and by an alert, when the reconciliation or a scheduled report failed or did not run when it was due. */
 
 import type { Client } from '@temporalio/client';
-import type { Settings } from '../config/settings.js';
-import type { Health } from '../ops/health.js';
-import type { LookedAt, StateWatch } from '../ops/watch-state.js';
-import { scheduleWatch } from '../temporal/look-at-schedules.js';
+import type { Settings } from '../config/settings.ts';
+import type { Health } from '../ops/health.ts';
+import type { LookedAt, StateWatch } from '../ops/watch-state.ts';
+import { scheduleWatch } from '../temporal/look-at-schedules.ts';
 
 const MINUTE_MS = 60_000;
 

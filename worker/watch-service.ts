@@ -1,10 +1,10 @@
 /** Says in health how the billing service is to us: when it last answered, until when our token is good, what went wrong since. */
 
-import { alertingRefusal } from '../activities/credentials-alert.js';
-import type { BillingService } from '../billing/billing-service.js';
-import { CredentialsRefusedError } from '../billing/errors.js';
-import type { Alerts } from '../ops/alerts.js';
-import type { Health } from '../ops/health.js';
+import { alertingRefusal } from '../activities/credentials-alert.ts';
+import type { BillingService } from '../billing/billing-service.ts';
+import { CredentialsRefusedError } from '../billing/errors.ts';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Health } from '../ops/health.ts';
 
 /** Calls of the service itself; a download asks its storage. */
 const CALLS = ['fetchToken', 'ping', 'regenerateUrl', 'lookUpInvoice', 'exportCsv'] as const;

@@ -1,13 +1,13 @@
 /** What grows old while everything works: refused things that nobody decided about, files that do not come, an archive out of reach. */
 
 import { access, constants } from 'node:fs/promises';
-import type { Archive } from '../archive/archive.js';
-import type { AuditCopy } from '../archive/audit-copy.js';
-import { isArchiveThere } from '../archive/folder-archive.js';
-import type { Settings } from '../config/settings.js';
-import type { Quarantine } from '../contract/quarantine.js';
-import { certificateWatch, tokenWatch } from '../ops/watch-expiry.js';
-import type { LookedAt, StateWatch } from '../ops/watch-state.js';
+import type { Archive } from '../archive/archive.ts';
+import type { AuditCopy } from '../archive/audit-copy.ts';
+import { isArchiveThere } from '../archive/folder-archive.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Quarantine } from '../contract/quarantine.ts';
+import { certificateWatch, tokenWatch } from '../ops/watch-expiry.ts';
+import type { LookedAt, StateWatch } from '../ops/watch-state.ts';
 
 export interface Waiting {
   /** Finalized, and their file has not come. */

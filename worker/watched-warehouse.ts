@@ -1,9 +1,9 @@
 /** What the publisher does again and again, watched: readers must not be left with old figures without a word. */
 
-import type { Alerts } from '../ops/alerts.js';
-import type { Health } from '../ops/health.js';
-import { watchTask } from '../ops/watch-task.js';
-import type { PublishedWarehouse } from '../warehouse/publish/publisher.js';
+import type { Alerts } from '../ops/alerts.ts';
+import type { Health } from '../ops/health.ts';
+import { watchTask } from '../ops/watch-task.ts';
+import type { PublishedWarehouse } from '../warehouse/publish/publisher.ts';
 
 export function watchedWarehouse(
   warehouse: PublishedWarehouse,

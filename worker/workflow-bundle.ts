@@ -9,9 +9,9 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { FAILURE_CONVERTER_PATH } from '../temporal/codec.js';
-import { cacheFolder } from '../temporal/server-executable.js';
-import { activeTracing } from '../temporal/tracing.js';
+import { FAILURE_CONVERTER_PATH } from '../temporal/codec.ts';
+import { cacheFolder } from '../temporal/server-executable.ts';
+import { activeTracing } from '../temporal/tracing.ts';
 
 export interface WorkflowBundle {
   readonly codePath: string;

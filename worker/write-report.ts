@@ -2,13 +2,13 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ScheduledReport, WrittenReport } from '../activities/write-report.js';
-import { writeWhole } from '../ops/write-whole.js';
-import { ReportFilterError } from '../reports/errors.js';
-import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.js';
-import { headLines } from '../reports/render/labels.js';
-import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.js';
-import { runReport } from '../reports/run-report.js';
+import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
+import { writeWhole } from '../ops/write-whole.ts';
+import { ReportFilterError } from '../reports/errors.ts';
+import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.ts';
+import { headLines } from '../reports/render/labels.ts';
+import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.ts';
+import { runReport } from '../reports/run-report.ts';
 
 /** Nobody waits at a terminal, so a scheduled report may take longer than one that is asked for there. */
 const TIME_LIMIT_MS = 600_000;

@@ -1,9 +1,9 @@
 /** What a schedule makes: tenants' statements, or any report. */
 
-import { type ScheduledReport, TENANT_STATEMENTS, type WrittenReport } from '../activities/write-report.js';
-import type { StatementSources } from '../statements/make-statements.js';
-import { writeReport } from './write-report.js';
-import { writeStatements } from './write-statements.js';
+import { type ScheduledReport, TENANT_STATEMENTS, type WrittenReport } from '../activities/write-report.ts';
+import type { StatementSources } from '../statements/make-statements.ts';
+import { writeReport } from './write-report.ts';
+import { writeStatements } from './write-statements.ts';
 
 /** @throws what either of them throws; nothing is announced then */
 export function writeScheduled(

@@ -1,14 +1,14 @@
 /** Makes the scheduled statements of the month before and puts them into a folder of that month. */
 
 import { join } from 'node:path';
-import type { ScheduledReport, WrittenReport } from '../activities/write-report.js';
-import { sumOfAmounts } from '../contract/decimal.js';
-import { StatementRefusedError } from '../statements/errors.js';
-import { makeStatements, type StatementSources } from '../statements/make-statements.js';
-import { lastMonth } from '../statements/months.js';
-import { PAPERS } from '../statements/paper-sizes.js';
-import { renderStatement, STATEMENT_FORMATS } from '../statements/render-statement.js';
-import { writeFiles } from '../statements/write-files.js';
+import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
+import { sumOfAmounts } from '../contract/decimal.ts';
+import { StatementRefusedError } from '../statements/errors.ts';
+import { makeStatements, type StatementSources } from '../statements/make-statements.ts';
+import { lastMonth } from '../statements/months.ts';
+import { PAPERS } from '../statements/paper-sizes.ts';
+import { renderStatement, STATEMENT_FORMATS } from '../statements/render-statement.ts';
+import { writeFiles } from '../statements/write-files.ts';
 
 const TIME_LIMIT_MS = 600_000;
 

@@ -1,7 +1,7 @@
 /** Asks the service whether an invoice is void, when only an event said so; what it answers is kept, whatever it is. */
 
-import { failureOf } from './failure.js';
-import type { InvoiceActivities } from './options.js';
+import { failureOf } from './failure.ts';
+import type { InvoiceActivities } from './options.ts';
 
 /** `unaskable`: no answer is to be had, however often it is asked. `later`: it could not be asked now. */
 export type VoidAnswer =

@@ -1,10 +1,10 @@
 /** Asks the service about an invoice no event tells enough of: the details for its status, regenerate for its file. */
 
-import type { LookUpInvoiceResult } from '../activities/look-up-invoice.js';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import type { WebhookStatus } from '../contract/names.js';
-import { failureOf } from './failure.js';
-import type { InvoiceActivities } from './options.js';
+import type { LookUpInvoiceResult } from '../activities/look-up-invoice.ts';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import type { WebhookStatus } from '../contract/names.ts';
+import { failureOf } from './failure.ts';
+import type { InvoiceActivities } from './options.ts';
 
 export interface AskAnswer {
   /** false: the service answers 404 to both questions. */

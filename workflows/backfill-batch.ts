@@ -14,8 +14,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BillingActivities } from '../activities/create-activities.js';
-import type { InvoiceToLookUp } from '../activities/start-look-ups.js';
+import type { BillingActivities } from '../activities/create-activities.ts';
+import type { InvoiceToLookUp } from '../activities/start-look-ups.ts';
 import {
   type BackfillBatchInput,
   type BackfillBatchResult,
@@ -25,11 +25,11 @@ import {
   backfillBatchProgressQuery,
   backfillControlSignal,
   noBackfillCounts,
-} from './backfill-messages.js';
-import { type BackfillReply, backfillReplySignal } from './messages.js';
-import { surveyActivities } from './options.js';
-import { DEFAULT_PACE, inMilliseconds } from './pace.js';
-import { surveySlice } from './survey-slice.js';
+} from './backfill-messages.ts';
+import { type BackfillReply, backfillReplySignal } from './messages.ts';
+import { surveyActivities } from './options.ts';
+import { DEFAULT_PACE, inMilliseconds } from './pace.ts';
+import { surveySlice } from './survey-slice.ts';
 
 /** So many invoices are started by one activity: fewer events in the history, and a retry repeats little. */
 const STARTED_AT_ONCE = 10;

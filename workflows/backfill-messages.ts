@@ -1,10 +1,10 @@
 /** What can be said to a backfill and asked of it. */
 
 import { defineQuery, defineSignal } from '@temporalio/workflow';
-import type { InvoiceToLookUp } from '../activities/start-look-ups.js';
-import type { EnvironmentName } from '../contract/names.js';
-import type { BackfillReply } from './messages.js';
-import type { Pace } from './pace.js';
+import type { InvoiceToLookUp } from '../activities/start-look-ups.ts';
+import type { EnvironmentName } from '../contract/names.ts';
+import type { BackfillReply } from './messages.ts';
+import type { Pace } from './pace.ts';
 
 export interface BackfillInput {
   readonly environment: EnvironmentName;

@@ -19,7 +19,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BillingActivities } from '../activities/create-activities.js';
+import type { BillingActivities } from '../activities/create-activities.ts';
 import {
   type BackfillBatch,
   type BackfillControl,
@@ -33,8 +33,8 @@ import {
   backfillControlSignal,
   backfillProgressQuery,
   noBackfillCounts,
-} from './backfill-messages.js';
-import { inMilliseconds } from './pace.js';
+} from './backfill-messages.ts';
+import { inMilliseconds } from './pace.ts';
 
 type Batch = { -readonly [key in keyof BackfillBatch]: BackfillBatch[key] };
 

@@ -1,9 +1,9 @@
 /** Asks whether the service has another file by now than the one whose rows were refused (it may have repaired it). */
 
-import type { FileTag } from '../billing/billing-service.js';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import { failureOf } from './failure.js';
-import type { InvoiceActivities } from './options.js';
+import type { FileTag } from '../billing/billing-service.ts';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import { failureOf } from './failure.ts';
+import type { InvoiceActivities } from './options.ts';
 
 export interface RepairedFile {
   /** null: the file is to be had by export-csv only. */

@@ -8,13 +8,13 @@
  */
 
 import { patched } from '@temporalio/workflow';
-import type { DownloadCsvRequest } from '../activities/download-csv.js';
-import type { LoadInvoiceResult } from '../activities/load-invoice.js';
-import type { FileTag } from '../billing/billing-service.js';
-import type { ExportLocation } from '../contract/invoice-event.js';
-import type { FileSource } from '../contract/names.js';
-import { failureOf } from './failure.js';
-import type { InvoiceActivities } from './options.js';
+import type { DownloadCsvRequest } from '../activities/download-csv.ts';
+import type { LoadInvoiceResult } from '../activities/load-invoice.ts';
+import type { FileTag } from '../billing/billing-service.ts';
+import type { ExportLocation } from '../contract/invoice-event.ts';
+import type { FileSource } from '../contract/names.ts';
+import { failureOf } from './failure.ts';
+import type { InvoiceActivities } from './options.ts';
 
 export interface ArrivedFile {
   readonly outcome: 'arrived';

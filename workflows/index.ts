@@ -1,8 +1,8 @@
 /** Every workflow under the name that Temporal knows it by; the bundle's entry. */
 
-export { backfill } from './backfill.js';
-export { backfillBatch } from './backfill-batch.js';
-export { invoice } from './invoice.js';
-export { reconcile } from './reconcile.js';
-export { scheduledReport } from './scheduled-report.js';
-export { decideInvoice, importCsv, snapshot, verify } from './writer-requests.js';
+export { backfill } from './backfill.ts';
+export { backfillBatch } from './backfill-batch.ts';
+export { invoice } from './invoice.ts';
+export { reconcile } from './reconcile.ts';
+export { scheduledReport } from './scheduled-report.ts';
+export { decideInvoice, importCsv, snapshot, verify } from './writer-requests.ts';

@@ -1,8 +1,8 @@
 /** What was said to an invoice workflow and not yet dealt with. Handlers only put it here: one that waits loses work. */
 
 import { getExternalWorkflowHandle, log, patched, proxySinks, setHandler } from '@temporalio/workflow';
-import type { InvoiceEvent } from '../contract/invoice-event.js';
-import { isEventType } from '../contract/names.js';
+import type { InvoiceEvent } from '../contract/invoice-event.ts';
+import { isEventType } from '../contract/names.ts';
 import {
   type BackfillReply,
   backfillReplySignal,
@@ -14,7 +14,7 @@ import {
   lookUpSignal,
   retrySignal,
   statusQuery,
-} from './messages.js';
+} from './messages.ts';
 
 const { invoices } = proxySinks<InvoiceSinks>();
 

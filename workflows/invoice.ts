@@ -7,16 +7,16 @@
  */
 
 import { workflowInfo } from '@temporalio/workflow';
-import { ask, lookUpUnheard, waitForFinalized } from './invoice/ask.js';
-import { waitForPerson } from './invoice/attention.js';
-import { bringFile } from './invoice/bring-file.js';
-import { drain, recall, unlessVoided } from './invoice/ledger.js';
-import { resumeIfParked } from './invoice/park.js';
-import { InvoiceRun } from './invoice/run.js';
-import { isOver, isSaid } from './invoice/settled.js';
-import { applyVoid, confirmVoid } from './invoice/void.js';
-import * as lifecycle from './lifecycle.js';
-import type { InvoiceInput, InvoiceResult } from './messages.js';
+import { ask, lookUpUnheard, waitForFinalized } from './invoice/ask.ts';
+import { waitForPerson } from './invoice/attention.ts';
+import { bringFile } from './invoice/bring-file.ts';
+import { drain, recall, unlessVoided } from './invoice/ledger.ts';
+import { resumeIfParked } from './invoice/park.ts';
+import { InvoiceRun } from './invoice/run.ts';
+import { isOver, isSaid } from './invoice/settled.ts';
+import { applyVoid, confirmVoid } from './invoice/void.ts';
+import * as lifecycle from './lifecycle.ts';
+import type { InvoiceInput, InvoiceResult } from './messages.ts';
 
 /** One run for each invoice id (ADR 1); ends when the invoice is loaded or voided and nothing waits. */
 export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {

@@ -8,7 +8,7 @@
  * Nothing here waits, asks or fails; `invoice.ts` acts on the answers.
  */
 
-import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.js';
+import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.ts';
 import {
   type InvoiceState,
   RANK_OF_STATUS,
@@ -16,8 +16,8 @@ import {
   type Rank,
   rankOfEvent,
   type WebhookStatus,
-} from '../contract/names.js';
-import type { VoidWord } from '../warehouse/warehouse.js';
+} from '../contract/names.ts';
+import type { VoidWord } from '../warehouse/warehouse.ts';
 
 /** A file that an event announced. */
 export interface Announcement {

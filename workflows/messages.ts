@@ -1,11 +1,11 @@
 /** What can be said to a workflow and asked of it, and the inputs they start with. */
 
 import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
-import type { FileTag } from '../billing/billing-service.js';
-import type { InvoiceEvent } from '../contract/invoice-event.js';
-import type { EnvironmentName, InvoiceState } from '../contract/names.js';
-import type { Attention, Knowledge } from './lifecycle.js';
-import type { Pace } from './pace.js';
+import type { FileTag } from '../billing/billing-service.ts';
+import type { InvoiceEvent } from '../contract/invoice-event.ts';
+import type { EnvironmentName, InvoiceState } from '../contract/names.ts';
+import type { Attention, Knowledge } from './lifecycle.ts';
+import type { Pace } from './pace.ts';
 
 export interface InvoiceInput {
   readonly environment: EnvironmentName;

@@ -7,8 +7,8 @@ import {
   type RetryPolicy,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.js';
-import type { Pace } from './pace.js';
+import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.ts';
+import type { Pace } from './pace.ts';
 
 /** What an invoice's life needs of them. */
 export type InvoiceActivities = Pick<

@@ -4,11 +4,11 @@
  */
 
 import { log, patched, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { WarehouseActivities } from '../activities/create-activities.js';
-import type { FindOverdueResult } from '../activities/find-overdue.js';
-import type { EnvironmentName } from '../contract/names.js';
-import type { Verification } from '../warehouse/warehouse.js';
-import { failureOf } from './failure.js';
+import type { WarehouseActivities } from '../activities/create-activities.ts';
+import type { FindOverdueResult } from '../activities/find-overdue.ts';
+import type { EnvironmentName } from '../contract/names.ts';
+import type { Verification } from '../warehouse/warehouse.ts';
+import { failureOf } from './failure.ts';
 
 export interface ReconcileInput {
   readonly environment: EnvironmentName;

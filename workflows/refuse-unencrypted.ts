@@ -14,7 +14,7 @@ import {
   type WorkflowInterceptors,
   workflowInfo,
 } from '@temporalio/workflow';
-import { isUnencrypted } from '../contract/names.js';
+import { isUnencrypted } from '../contract/names.ts';
 
 /** Started without an input; from every other workflow a missing input was left out by a stranger. */
 const WITHOUT_INPUT = new Set(['snapshot']);

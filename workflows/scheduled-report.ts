@@ -1,7 +1,7 @@
 /** What a report's schedule starts: the report is made and announced; when it cannot be, it is tried for an hour. */
 
 import { proxyActivities } from '@temporalio/workflow';
-import type { ReportActivities, ScheduledReport, WrittenReport } from '../activities/write-report.js';
+import type { ReportActivities, ScheduledReport, WrittenReport } from '../activities/write-report.ts';
 
 const { writeReport } = proxyActivities<ReportActivities>({
   startToCloseTimeout: '15 min',

@@ -1,8 +1,8 @@
 /** Finds out which invoices of a slice want a workflow: one look at the ledger, then a question each to the service. */
 
 import { ActivityFailure, isCancellation, log } from '@temporalio/workflow';
-import type { Finding } from '../activities/check-standing.js';
-import type { SurveyActivities } from './options.js';
+import type { Finding } from '../activities/check-standing.ts';
+import type { SurveyActivities } from './options.ts';
 
 /** @returns a finding for each id, in their order; `work` for all when the service cannot be asked */
 export async function surveySlice(

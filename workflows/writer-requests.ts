@@ -1,9 +1,9 @@
 /** What commands ask of the running worker, because only the one writer may do it; each a small workflow on its queue. */
 
 import { proxyActivities } from '@temporalio/workflow';
-import type { WarehouseActivities } from '../activities/create-activities.js';
-import type { Imported, ImportRequest } from '../warehouse/import/import-file.js';
-import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.js';
+import type { WarehouseActivities } from '../activities/create-activities.ts';
+import type { Imported, ImportRequest } from '../warehouse/import/import-file.ts';
+import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.ts';
 
 const once = proxyActivities<WarehouseActivities>({
   startToCloseTimeout: '30 min',

@@ -3,12 +3,12 @@
  * `facts/`, and a log of keys where the folder has a journal.
  */
 
-import type { Archive } from '../archive.js';
-import { archiveOf } from '../stores.js';
-import type { S3Bucket } from './bucket.js';
-import { openS3Events } from './events.js';
-import { openS3Facts } from './facts.js';
-import { openS3Files } from './files.js';
+import type { Archive } from '../archive.ts';
+import { archiveOf } from '../stores.ts';
+import type { S3Bucket } from './bucket.ts';
+import { openS3Events } from './events.ts';
+import { openS3Facts } from './facts.ts';
+import { openS3Files } from './files.ts';
 
 /** @param cacheFolder on this machine, for files that DuckDB is to read */
 export async function openS3Archive(

@@ -1,7 +1,7 @@
 /** The few things the archive asks of S3, or of anything that speaks it, under one prefix of one bucket. */
 
-import { openS3Client } from './client.js';
-import { explainS3Error, type S3Place } from './errors.js';
+import { openS3Client } from './client.ts';
+import { explainS3Error, type S3Place } from './errors.ts';
 import {
   bytesOf,
   downloadTo,
@@ -13,8 +13,8 @@ import {
   putTextIfAbsent,
   putUpload,
   removeObject,
-} from './objects.js';
-import { PART_BYTES } from './upload.js';
+} from './objects.ts';
+import { PART_BYTES } from './upload.ts';
 
 /** All of them throw the errors of `errors.ts`. */
 export interface S3Bucket {

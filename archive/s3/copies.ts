@@ -3,14 +3,14 @@
  * may be removed at any time.
  */
 
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { makeFolder, removeIfThere } from '../../ops/durable-files.js';
-import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.js';
-import type { StoredFile } from '../archive.js';
-import { describeFile } from '../describe-file.js';
-import { type FileFolder, openFileFolder } from '../file-folder.js';
-import { readDescription } from '../read-record.js';
-import type { S3Bucket } from './bucket.js';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { makeFolder, removeIfThere } from '../../ops/durable-files.ts';
+import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.ts';
+import type { StoredFile } from '../archive.ts';
+import { describeFile } from '../describe-file.ts';
+import { type FileFolder, openFileFolder } from '../file-folder.ts';
+import { readDescription } from '../read-record.ts';
+import type { S3Bucket } from './bucket.ts';
 
 export interface S3Copies {
   readonly folder: FileFolder;

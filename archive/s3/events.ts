@@ -1,14 +1,14 @@
 /** Events in a bucket: `events/by-id/` has an object for each, `events/log` their order of arrival. */
 
-import { wellFormedJson } from '../../contract/well-formed.js';
-import type { ArchivedEvent, DeliveryVerdict, OnUnreadable } from '../archive.js';
-import { BY_PRECEDENCE, eventName, eventPath, isEventName } from '../event-name.js';
-import { readEvent } from '../read-record.js';
-import type { EventStore } from '../stores.js';
-import { trimmedEvent } from '../trim-event.js';
-import type { S3Bucket } from './bucket.js';
-import { createS3Log } from './log.js';
-import { readAhead } from './read-ahead.js';
+import { wellFormedJson } from '../../contract/well-formed.ts';
+import type { ArchivedEvent, DeliveryVerdict, OnUnreadable } from '../archive.ts';
+import { BY_PRECEDENCE, eventName, eventPath, isEventName } from '../event-name.ts';
+import { readEvent } from '../read-record.ts';
+import type { EventStore } from '../stores.ts';
+import { trimmedEvent } from '../trim-event.ts';
+import type { S3Bucket } from './bucket.ts';
+import { createS3Log } from './log.ts';
+import { readAhead } from './read-ahead.ts';
 
 export function openS3Events(bucket: S3Bucket, now: () => Date): EventStore {
   const arrivals = createS3Log(bucket, 'events/log', now);

@@ -1,12 +1,12 @@
 /** Facts in a bucket: `facts/` is a log in which each key carries one. */
 
-import { wellFormedJson } from '../../contract/well-formed.js';
-import type { Fact, OnUnreadable } from '../archive.js';
-import { readFact } from '../read-record.js';
-import type { FactStore } from '../stores.js';
-import type { S3Bucket } from './bucket.js';
-import { createS3Log } from './log.js';
-import { readAhead } from './read-ahead.js';
+import { wellFormedJson } from '../../contract/well-formed.ts';
+import type { Fact, OnUnreadable } from '../archive.ts';
+import { readFact } from '../read-record.ts';
+import type { FactStore } from '../stores.ts';
+import type { S3Bucket } from './bucket.ts';
+import { createS3Log } from './log.ts';
+import { readAhead } from './read-ahead.ts';
 
 export function openS3Facts(bucket: S3Bucket, now: () => Date): FactStore {
   const log = createS3Log(bucket, 'facts', now);

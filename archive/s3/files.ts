@@ -1,12 +1,12 @@
 /** Files in a bucket: `files/ab/<sha256>.csv`, and beside it what its scan said. */
 
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import type { StoredFile } from '../archive.js';
-import { hashFile } from '../hash-file.js';
-import type { FileStore } from '../stores.js';
-import type { S3Bucket } from './bucket.js';
-import { csvKey, openS3Copies, type S3Copies, scanKey } from './copies.js';
-import { ArchivedFileDamagedError } from './errors.js';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import type { StoredFile } from '../archive.ts';
+import { hashFile } from '../hash-file.ts';
+import type { FileStore } from '../stores.ts';
+import type { S3Bucket } from './bucket.ts';
+import { csvKey, openS3Copies, type S3Copies, scanKey } from './copies.ts';
+import { ArchivedFileDamagedError } from './errors.ts';
 
 /** @param cacheFolder on this machine, for files that DuckDB is to read */
 export async function openS3Files(bucket: S3Bucket, cacheFolder: string): Promise<FileStore> {

@@ -7,8 +7,8 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { CursorError } from '../archive.js';
-import type { S3Bucket } from './bucket.js';
+import { CursorError } from '../archive.ts';
+import type { S3Bucket } from './bucket.ts';
 
 /** How late a key may turn up: an upload that is tried again, and clocks that differ. */
 const OVERLAP_MS = 2 * 60_000;

@@ -12,8 +12,8 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import { statusOf } from './errors.js';
-import { type Upload, uploadFile } from './upload.js';
+import { statusOf } from './errors.ts';
+import { type Upload, uploadFile } from './upload.ts';
 
 export interface ObjectPlace {
   readonly client: S3Client;

@@ -15,7 +15,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { statusOf } from './errors.js';
+import { statusOf } from './errors.ts';
 
 /** Files up to this size go up whole. Four parts in memory are little, and each is done within a request's time. */
 export const PART_BYTES = 16 << 20;

@@ -1,6 +1,6 @@
 /** What a whole process took, its start included: user and system time in seconds, which hardly change with what else the machine does. */
 
-import { runMeasured } from './run-measured.js';
+import { runMeasured } from './run-measured.ts';
 
 /** The shell tells what its child took; Node has no way to ask. @throws Error the command failed */
 export async function cpuSeconds(

@@ -4,12 +4,12 @@ import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { ArchivedEvent } from '../../archive/archive.js';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { CSV_HEADERS } from '../../contract/columns.js';
-import { CsvScanner } from '../../contract/csv-scanner.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import type { OpenWarehouseOptions } from '../../warehouse/opening.js';
+import type { ArchivedEvent } from '../../archive/archive.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { CSV_HEADERS } from '../../contract/columns.ts';
+import { CsvScanner } from '../../contract/csv-scanner.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import type { OpenWarehouseOptions } from '../../warehouse/opening.ts';
 
 const ROWS = 20;
 

@@ -1,6 +1,6 @@
 /** The peer of the load bench: dlt from PyPI at pinned versions. */
 
-import { keepPythonTool } from '../../test/support/tools/kept-tools.js';
+import { keepPythonTool } from '../../test/support/tools/kept-tools.ts';
 
 /** The folder of its packages (PYTHONPATH). @throws Error python3 with pip is missing, or the packages cannot be had */
 export function installDlt(): Promise<string> {

@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createTlsMaterial } from '../../sandbox/security/tls.js';
+import { createTlsMaterial } from '../../sandbox/security/tls.ts';
 
 export type ReceiverMessage =
   | { readonly port: number }

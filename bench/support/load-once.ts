@@ -3,11 +3,11 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../warehouse/duckdb/database.js';
-import { migrate } from '../../warehouse/duckdb/migrate.js';
-import { loadFile } from '../../warehouse/load/load-file.js';
-import { BENCH_INVOICE } from './make-csv.js';
-import { scannedFile } from './scan-file.js';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import { migrate } from '../../warehouse/duckdb/migrate.ts';
+import { loadFile } from '../../warehouse/load/load-file.ts';
+import { BENCH_INVOICE } from './make-csv.ts';
+import { scannedFile } from './scan-file.ts';
 
 const [side, csvPath, folder, memoryLimit] = process.argv.slice(2) as [
   string,

@@ -2,9 +2,9 @@
 
 import { readFile, rm } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../warehouse/duckdb/database.js';
-import { migrate } from '../../warehouse/duckdb/migrate.js';
-import { noteRepeats } from '../../warehouse/publish/note-repeats.js';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import { migrate } from '../../warehouse/duckdb/migrate.ts';
+import { noteRepeats } from '../../warehouse/publish/note-repeats.ts';
 
 export interface PublishedSize {
   readonly path: string;

@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { openConnection } from '../../temporal/connect.js';
+import { openConnection } from '../../temporal/connect.ts';
 
 const [address = '', count = '300'] = process.argv.slice(2);
 const AT_ONCE = 32;

@@ -3,8 +3,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { frame, INK, PALETTE } from '../../reports/render/chart-look.js';
-import { escapeHtml } from '../../reports/render/escape-html.js';
+import { frame, INK, PALETTE } from '../../reports/render/chart-look.ts';
+import { escapeHtml } from '../../reports/render/escape-html.ts';
 
 export interface Plot {
   /** Of the file, without an ending. */

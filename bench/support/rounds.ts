@@ -2,7 +2,7 @@
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Rounds, Sample } from './ratios.js';
+import type { Rounds, Sample } from './ratios.ts';
 
 /** Each side gets an empty folder. */
 export type Sides = Readonly<Record<string, (folder: string) => Promise<Sample>>>;

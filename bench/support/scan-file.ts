@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { CsvScanner } from '../../contract/csv-scanner.js';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { CsvScanner } from '../../contract/csv-scanner.ts';
 
 export async function scanFile(csvPath: string): Promise<void> {
   const [scanner, hash] = [new CsvScanner(), createHash('sha256')];

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
-import { builtProgram } from '../../scripts/built-program.js';
-import { cpuOf, peakOf } from './process-figures.js';
+import { builtProgram } from '../../scripts/built-program.ts';
+import { cpuOf, peakOf } from './process-figures.ts';
 
 export interface ServedSandbox {
   readonly agent: Agent;

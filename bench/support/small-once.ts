@@ -5,12 +5,12 @@ import { closeSync, fdatasyncSync, mkdirSync, openSync, readdirSync, readFileSyn
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { pino } from 'pino';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { importFiles } from '../../warehouse/import/import-files.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import type { OpenWarehouseOptions } from '../../warehouse/opening.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { importFiles } from '../../warehouse/import/import-files.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import type { OpenWarehouseOptions } from '../../warehouse/opening.ts';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
 
 type Side = 'import floor' | 'rebuild floor' | 'import' | 'rebuild';
 

@@ -1,12 +1,12 @@
 /** `billsync alerts costs`: what meets the cost rules now, told to nobody but who asks. */
 
 import type { Command } from 'commander';
-import type { CostFinding } from '../../cost-alerts/find-costs.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import type { Column } from '../terminal/render-table.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, seconds, verb, withJson } from '../verb.js';
+import type { CostFinding } from '../../cost-alerts/find-costs.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import type { Column } from '../terminal/render-table.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, seconds, verb, withJson } from '../verb.ts';
 
 export function costsCommand(): Command {
   const command = verb(
@@ -21,10 +21,10 @@ export function costsCommand(): Command {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
     const [{ findCosts }, { readCostRules }, { costPaths }, { publishedPath }] = await Promise.all([
-      import('../../cost-alerts/find-costs.js'),
-      import('../../cost-alerts/rules.js'),
-      import('../../cost-alerts/watch-costs.js'),
-      import('../published.js'),
+      import('../../cost-alerts/find-costs.ts'),
+      import('../../cost-alerts/rules.ts'),
+      import('../../cost-alerts/watch-costs.ts'),
+      import('../published.ts'),
     ]);
     const path = flags.rules ?? costPaths(settings.dataDir).rulesPath;
     const rules = await readCostRules(path);

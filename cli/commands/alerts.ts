@@ -3,18 +3,18 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { durationMs } from '../../config/duration.js';
-import { readDuration } from '../../config/setting-values.js';
-import type { Settings } from '../../config/settings.js';
-import { type AlertDecision, decideOnAlerts } from '../../ops/alert-decisions.js';
-import { type OpenAlert, openAlerts } from '../../ops/open-alerts.js';
-import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../ops/runbook/runbook.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import type { Column } from '../terminal/render-table.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, group, outputOf, verb, withJson } from '../verb.js';
-import { costsCommand } from './alert-costs.js';
+import { durationMs } from '../../config/duration.ts';
+import { readDuration } from '../../config/setting-values.ts';
+import type { Settings } from '../../config/settings.ts';
+import { type AlertDecision, decideOnAlerts } from '../../ops/alert-decisions.ts';
+import { type OpenAlert, openAlerts } from '../../ops/open-alerts.ts';
+import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../ops/runbook/runbook.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import type { Column } from '../terminal/render-table.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, group, outputOf, verb, withJson } from '../verb.ts';
+import { costsCommand } from './alert-costs.ts';
 
 export function alertsCommand(): Command {
   return group('alerts', 'Open alerts, and what to do about them.', [

@@ -1,15 +1,15 @@
 /** `billsync audit`: what people changed, by a command or from the dashboard, and whether that record is whole. */
 
 import type { Command } from 'commander';
-import { type AuditCopyProof, openAuditCopy } from '../../archive/audit-copy.js';
-import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.js';
-import { type AuditEntry, openAuditLog } from '../../ops/audit-log.js';
-import { auditFolder } from '../audited-commands.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { counted } from '../terminal/output.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, group, positiveInteger, verb, withJson } from '../verb.js';
+import { type AuditCopyProof, openAuditCopy } from '../../archive/audit-copy.ts';
+import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.ts';
+import { type AuditEntry, openAuditLog } from '../../ops/audit-log.ts';
+import { auditFolder } from '../audited-commands.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { counted } from '../terminal/output.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, group, positiveInteger, verb, withJson } from '../verb.ts';
 
 export function auditCommand(): Command {
   return group('audit', 'Who changed what, when and why, by a command or from the dashboard.', [

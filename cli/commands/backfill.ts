@@ -2,16 +2,16 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { Settings } from '../../config/settings.js';
-import { naming } from '../../config/system-error.js';
-import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.js';
-import { withTemporal } from '../ask-temporal.js';
-import { CliError, EXIT } from '../errors.js';
-import { onInterrupt } from '../terminal/on-interrupt.js';
-import { counted, type Output } from '../terminal/output.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.js';
-import { idsOf, type NamedInvoice, readInvoices } from './invoices/invoice-ids.js';
+import type { Settings } from '../../config/settings.ts';
+import { naming } from '../../config/system-error.ts';
+import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.ts';
+import { withTemporal } from '../ask-temporal.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { onInterrupt } from '../terminal/on-interrupt.ts';
+import { counted, type Output } from '../terminal/output.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
+import { idsOf, type NamedInvoice, readInvoices } from './invoices/invoice-ids.ts';
 
 interface BackfillFlags {
   readonly ids?: string;
@@ -53,10 +53,10 @@ export function backfillCommand(): Command {
         );
         return;
       }
-      const { learnPartnerId } = await import('../partner-id.js');
+      const { learnPartnerId } = await import('../partner-id.ts');
       const partnerId = await learnPartnerId(settings);
       const { concurrency } = flags;
-      const { startBackfill } = await import('../../temporal/backfill-client.js');
+      const { startBackfill } = await import('../../temporal/backfill-client.ts');
       await withTemporal(settings, async (client) => {
         const handingOver = output.progress('Handing over');
         let isTold = false;
@@ -104,7 +104,7 @@ async function follow(
       hint: 'take pause, resume or cancel',
     });
   }
-  const { followBackfill } = await import('../../temporal/backfill-client.js');
+  const { followBackfill } = await import('../../temporal/backfill-client.ts');
   await withTemporal(settings, async (client) => {
     const handle = followBackfill(client, settings, backfillId);
     if (control !== undefined && flags.dryRun === true) return output.note(`Would ${control} ${backfillId}.`);

@@ -1,8 +1,8 @@
 /** `billsync completion SHELL`: words and flags of every verb, taken from the commands themselves. */
 
 import { Argument, type Command } from 'commander';
-import { outputOf, verb } from '../verb.js';
-import { VERBS } from '../verbs.js';
+import { outputOf, verb } from '../verb.ts';
+import { VERBS } from '../verbs.ts';
 
 export function completionCommand(): Command {
   return verb(

@@ -1,8 +1,8 @@
 /** `billsync config show`: what is in effect and where it came from, so that nobody has to guess. */
 
 import type { Command } from 'commander';
-import type { SettingOrigin } from '../../config/find-setting.js';
-import { contextOf, group, verb, withJson } from '../verb.js';
+import type { SettingOrigin } from '../../config/find-setting.ts';
+import { contextOf, group, verb, withJson } from '../verb.ts';
 
 export function configCommand(): Command {
   const show = withJson(

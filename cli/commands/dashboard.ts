@@ -1,7 +1,7 @@
 /** `billsync dashboard`: the read-only pages alone, over the published file. */
 
 import type { Command } from 'commander';
-import { verb } from '../verb.js';
+import { verb } from '../verb.ts';
 
 export function dashboardCommand(): Command {
   return verb(
@@ -12,8 +12,8 @@ export function dashboardCommand(): Command {
     .option('--host <address>', 'same as BILLSYNC_ADMIN_HOST')
     .option('--port <port>', 'same as BILLSYNC_ADMIN_PORT; 0 takes a free one')
     .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
-      const { runRole } = await import('../roles/run-role.js');
-      const { startAdminRole } = await import('../roles/admin-role.js');
+      const { runRole } = await import('../roles/run-role.ts');
+      const { startAdminRole } = await import('../roles/admin-role.ts');
       await runRole(command, 'dashboard', startAdminRole, {
         ...(flags.host === undefined ? {} : { BILLSYNC_ADMIN_HOST: flags.host }),
         ...(flags.port === undefined ? {} : { BILLSYNC_ADMIN_PORT: flags.port }),

@@ -1,10 +1,10 @@
 /** `billsync demo`: the whole story on this machine, in under a minute, with the proof that every cent is right. */
 
 import type { Command } from 'commander';
-import { demoFolder } from '../demo/demo-folder.js';
-import { FEWEST_INVOICES } from '../demo/faults.js';
-import { CliError, EXIT } from '../errors.js';
-import { positiveInteger, verb } from '../verb.js';
+import { demoFolder } from '../demo/demo-folder.ts';
+import { FEWEST_INVOICES } from '../demo/faults.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { positiveInteger, verb } from '../verb.ts';
 
 interface DemoFlags {
   readonly invoices: number;
@@ -32,7 +32,7 @@ export function demoCommand(): Command {
         });
       }
       const dataDir = demoFolder(flags.dataDir ?? (process.env.BILLSYNC_DATA_DIR || null));
-      const { playDemo } = await import('../demo/play-demo.js');
+      const { playDemo } = await import('../demo/play-demo.ts');
       await playDemo({
         invoices: flags.invoices,
         seed: flags.seed,

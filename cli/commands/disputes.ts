@@ -2,18 +2,18 @@
 
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { CLAIM_STATES, type ClaimState, changedText, checkNext, NEXT_STATES } from '../../disputes/claim.js';
-import { claimJson, totalsJson, wholeClaimJson } from '../../disputes/claim-json.js';
-import { totalsOf } from '../../disputes/totals.js';
-import { noteOutcome } from '../audited-commands.js';
-import { CliError, EXIT } from '../errors.js';
-import { printable } from '../terminal/terminal-text.js';
-import { group, positiveInteger, verb, withJson } from '../verb.js';
-import { type ChooseFlags, chosen, listed, named, withChoice } from './disputes/choose-claims.js';
-import { CLAIM_COLUMNS, claimText, totalText } from './disputes/claim-text.js';
-import { disputesOf } from './disputes/disputes-of.js';
-import { exportCommand } from './disputes/export-claims.js';
-import { findCommand, openCommand } from './disputes/find-and-open.js';
+import { CLAIM_STATES, type ClaimState, changedText, checkNext, NEXT_STATES } from '../../disputes/claim.ts';
+import { claimJson, totalsJson, wholeClaimJson } from '../../disputes/claim-json.ts';
+import { totalsOf } from '../../disputes/totals.ts';
+import { noteOutcome } from '../audited-commands.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { group, positiveInteger, verb, withJson } from '../verb.ts';
+import { type ChooseFlags, chosen, listed, named, withChoice } from './disputes/choose-claims.ts';
+import { CLAIM_COLUMNS, claimText, totalText } from './disputes/claim-text.ts';
+import { disputesOf } from './disputes/disputes-of.ts';
+import { exportCommand } from './disputes/export-claims.ts';
+import { findCommand, openCommand } from './disputes/find-and-open.ts';
 
 export function disputesCommand(): Command {
   return group('disputes', 'Claims against carriers: what was billed wrongly, asked back and credited.', [

@@ -1,9 +1,9 @@
 /** `billsync doctor`: tries every connection for real and says what to do about each that does not work. */
 
 import type { Command } from 'commander';
-import type { Diagnosis } from '../doctor/diagnose.js';
-import { paint } from '../terminal/terminal-text.js';
-import { contextOf, verb, withJson } from '../verb.js';
+import type { Diagnosis } from '../doctor/diagnose.ts';
+import { paint } from '../terminal/terminal-text.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
 
 export function doctorCommand(): Command {
   const command = verb(
@@ -13,7 +13,7 @@ export function doctorCommand(): Command {
   );
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
-    const { diagnose, exitCodeOf } = await import('../doctor/diagnose.js');
+    const { diagnose, exitCodeOf } = await import('../doctor/diagnose.ts');
     const diagnoses: Diagnosis[] = [];
     for await (const diagnosis of diagnose(settings)) {
       diagnoses.push(diagnosis);

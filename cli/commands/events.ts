@@ -1,16 +1,16 @@
 /** `billsync events`: what the service sent, as it was received, and a way to play it again. */
 
 import { type Command, Option } from 'commander';
-import { openArchive } from '../../archive/open-archive.js';
-import { EVENT_TYPES, type EventType } from '../../contract/names.js';
-import type { ReportRow } from '../../reports/report-result.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT, nothingIs } from '../errors.js';
-import type { PublishedReader } from '../published.js';
-import { onInterrupt } from '../terminal/on-interrupt.js';
-import type { Column } from '../terminal/render-table.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, group, instant, verb, withJson } from '../verb.js';
+import { openArchive } from '../../archive/open-archive.ts';
+import { EVENT_TYPES, type EventType } from '../../contract/names.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT, nothingIs } from '../errors.ts';
+import type { PublishedReader } from '../published.ts';
+import { onInterrupt } from '../terminal/on-interrupt.ts';
+import type { Column } from '../terminal/render-table.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, group, instant, verb, withJson } from '../verb.ts';
 
 export function eventsCommand(): Command {
   return group('events', 'What was received, duplicates and test events included.', [
@@ -43,7 +43,7 @@ function listCommand(): Command {
     );
   return withJson(command, { ndjson: true }).action(async (flags: EventFilters, command: Command) => {
     const { settings, output } = contextOf(command);
-    const { openPublished } = await import('../published.js');
+    const { openPublished } = await import('../published.ts');
     const published = await openPublished(settings);
     try {
       const events = await published.ask('events-list', {
@@ -66,7 +66,7 @@ async function refuseUnknown(published: PublishedReader, invoice: string): Promi
   if ((await published.ask('invoice', { invoice })).length > 0) return;
   if ((await published.ask('events-list', { ...all, invoice })).length > 0) return;
   const numbers = await published.ask('invoice-numbers');
-  const { nearestNames } = await import('../../reports/nearest-names.js');
+  const { nearestNames } = await import('../../reports/nearest-names.ts');
   const nearest = nearestNames(invoice, [...new Set(numbers.map((row) => String(row.invoice_number)))]);
   throw nothingIs({ filter: 'invoice', asked: invoice, nearest });
 }
@@ -123,7 +123,7 @@ function replayCommand(): Command {
     .action(async (flags: EventFilters & { readonly dryRun?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
-      const { replay } = await import('../ask-temporal.js');
+      const { replay } = await import('../ask-temporal.ts');
       const progress = output.progress('Replaying');
       let done = 0;
       const filters = {

@@ -2,13 +2,13 @@
 
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { NotPublishedError } from '../../reports/errors.js';
-import type { Explanation } from '../../warehouse/trace/explain.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { explainPublished, explanationsAsJson, factsOf } from '../explained.js';
-import { paint, printable } from '../terminal/terminal-text.js';
-import { contextOf, verb, withJson } from '../verb.js';
+import { NotPublishedError } from '../../reports/errors.ts';
+import type { Explanation } from '../../warehouse/trace/explain.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { explainPublished, explanationsAsJson, factsOf } from '../explained.ts';
+import { paint, printable } from '../terminal/terminal-text.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
 
 export function explainCommand(): Command {
   const command = verb(
@@ -19,10 +19,10 @@ export function explainCommand(): Command {
   return withJson(command).action(async (trackingNumber: string, _flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
-    const { publishedPath } = await import('../published.js');
+    const { publishedPath } = await import('../published.ts');
     const databasePath = publishedPath(settings);
     if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
-    const { MOST_EXPLAINED } = await import('../../warehouse/trace/explain.js');
+    const { MOST_EXPLAINED } = await import('../../warehouse/trace/explain.ts');
     const found = await explainPublished(settings, trackingNumber);
     if (found.length === 0) {
       throw new CliError(

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { asDamage } from '../../ops/damaged-file.js';
-import { NotPublishedError } from '../../reports/errors.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { contextOf, verb } from '../verb.js';
+import { asDamage } from '../../ops/damaged-file.ts';
+import { NotPublishedError } from '../../reports/errors.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { contextOf, verb } from '../verb.ts';
 
 interface ExportFlags {
   readonly output: string;
@@ -33,7 +33,7 @@ export function exportCommand(): Command {
     .action(async (flags: ExportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
-      const { publishedPath } = await import('../published.js');
+      const { publishedPath } = await import('../published.ts');
       const database = publishedPath(settings);
       if (!existsSync(database)) throw new NotPublishedError(database);
       const target = resolve(flags.output);
@@ -75,7 +75,7 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   const draft = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
   try {
     const { DuckDBInstance } = await import('@duckdb/node-api');
-    const { attachBehind } = await import('../../warehouse/lake/lake-source.js');
+    const { attachBehind } = await import('../../warehouse/lake/lake-source.ts');
     const instance = await DuckDBInstance.create(database, {
       access_mode: 'READ_ONLY',
       autoinstall_known_extensions: 'false',

@@ -3,16 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { Archive } from '../../archive/archive.js';
-import { openArchive } from '../../archive/open-archive.js';
-import { type Hold, readRetention } from '../../archive/retention.js';
-import type { Settings } from '../../config/settings.js';
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import type { Column } from '../terminal/render-table.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, group, verb, withJson } from '../verb.js';
+import type { Archive } from '../../archive/archive.ts';
+import { openArchive } from '../../archive/open-archive.ts';
+import { type Hold, readRetention } from '../../archive/retention.ts';
+import type { Settings } from '../../config/settings.ts';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import type { Column } from '../terminal/render-table.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, group, verb, withJson } from '../verb.ts';
 
 export function holdCommand(): Command {
   return group('hold', 'What may not be purged, whatever its age: for a dispute, an audit or a court case.', [

@@ -3,12 +3,12 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { CliError, EXIT } from '../errors.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, verb, withJson } from '../verb.js';
-import { importAll, rehearse } from './import/import-all.js';
-import { printImported } from './import/print-imported.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
+import { importAll, rehearse } from './import/import-all.ts';
+import { printImported } from './import/print-imported.ts';
 
 interface ImportFlags {
   readonly invoice?: string;

@@ -3,11 +3,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { DEFAULT_FILE_NAME } from '../../config/settings-file.js';
-import { settingsFileTemplate } from '../../config/settings-template.js';
-import { withName } from '../../config/system-error.js';
-import { CliError, EXIT } from '../errors.js';
-import { outputOf, settingFlags, verb } from '../verb.js';
+import { DEFAULT_FILE_NAME } from '../../config/settings-file.ts';
+import { settingsFileTemplate } from '../../config/settings-template.ts';
+import { withName } from '../../config/system-error.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { outputOf, settingFlags, verb } from '../verb.ts';
 
 interface InitFlags {
   readonly yes?: boolean;

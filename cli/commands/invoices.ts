@@ -1,15 +1,15 @@
 /** `billsync invoices`: where each invoice stands and why; one in full; and another try for one that is stuck. */
 
 import { type Command, Option } from 'commander';
-import { INVOICE_STATES } from '../../contract/names.js';
-import type { ReportRow } from '../../reports/report-result.js';
-import { CliError, EXIT, nothingIs } from '../errors.js';
-import type { PublishedReader } from '../published.js';
-import type { Column } from '../terminal/render-table.js';
-import { printable } from '../terminal/terminal-text.js';
-import { collect, contextOf, group, instant, verb, withJson } from '../verb.js';
-import { restoreCommand, useVersionCommand } from './invoices/invoice-decisions.js';
-import { invoiceName, renderInvoice } from './invoices/invoice-page.js';
+import { INVOICE_STATES } from '../../contract/names.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { CliError, EXIT, nothingIs } from '../errors.ts';
+import type { PublishedReader } from '../published.ts';
+import type { Column } from '../terminal/render-table.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { collect, contextOf, group, instant, verb, withJson } from '../verb.ts';
+import { restoreCommand, useVersionCommand } from './invoices/invoice-decisions.ts';
+import { invoiceName, renderInvoice } from './invoices/invoice-page.ts';
 
 export function invoicesCommand(): Command {
   return group('invoices', 'The state of each invoice, and why.', [
@@ -45,7 +45,7 @@ function listCommand(): Command {
     const { listValue } = await import('@duckdb/node-api');
     const listOrNull = (values: readonly string[] | undefined) =>
       values === undefined ? null : listValue([...values]);
-    const { openPublished } = await import('../published.js');
+    const { openPublished } = await import('../published.ts');
     const published = await openPublished(settings);
     try {
       const invoices = await published.ask('invoices-list', {
@@ -68,7 +68,7 @@ async function refuseUnknown(published: PublishedReader, tenants: readonly strin
   const known = new Set(names.map((name) => name.toLowerCase()));
   const asked = tenants.find((tenant) => !known.has(tenant.toLowerCase()));
   if (asked === undefined) return;
-  const { nearestNames } = await import('../../reports/nearest-names.js');
+  const { nearestNames } = await import('../../reports/nearest-names.ts');
   throw nothingIs({ filter: 'tenant', asked, nearest: nearestNames(asked, [...new Set(names)]) });
 }
 
@@ -99,13 +99,13 @@ function showCommand(): Command {
   return withJson(command).action(
     async (wanted: string, flags: { readonly diff?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
-      const { openPublished } = await import('../published.js');
+      const { openPublished } = await import('../published.ts');
       const published = await openPublished(settings);
       try {
         const invoice = await findInvoice(published, wanted);
         const id = { invoice: String(invoice.invoice_id) };
         if (flags.diff === true) {
-          const { printDiff } = await import('./invoices/invoice-diff.js');
+          const { printDiff } = await import('./invoices/invoice-diff.ts');
           return await printDiff({ settings, output, invoice });
         }
         const events = await published.ask('invoice-events', id);
@@ -131,10 +131,10 @@ function retryCommand(): Command {
     .option('--dry-run', 'say what would be tried')
     .action(async (wanted: string, flags: { readonly dryRun?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
-      const { openPublished } = await import('../published.js');
+      const { openPublished } = await import('../published.ts');
       const published = await openPublished(settings);
       const invoice = await findInvoice(published, wanted).finally(() => published.close());
-      const { addressOf, retryOne } = await import('../ask-temporal.js');
+      const { addressOf, retryOne } = await import('../ask-temporal.ts');
       const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
       await retryOne(settings, await addressOf(settings, invoice));

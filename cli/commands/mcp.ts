@@ -1,10 +1,10 @@
 /** `billsync mcp`: lets an assistant ask reports, shipments and definitions, over stdin and stdout. */
 
 import type { Command } from 'commander';
-import { version } from '../../ops/version.js';
-import { checkEnvironment } from '../environment-check.js';
-import { explainPublished, explanationsAsJson } from '../explained.js';
-import { contextOf, seconds, verb } from '../verb.js';
+import { version } from '../../ops/version.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { explainPublished, explanationsAsJson } from '../explained.ts';
+import { contextOf, seconds, verb } from '../verb.ts';
 
 export function mcpCommand(): Command {
   const command = verb(
@@ -18,8 +18,8 @@ export function mcpCommand(): Command {
     await checkEnvironment(settings);
     const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }] = await Promise.all([
       import('@modelcontextprotocol/server/stdio'),
-      import('../../assistants/assistant-server.js'),
-      import('../published.js'),
+      import('../../assistants/assistant-server.ts'),
+      import('../published.ts'),
     ]);
     const databasePath = publishedPath(settings);
     const server = createAssistantServer({

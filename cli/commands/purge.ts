@@ -3,17 +3,17 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { addDecimals } from '../../contract/decimal.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { noteOutcome } from '../audited-commands.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../retention/plan-purge.js';
-import { confirm } from '../terminal/confirm.js';
-import { onInterrupt } from '../terminal/on-interrupt.js';
-import { counted, type Output } from '../terminal/output.js';
-import { contextOf, instant, verb, withJson } from '../verb.js';
-import { openWriter } from '../writer.js';
+import { addDecimals } from '../../contract/decimal.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { noteOutcome } from '../audited-commands.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../retention/plan-purge.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { onInterrupt } from '../terminal/on-interrupt.ts';
+import { counted, type Output } from '../terminal/output.ts';
+import { contextOf, instant, verb, withJson } from '../verb.ts';
+import { openWriter } from '../writer.ts';
 
 interface Flags {
   readonly before: string;
@@ -53,7 +53,7 @@ export function purgeCommand(): Command {
     // What nobody counts when the plan is made must not come to count before it is gone.
     const { archive, warehouse, close } = await openWriter(settings, 'purge', { isAlone: !isDryRun });
     try {
-      const { planPurge } = await import('../retention/plan-purge.js');
+      const { planPurge } = await import('../retention/plan-purge.ts');
       const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
       const plan = await planPurge({
         ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
@@ -62,7 +62,7 @@ export function purgeCommand(): Command {
       if (isDryRun) return tell(output, plan, isDryRun);
       tellRows(output, plan);
       await confirm(`Remove ${summary(plan)}?`, flags);
-      const { runPurge } = await import('../retention/run-purge.js');
+      const { runPurge } = await import('../retention/run-purge.ts');
       const progress = output.progress('Removing');
       const onProgress = (done: number, of: number): void => progress.update(done, of);
       const by = userInfo().username;

@@ -2,16 +2,16 @@
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { openArchive } from '../../archive/open-archive.js';
-import type { Settings } from '../../config/settings.js';
-import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { confirm } from '../terminal/confirm.js';
-import { type Column, renderTable } from '../terminal/render-table.js';
-import { paint, printable } from '../terminal/terminal-text.js';
-import { contextOf, group, verb, withJson } from '../verb.js';
+import { openArchive } from '../../archive/open-archive.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { type Column, renderTable } from '../terminal/render-table.ts';
+import { paint, printable } from '../terminal/terminal-text.ts';
+import { contextOf, group, verb, withJson } from '../verb.ts';
 
 export function quarantineCommand(): Command {
   return group('quarantine', 'Deliveries and files that were refused, kept in full.', [
@@ -75,7 +75,7 @@ function requeueCommand(): Command {
       const quarantine = await open(settings);
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would take up again: ${ids.join(', ')}.`);
-      const { requeue } = await import('../requeue.js');
+      const { requeue } = await import('../requeue.ts');
       for (const line of await requeue({ settings, quarantine, ids })) output.note(line);
     });
 }
@@ -95,7 +95,7 @@ function discardCommand(): Command {
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would forget: ${ids.join(', ')}.`);
       await confirm(`Forget ${ids.length} refused thing(s)?`, flags);
-      const { discardQuarantined } = await import('../../webhook/requeue-delivery.js');
+      const { discardQuarantined } = await import('../../webhook/requeue-delivery.ts');
       const archive = await openArchive(settings);
       try {
         for (const id of ids) await discardQuarantined(id, { quarantine, archive, note: flags.note ?? '' });

@@ -1,16 +1,16 @@
 /** `billsync rebuild`: makes the warehouse again from the archive alone; the old file is kept beside it. */
 
 import type { Command } from 'commander';
-import { openArchive } from '../../archive/open-archive.js';
-import type { Made, Rebuilt } from '../../warehouse/opening.js';
-import { commandLog } from '../ask-temporal.js';
-import { EXIT } from '../errors.js';
-import { onInterrupt } from '../terminal/on-interrupt.js';
-import { counted, type Output } from '../terminal/output.js';
-import { paceOf } from '../terminal/pace.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, verb, withJson } from '../verb.js';
-import { requireRecords, requireRecordsIn } from '../writer.js';
+import { openArchive } from '../../archive/open-archive.ts';
+import type { Made, Rebuilt } from '../../warehouse/opening.ts';
+import { commandLog } from '../ask-temporal.ts';
+import { EXIT } from '../errors.ts';
+import { onInterrupt } from '../terminal/on-interrupt.ts';
+import { counted, type Output } from '../terminal/output.ts';
+import { paceOf } from '../terminal/pace.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
+import { requireRecords, requireRecordsIn } from '../writer.ts';
 
 interface RebuildFlags {
   readonly dryRun?: boolean;
@@ -30,8 +30,8 @@ export function rebuildCommand(): Command {
   return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     requireRecords(settings);
-    const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild-warehouse.js');
-    const { RebuildLossError } = await import('../../warehouse/errors.js');
+    const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild-warehouse.ts');
+    const { RebuildLossError } = await import('../../warehouse/errors.ts');
     const archive = await openArchive(settings);
     const progress = output.progress('Rebuilding');
     const pace = paceOf('loads');

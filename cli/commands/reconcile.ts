@@ -1,11 +1,11 @@
 /** `billsync reconcile`: run the scheduled checks now. */
 
 import { type Command, Option } from 'commander';
-import type { ReconcileResult } from '../../workflows/reconcile.js';
-import { withTemporal } from '../ask-temporal.js';
-import { EXIT } from '../errors.js';
-import { onInterrupt } from '../terminal/on-interrupt.js';
-import { contextOf, verb, withJson } from '../verb.js';
+import type { ReconcileResult } from '../../workflows/reconcile.ts';
+import { withTemporal } from '../ask-temporal.ts';
+import { EXIT } from '../errors.ts';
+import { onInterrupt } from '../terminal/on-interrupt.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
 
 interface Flags {
   readonly wait?: boolean;
@@ -31,7 +31,7 @@ export function reconcileCommand(): Command {
     const { settings, output } = contextOf(command);
     if (flags.dryRun === true) return output.note('Would reconcile.');
     const request = { isFull: flags.quick !== true };
-    const { askReconcile, startReconcile } = await import('../../temporal/writer-client.js');
+    const { askReconcile, startReconcile } = await import('../../temporal/writer-client.ts');
     if (flags.wait !== true) {
       const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings, request));
       output.thing({ workflow_id: workflowId }, () => workflowId);

@@ -1,20 +1,20 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
 import { type Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.js';
-import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.js';
-import type { OptionalTables } from '../../reports/optional-tables.js';
-import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.js';
-import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.js';
-import { filtersNamed, type NamedFilters } from '../../reports/report-filters.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import type { Output } from '../terminal/output.js';
-import { contextOf, seconds, verb, withJson } from '../verb.js';
-import { collectParameter, withFilterFlags } from './reports/filter-flags.js';
-import { printResult } from './reports/print-result.js';
-import { helpOfReport } from './reports/report-help.js';
-import type { ScheduleWord } from './reports/report-schedule.js';
+import type { Settings } from '../../config/settings.ts';
+import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.ts';
+import type { OptionalTables } from '../../reports/optional-tables.ts';
+import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.ts';
+import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
+import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import type { Output } from '../terminal/output.ts';
+import { contextOf, seconds, verb, withJson } from '../verb.ts';
+import { collectParameter, withFilterFlags } from './reports/filter-flags.ts';
+import { printResult } from './reports/print-result.ts';
+import { helpOfReport } from './reports/report-help.ts';
+import type { ScheduleWord } from './reports/report-schedule.ts';
 
 interface ReportFlags extends OptionalTables, NamedFilters {
   readonly param?: Readonly<Record<string, string>>;
@@ -97,7 +97,7 @@ export function reportCommand(): Command {
       }
       await checkEnvironment(settings);
       // DuckDB is read by whoever asks for a report, and not for their list.
-      const { publishedPath } = await import('../published.js');
+      const { publishedPath } = await import('../published.ts');
       await printReport({ databasePath: publishedPath(settings), name, flags, output });
     },
   );
@@ -110,7 +110,7 @@ async function schedule(
 ): Promise<void> {
   if ((flags.compare ?? flags.pivot) !== undefined)
     throw new CliError(EXIT.usage, '--compare and --pivot are answered now and cannot be scheduled');
-  const { scheduleReport } = await import('./reports/report-schedule.js');
+  const { scheduleReport } = await import('./reports/report-schedule.ts');
   const { schedule: word, name: report = null, scheduleName, output: folder } = flags;
   const isDryRun = flags.dryRun === true;
   const wanted = { word, report, scheduleName, isDryRun, folder, ...asked(flags, 'html') };
@@ -171,7 +171,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
     ...{ parameters, tables },
     timeLimitMs: (flags.limit ?? 60) * 1000,
   };
-  const { runCompared } = await import('../../reports/compare/run-compared.js');
+  const { runCompared } = await import('../../reports/compare/run-compared.ts');
   const result = await runCompared(request, flags);
   await printResult(result, { format, output, flags });
 }

@@ -1,10 +1,10 @@
 /** `billsync schedule`: the Temporal Schedule that reconciles. */
 
 import type { Command } from 'commander';
-import type { ScheduleState } from '../../temporal/schedule.js';
-import { withTemporal } from '../ask-temporal.js';
-import { CliError, EXIT } from '../errors.js';
-import { contextOf, group, verb, withJson } from '../verb.js';
+import type { ScheduleState } from '../../temporal/schedule.ts';
+import { withTemporal } from '../ask-temporal.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { contextOf, group, verb, withJson } from '../verb.ts';
 
 export function scheduleCommand(): Command {
   return group('schedule', 'The Temporal Schedule that reconciles.', [
@@ -24,7 +24,7 @@ function showCommand(): Command {
   );
   return withJson(command).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
-    const { showSchedule } = await import('../../temporal/schedule.js');
+    const { showSchedule } = await import('../../temporal/schedule.ts');
     const state = await withTemporal(settings, (client) => showSchedule(client, settings));
     if (state === null) {
       throw new CliError(EXIT.nothingMatched, 'there is no schedule yet', {
@@ -49,7 +49,7 @@ function change(name: Change, summary: string, done: string): Command {
       if (flags.dryRun === true)
         return output.note(`Would ${name} the schedule (every ${settings.reconcileEvery}).`);
       const { applySchedule, pauseSchedule, resumeSchedule, showSchedule, triggerSchedule } = await import(
-        '../../temporal/schedule.js'
+        '../../temporal/schedule.ts'
       );
       await withTemporal(settings, async (client) => {
         if (name !== 'apply' && (await showSchedule(client, settings)) === null)

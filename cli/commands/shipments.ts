@@ -1,15 +1,15 @@
 /** `billsync shipments`: the billed lines themselves, by what reports group and by what is asked of them. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.js';
-import { filtersNamed, type NamedFilters } from '../../reports/report-filters.js';
-import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.js';
-import { USUAL_COLUMNS } from '../../reports/shipments/columns.js';
-import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.js';
-import { checkEnvironment } from '../environment-check.js';
-import { collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.js';
-import { withFilterFlags } from './reports/filter-flags.js';
-import { printResult } from './reports/print-result.js';
+import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
+import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
+import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.ts';
+import { USUAL_COLUMNS } from '../../reports/shipments/columns.ts';
+import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
+import { withFilterFlags } from './reports/filter-flags.ts';
+import { printResult } from './reports/print-result.ts';
 
 interface ShipmentFlags extends NamedFilters {
   readonly is?: Readonly<Record<string, readonly string[]>>;
@@ -55,7 +55,7 @@ export function shipmentsCommand(): Command {
   return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
-    const { publishedPath } = await import('../published.js');
+    const { publishedPath } = await import('../published.ts');
     const found = await ask(publishedPath(settings), flags);
     if (flags.format === undefined && output.form === 'json') {
       const { result, totals, next } = found;
@@ -69,7 +69,7 @@ export function shipmentsCommand(): Command {
 }
 
 async function ask(databasePath: string, flags: ShipmentFlags): Promise<ShipmentsAnswer> {
-  const { openReportSession } = await import('../../reports/report-session.js');
+  const { openReportSession } = await import('../../reports/report-session.ts');
   const session = await openReportSession({
     ...{ databasePath, filters: filtersNamed(flags) },
     timeLimitMs: (flags.limit ?? 60) * 1000,

@@ -1,10 +1,10 @@
 /** `billsync snapshot`: publishes what readers open, now, with everything in it that was committed before. */
 
 import type { Command } from 'commander';
-import { counted } from '../terminal/output.js';
-import { printable } from '../terminal/terminal-text.js';
-import { contextOf, verb, withJson } from '../verb.js';
-import { withWriter } from '../writer.js';
+import { counted } from '../terminal/output.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
+import { withWriter } from '../writer.ts';
 
 export function snapshotCommand(): Command {
   const command = verb(
@@ -19,7 +19,7 @@ export function snapshotCommand(): Command {
     const published = await withWriter(settings, {
       role: 'snapshot',
       async ask(client) {
-        const { askSnapshot } = await import('../../temporal/writer-client.js');
+        const { askSnapshot } = await import('../../temporal/writer-client.ts');
         return askSnapshot(client, settings);
       },
       async direct(warehouse) {

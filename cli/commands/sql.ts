@@ -9,10 +9,10 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { NotPublishedError } from '../../reports/errors.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { contextOf, seconds, verb, withJson } from '../verb.js';
+import { NotPublishedError } from '../../reports/errors.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { contextOf, seconds, verb, withJson } from '../verb.ts';
 
 export function sqlCommand(): Command {
   const command = verb(
@@ -25,7 +25,7 @@ export function sqlCommand(): Command {
     async (statement: string | undefined, flags: { readonly limit?: number }, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
-      const { publishedPath } = await import('../published.js');
+      const { publishedPath } = await import('../published.ts');
       const databasePath = publishedPath(settings);
       if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
       if (statement === undefined) {
@@ -34,7 +34,7 @@ export function sqlCommand(): Command {
       }
       const sql = statement === '-' ? await text(process.stdin) : statement;
       const timeLimitMs = (flags.limit ?? 60) * 1000;
-      const { askSql } = await import('../../reports/ask-sql.js');
+      const { askSql } = await import('../../reports/ask-sql.ts');
       const { columns, rows } = await askSql({ databasePath, sql, timeLimitMs });
       output.rows(
         rows,
@@ -72,7 +72,7 @@ async function openShell(databasePath: string): Promise<number> {
   try {
     const init = join(folder, 'macros.sql');
     // The rows of a lake lie elsewhere, so the shell attaches that first.
-    const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.js');
+    const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.ts');
     const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
     // It may hold a bucket's credentials.
     await writeFile(init, [...attaching.map((statement) => `${statement};`), await shellStart()].join('\n'), {

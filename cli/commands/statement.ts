@@ -1,18 +1,18 @@
 /** `billsync statement`: what a tenant was billed in a month, as files that can be handed to it. */
 
 import { type Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.js';
-import type { MadeStatement } from '../../statements/make-statements.js';
-import { PAPERS, type PaperSize } from '../../statements/paper-sizes.js';
-import type { StatementFormat } from '../../statements/render-statement.js';
-import type { Statement } from '../../statements/statement.js';
-import { noteOutcome } from '../audited-commands.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { confirm } from '../terminal/confirm.js';
-import { counted, type Output } from '../terminal/output.js';
-import { printable } from '../terminal/terminal-text.js';
-import { collect, contextOf, seconds, verb, withJson } from '../verb.js';
+import type { Settings } from '../../config/settings.ts';
+import type { MadeStatement } from '../../statements/make-statements.ts';
+import { PAPERS, type PaperSize } from '../../statements/paper-sizes.ts';
+import type { StatementFormat } from '../../statements/render-statement.ts';
+import type { Statement } from '../../statements/statement.ts';
+import { noteOutcome } from '../audited-commands.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { counted, type Output } from '../terminal/output.ts';
+import { printable } from '../terminal/terminal-text.ts';
+import { collect, contextOf, seconds, verb, withJson } from '../verb.ts';
 
 interface Flags {
   /** An older name of `output`. */
@@ -81,10 +81,10 @@ async function write(settings: Settings, flags: Flags, output: Output): Promise<
   const isFinal = flags.final === true && flags.dryRun !== true;
   if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
   const [{ makeStatements }, { lastMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
-    import('../../statements/make-statements.js'),
-    import('../../statements/months.js'),
-    import('../../statements/sent-statements.js'),
-    import('../published.js'),
+    import('../../statements/make-statements.ts'),
+    import('../../statements/months.ts'),
+    import('../../statements/sent-statements.ts'),
+    import('../published.ts'),
   ]);
   const now = new Date();
   const period = flags.period ?? lastMonth(now);
@@ -130,8 +130,8 @@ async function schedule(
   word: 'monthly' | 'off' | 'show',
   output: Output,
 ): Promise<void> {
-  const { changeSchedule, neededFolder, readableTables } = await import('./reports/report-schedule.js');
-  const { TENANT_STATEMENTS } = await import('../../activities/write-report.js');
+  const { changeSchedule, neededFolder, readableTables } = await import('./reports/report-schedule.ts');
+  const { TENANT_STATEMENTS } = await import('../../activities/write-report.ts');
   const isDryRun = flags.dryRun === true;
   const make = async () => {
     if (flags.format === undefined || flags.period !== undefined)
@@ -170,8 +170,8 @@ async function deliver(
     );
   if (flags.format === undefined) return;
   const [{ renderStatement }, { writeFiles }] = await Promise.all([
-    import('../../statements/render-statement.js'),
-    import('../../statements/write-files.js'),
+    import('../../statements/render-statement.ts'),
+    import('../../statements/write-files.ts'),
   ]);
   const files = await renderStatement(made, flags.format, flags.paper);
   if (flags.dryRun === true) {

@@ -1,8 +1,8 @@
 /** `billsync up`: endpoint, worker, dashboard and, when none is configured, Temporal, by one command. */
 
 import type { Command } from 'commander';
-import { verb } from '../verb.js';
-import { webhookOverrides } from './webhook.js';
+import { verb } from '../verb.ts';
+import { webhookOverrides } from './webhook.ts';
 
 interface UpFlags {
   readonly sandbox?: boolean;
@@ -22,11 +22,11 @@ export function upCommand(): Command {
     .action(async (flags: UpFlags, command: Command) => {
       const overrides = webhookOverrides(flags);
       if (flags.sandbox !== true) {
-        const { runRole } = await import('../roles/run-role.js');
-        const { startUpRole } = await import('../roles/up-role.js');
+        const { runRole } = await import('../roles/run-role.ts');
+        const { startUpRole } = await import('../roles/up-role.ts');
         return runRole(command, 'up', startUpRole, overrides);
       }
-      const { runWithSandbox } = await import('../roles/up-with-sandbox.js');
+      const { runWithSandbox } = await import('../roles/up-with-sandbox.ts');
       await runWithSandbox(command, overrides);
     });
 }

@@ -1,10 +1,10 @@
 /** `billsync upgrade --check`: what this program would change in a data folder, before it is started on it. */
 
 import type { Command } from 'commander';
-import type { Settings } from '../../config/settings.js';
-import { version } from '../../ops/version.js';
-import { checkDataFolderForm, DATA_FOLDER_FORM } from '../../warehouse/data-folder.js';
-import { contextOf, verb, withJson } from '../verb.js';
+import type { Settings } from '../../config/settings.ts';
+import { version } from '../../ops/version.ts';
+import { checkDataFolderForm, DATA_FOLDER_FORM } from '../../warehouse/data-folder.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
 
 interface Step {
   readonly what: string;
@@ -38,7 +38,7 @@ export function upgradeCommand(): Command {
 
 /** @throws DataFolderTooNewError, CliError (exit 2) the folder is not for this program; NotPublishedError (exit 3) */
 async function stepsOf(settings: Settings): Promise<readonly Step[]> {
-  const { openPublished } = await import('../published.js');
+  const { openPublished } = await import('../published.ts');
   const published = await openPublished(settings);
   try {
     const form = await checkDataFolderForm(settings.dataDir);
@@ -65,7 +65,7 @@ async function stepsOf(settings: Settings): Promise<readonly Step[]> {
 }
 
 async function warehouseStep(found: number): Promise<Pick<Step, 'becomes' | 'effect'>> {
-  const { schemaNumber } = await import('../../warehouse/schema-number.js');
+  const { schemaNumber } = await import('../../warehouse/schema-number.ts');
   const becomes = schemaNumber();
   if (found === becomes) return { becomes, effect: 'stays as it is' };
   if (found > becomes)

@@ -3,12 +3,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.js';
-import type { Verification } from '../../warehouse/warehouse.js';
-import { CliError, EXIT } from '../errors.js';
-import { counted, type Output } from '../terminal/output.js';
-import { contextOf, verb, withJson } from '../verb.js';
-import { requireRecordsIn, withWriter } from '../writer.js';
+import type { Settings } from '../../config/settings.ts';
+import type { Verification } from '../../warehouse/warehouse.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { counted, type Output } from '../terminal/output.ts';
+import { contextOf, verb, withJson } from '../verb.ts';
+import { requireRecordsIn, withWriter } from '../writer.ts';
 
 interface Flags {
   readonly quick?: boolean;
@@ -38,7 +38,7 @@ export function verifyCommand(): Command {
     const found = await withWriter(settings, {
       role: 'verify',
       async ask(client) {
-        const { askVerify } = await import('../../temporal/writer-client.js');
+        const { askVerify } = await import('../../temporal/writer-client.ts');
         return askVerify(client, settings, { full }, onProgress);
       },
       direct: (warehouse) => warehouse.verify({ full, onProgress }),
@@ -52,7 +52,7 @@ export function verifyCommand(): Command {
 
 /** What proves nothing because there is nothing is not a proof. @throws CliError (exit 3) */
 async function requireArchived(settings: Settings): Promise<void> {
-  const { openArchive } = await import('../../archive/open-archive.js');
+  const { openArchive } = await import('../../archive/open-archive.ts');
   const archive = await openArchive(settings);
   await requireRecordsIn(archive, settings).finally(() => archive.close());
 }
@@ -101,8 +101,8 @@ async function verifyCopy(folder: string, output: Output): Promise<void> {
       hint: 'name the folder that holds events/, files/ and facts/',
     });
   }
-  const { openFolderArchive } = await import('../../archive/folder-archive.js');
-  const { verifyArchive } = await import('../../archive/verify-archive.js');
+  const { openFolderArchive } = await import('../../archive/folder-archive.ts');
+  const { verifyArchive } = await import('../../archive/verify-archive.ts');
   const archive = await openFolderArchive(folder);
   const { files, events, facts, purged, faults } = await verifyArchive(archive).finally(() =>
     archive.close(),

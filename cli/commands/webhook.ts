@@ -1,7 +1,7 @@
 /** `billsync webhook`: the endpoint alone; it keeps what it hears whether or not Temporal is there. */
 
 import type { Command } from 'commander';
-import { verb } from '../verb.js';
+import { verb } from '../verb.ts';
 
 export function webhookCommand(): Command {
   return verb(
@@ -12,8 +12,8 @@ export function webhookCommand(): Command {
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
     .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
-      const { runRole } = await import('../roles/run-role.js');
-      const { startWebhookAloneRole } = await import('../roles/webhook-alone-role.js');
+      const { runRole } = await import('../roles/run-role.ts');
+      const { startWebhookAloneRole } = await import('../roles/webhook-alone-role.ts');
       await runRole(command, 'webhook', startWebhookAloneRole, webhookOverrides(flags));
     });
 }

@@ -1,7 +1,7 @@
 /** `billsync worker`: the worker alone; it waits for Temporal and survives its restarts. */
 
 import type { Command } from 'commander';
-import { verb } from '../verb.js';
+import { verb } from '../verb.ts';
 
 export function workerCommand(): Command {
   return verb(
@@ -9,8 +9,8 @@ export function workerCommand(): Command {
     'Runs the worker, which fetches, checks and loads invoices, and publishes reports.duckdb.',
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync worker',
   ).action(async (_flags: unknown, command: Command) => {
-    const { runRole } = await import('../roles/run-role.js');
-    const { startWorkerAloneRole } = await import('../roles/worker-alone-role.js');
+    const { runRole } = await import('../roles/run-role.ts');
+    const { startWorkerAloneRole } = await import('../roles/worker-alone-role.ts');
     await runRole(command, 'worker', startWorkerAloneRole);
   });
 }

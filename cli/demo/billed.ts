@@ -3,7 +3,7 @@
  * give. Nothing here is shared with the warehouse or the reports; that is what makes it a proof.
  */
 
-import type { BilledRow } from '../../sandbox/service.js';
+import type { BilledRow } from '../../sandbox/service.ts';
 
 export type BilledKey = 'tenant' | 'carrier' | 'carrier_zone';
 

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CliError, EXIT } from '../errors.js';
+import { CliError, EXIT } from '../errors.ts';
 
 /**
  * @param wanted null: a fresh temporary folder

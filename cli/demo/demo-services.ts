@@ -2,16 +2,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { loadSettings } from '../../config/load-settings.js';
-import type { Settings } from '../../config/settings.js';
-import { createLogger } from '../../ops/log.js';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { printError } from '../errors.js';
-import { basicAuth } from '../roles/basic-auth.js';
-import { createRoleContext, type RunningRole } from '../roles/run-role.js';
-import { startUpRole } from '../roles/up-role.js';
-import { sandboxSettings } from '../roles/up-with-sandbox.js';
-import type { Narrator } from './present.js';
+import { loadSettings } from '../../config/load-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import { createLogger } from '../../ops/log.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { printError } from '../errors.ts';
+import { basicAuth } from '../roles/basic-auth.ts';
+import { createRoleContext, type RunningRole } from '../roles/run-role.ts';
+import { startUpRole } from '../roles/up-role.ts';
+import { sandboxSettings } from '../roles/up-with-sandbox.ts';
+import type { Narrator } from './present.ts';
 
 export interface DemoServicesOptions {
   readonly seed: number;

@@ -1,11 +1,11 @@
 /** What both sides say of the demo's invoices, and the questions that its outcomes are made of. */
 
-import type { ReportRow } from '../../reports/report-result.js';
-import type { Delivery } from '../../sandbox/model.js';
-import type { Sandbox } from '../../sandbox/service.js';
-import type { PublishedReader } from '../published.js';
-import type { Fault } from './faults.js';
-import type { PlayedInvoice, Story } from './story.js';
+import type { ReportRow } from '../../reports/report-result.ts';
+import type { Delivery } from '../../sandbox/model.ts';
+import type { Sandbox } from '../../sandbox/service.ts';
+import type { PublishedReader } from '../published.ts';
+import type { Fault } from './faults.ts';
+import type { PlayedInvoice, Story } from './story.ts';
 
 export interface Evidence {
   readonly sandbox: Sandbox;

@@ -1,6 +1,6 @@
 /** What befalls the invoices of the demo: each fault is one fault of real life, aimed at invoices of its own. */
 
-import type { SandboxAccount } from '../../sandbox/service.js';
+import type { SandboxAccount } from '../../sandbox/service.ts';
 
 export type Fault =
   | 'plain'

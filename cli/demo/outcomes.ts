@@ -13,7 +13,7 @@ import {
   of,
   struck,
   wasLoaded,
-} from './evidence.js';
+} from './evidence.ts';
 
 export interface Outcome {
   readonly kind: string;

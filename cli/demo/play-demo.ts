@@ -2,20 +2,20 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { renderReport } from '../../reports/render/render-report.js';
-import type { BilledRow } from '../../sandbox/service.js';
-import { pause } from '../../temporal/pause.js';
-import { retryOne } from '../ask-temporal.js';
-import { CliError, EXIT } from '../errors.js';
-import { openPublished, publishedPath } from '../published.js';
-import { type DemoServices, openDemoServices } from './demo-services.js';
-import { type Outcome, tellOutcomes } from './outcomes.js';
-import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.js';
-import { type ProvedReport, proveReports } from './proof.js';
-import { type DemoContext, playStory, type Story, settled } from './story.js';
-import { watchStates } from './watch-states.js';
+import type { Settings } from '../../config/settings.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { renderReport } from '../../reports/render/render-report.ts';
+import type { BilledRow } from '../../sandbox/service.ts';
+import { pause } from '../../temporal/pause.ts';
+import { retryOne } from '../ask-temporal.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { openPublished, publishedPath } from '../published.ts';
+import { type DemoServices, openDemoServices } from './demo-services.ts';
+import { type Outcome, tellOutcomes } from './outcomes.ts';
+import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.ts';
+import { type ProvedReport, proveReports } from './proof.ts';
+import { type DemoContext, playStory, type Story, settled } from './story.ts';
+import { watchStates } from './watch-states.ts';
 
 export interface DemoOptions {
   readonly invoices: number;

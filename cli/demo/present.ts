@@ -1,10 +1,10 @@
 /** How the demo looks: the first thing of billsync that most people see. */
 
-import { renderReport } from '../../reports/render/render-report.js';
-import { CLEAR } from '../terminal/progress.js';
-import { paint } from '../terminal/terminal-text.js';
-import type { Outcome } from './outcomes.js';
-import type { ProvedReport } from './proof.js';
+import { renderReport } from '../../reports/render/render-report.ts';
+import { CLEAR } from '../terminal/progress.ts';
+import { paint } from '../terminal/terminal-text.ts';
+import type { Outcome } from './outcomes.ts';
+import type { ProvedReport } from './proof.ts';
 
 const isTerminal = process.stderr.isTTY === true;
 const TELL_EVERY_MS = 3_000;

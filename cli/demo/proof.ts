@@ -1,9 +1,9 @@
 /** Confronts the reports with what the service billed, cell by cell, as text: one digit off and the demo fails. */
 
-import type { ReportResult } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
-import type { BilledRow } from '../../sandbox/service.js';
-import { type BilledKey, type BilledTotal, billedByCurrency, totalsOf } from './billed.js';
+import type { ReportResult } from '../../reports/report-result.ts';
+import { runReport } from '../../reports/run-report.ts';
+import type { BilledRow } from '../../sandbox/service.ts';
+import { type BilledKey, type BilledTotal, billedByCurrency, totalsOf } from './billed.ts';
 
 export interface ProvedReport {
   readonly name: string;

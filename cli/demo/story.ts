@@ -1,10 +1,10 @@
 /** Plays the demo: bills invoices at the sandbox, lets things go wrong, and waits until billsync has settled them all. */
 
-import type { QuarantinedThing } from '../../contract/quarantine.js';
-import type { Sandbox } from '../../sandbox/service.js';
-import { pause } from '../../temporal/pause.js';
-import { CliError, EXIT } from '../errors.js';
-import { arrangeCreation, arrangeFault, type Fault, faultsOf } from './faults.js';
+import type { QuarantinedThing } from '../../contract/quarantine.ts';
+import type { Sandbox } from '../../sandbox/service.ts';
+import { pause } from '../../temporal/pause.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { arrangeCreation, arrangeFault, type Fault, faultsOf } from './faults.ts';
 
 export interface PlayedInvoice {
   readonly invoiceId: string;

@@ -1,8 +1,8 @@
 /** The state of each invoice as it is published. */
 
 import { statSync } from 'node:fs';
-import type { Settings } from '../../config/settings.js';
-import { openPublished, publishedPath } from '../published.js';
+import type { Settings } from '../../config/settings.ts';
+import { openPublished, publishedPath } from '../published.ts';
 
 /** Asks the published file again only when it was replaced: the machine has better things to do meanwhile. */
 export function watchStates(settings: Settings): () => Promise<ReadonlyMap<string, string>> {

@@ -1,10 +1,10 @@
 /** Whether an alert would reach anybody, tried before one is raised at night. */
 
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
-import type { Settings } from '../../config/settings.js';
-import { systemErrorIn } from '../../config/system-error.js';
-import { openChannels } from '../../ops/alert-channels/channels.js';
-import { type Finding, note, ok } from './finding.js';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
+import type { Settings } from '../../config/settings.ts';
+import { systemErrorIn } from '../../config/system-error.ts';
+import { openChannels } from '../../ops/alert-channels/channels.ts';
+import { type Finding, note, ok } from './finding.ts';
 
 /** The settings that open a channel. */
 const OPENING = SETTING_DEFINITIONS.filter(

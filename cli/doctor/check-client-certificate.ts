@@ -1,11 +1,11 @@
 /** Tries the certificate that the service is shown: files, pair and days. */
 
-import { readCertificatePair } from '../../config/certificate-files.js';
-import type { Settings } from '../../config/settings.js';
-import { NOT_SET, SettingsError } from '../../config/settings-error.js';
-import { SOON_MS } from '../../ops/watch-expiry.js';
-import { CliError, EXIT } from '../errors.js';
-import { type Finding, note, ok } from './finding.js';
+import { readCertificatePair } from '../../config/certificate-files.ts';
+import type { Settings } from '../../config/settings.ts';
+import { NOT_SET, SettingsError } from '../../config/settings-error.ts';
+import { SOON_MS } from '../../ops/watch-expiry.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { type Finding, note, ok } from './finding.ts';
 
 const [CERT, KEY] = ['BILLSYNC_CLIENT_CERT', 'BILLSYNC_CLIENT_KEY'] as const;
 

@@ -3,12 +3,12 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
-import type { Settings } from '../../config/settings.js';
-import { isAlive } from '../../ops/process-identity.js';
-import { SOON_MS } from '../../ops/watch-expiry.js';
-import { CliError, EXIT } from '../errors.js';
-import { readRunFile } from '../roles/run-file.js';
-import { type Finding, note, ok } from './finding.js';
+import type { Settings } from '../../config/settings.ts';
+import { isAlive } from '../../ops/process-identity.ts';
+import { SOON_MS } from '../../ops/watch-expiry.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { readRunFile } from '../roles/run-file.ts';
+import { type Finding, note, ok } from './finding.ts';
 
 export async function checkEndpoint(settings: Settings): Promise<Finding> {
   const { credentials, tls, tlsCert, tlsKey, path, open } = settings.webhook;

@@ -1,11 +1,11 @@
 /** Asks the processes that run for this data folder how they are: what they know of themselves no look from outside tells. */
 
 import { request } from 'undici';
-import type { Settings } from '../../config/settings.js';
-import { isAlive } from '../../ops/process-identity.js';
-import { basicAuth } from '../roles/basic-auth.js';
-import { readRunFile } from '../roles/run-file.js';
-import { type Finding, note, ok } from './finding.js';
+import type { Settings } from '../../config/settings.ts';
+import { isAlive } from '../../ops/process-identity.ts';
+import { basicAuth } from '../roles/basic-auth.ts';
+import { readRunFile } from '../roles/run-file.ts';
+import { type Finding, note, ok } from './finding.ts';
 
 const PATIENCE_MS = 5_000;
 /** Told by checks of their own, with their exit codes. */

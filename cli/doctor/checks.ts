@@ -3,29 +3,29 @@
 import { existsSync } from 'node:fs';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openAuditCopy } from '../../archive/audit-copy.js';
-import { openArchive } from '../../archive/open-archive.js';
-import type { Settings } from '../../config/settings.js';
-import { openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { lockOwner } from '../../ops/lock-file.js';
-import { createLogger } from '../../ops/log.js';
-import { keepPrivate } from '../../ops/private-folder.js';
-import { connectTemporal } from '../../temporal/connect.js';
-import { readEmbeddedRecord } from '../../temporal/embedded-record.js';
-import { temporalExecutable } from '../../temporal/server-executable.js';
-import { warehousePaths } from '../../warehouse/paths.js';
-import { auditFolder } from '../audited-commands.js';
-import { checkEnvironment } from '../environment-check.js';
-import { CliError, EXIT } from '../errors.js';
-import { openPublished } from '../published.js';
-import { counted } from '../terminal/output.js';
-import { checkAlerts } from './check-alerts.js';
-import { checkClientCertificate } from './check-client-certificate.js';
-import { checkEndpoint } from './check-endpoint.js';
-import { checkRunning } from './check-running.js';
-import { checkClock, checkService } from './check-service.js';
-import { type Check, type Finding, note, ok } from './finding.js';
+import { openAuditCopy } from '../../archive/audit-copy.ts';
+import { openArchive } from '../../archive/open-archive.ts';
+import type { Settings } from '../../config/settings.ts';
+import { openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { lockOwner } from '../../ops/lock-file.ts';
+import { createLogger } from '../../ops/log.ts';
+import { keepPrivate } from '../../ops/private-folder.ts';
+import { connectTemporal } from '../../temporal/connect.ts';
+import { readEmbeddedRecord } from '../../temporal/embedded-record.ts';
+import { temporalExecutable } from '../../temporal/server-executable.ts';
+import { warehousePaths } from '../../warehouse/paths.ts';
+import { auditFolder } from '../audited-commands.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { openPublished } from '../published.ts';
+import { counted } from '../terminal/output.ts';
+import { checkAlerts } from './check-alerts.ts';
+import { checkClientCertificate } from './check-client-certificate.ts';
+import { checkEndpoint } from './check-endpoint.ts';
+import { checkRunning } from './check-running.ts';
+import { checkClock, checkService } from './check-service.ts';
+import { type Check, type Finding, note, ok } from './finding.ts';
 
 /** In this order; the first decides whether those that write to the data folder are tried. */
 export const CHECKS: readonly Check[] = [
@@ -112,7 +112,7 @@ async function checkInbox(settings: Settings): Promise<Finding> {
 
 async function checkWarehouse(settings: Settings): Promise<Finding> {
   if (settings.warehouse.kind === 'ducklake') {
-    const { checkLake } = await import('../../warehouse/lake/check-lake.js');
+    const { checkLake } = await import('../../warehouse/lake/check-lake.ts');
     return ok(await checkLake(settings.warehouse));
   }
   const { database, lock } = warehousePaths(settings);

@@ -1,9 +1,9 @@
 /** Runs the checks of `doctor` in their order and turns what they throw into what a person can act on. */
 
-import type { Settings } from '../../config/settings.js';
-import { describeError, EXIT } from '../errors.js';
-import { CHECKS } from './checks.js';
-import type { Finding } from './finding.js';
+import type { Settings } from '../../config/settings.ts';
+import { describeError, EXIT } from '../errors.ts';
+import { CHECKS } from './checks.ts';
+import type { Finding } from './finding.ts';
 
 export interface Diagnosis extends Finding {
   readonly check: string;

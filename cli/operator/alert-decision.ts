@@ -1,11 +1,11 @@
 /** What an operator decides about an alert that is open, as `billsync alerts` does. */
 
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.js';
-import type { Performed, RequestedAction } from '../../dashboard/operator/operator-work.js';
-import { decideOnAlerts } from '../../ops/alert-decisions.js';
-import { type OpenAlert, openAlerts } from '../../ops/open-alerts.js';
-import { CliError, EXIT } from '../errors.js';
+import type { Settings } from '../../config/settings.ts';
+import type { Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
+import { decideOnAlerts } from '../../ops/alert-decisions.ts';
+import { type OpenAlert, openAlerts } from '../../ops/open-alerts.ts';
+import { CliError, EXIT } from '../errors.ts';
 
 export type AlertAction = Extract<RequestedAction, { readonly key: string }>;
 

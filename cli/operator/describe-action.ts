@@ -1,13 +1,13 @@
 /** What an operator is asked to agree to: what will happen, in sentences, before anything does. */
 
-import type { Settings } from '../../config/settings.js';
-import type { Quarantine } from '../../contract/quarantine.js';
-import type { Described, RequestedAction } from '../../dashboard/operator/operator-work.js';
-import { CliError, EXIT } from '../errors.js';
-import { counted } from '../terminal/output.js';
-import { openAlertOf } from './alert-decision.js';
-import { checkUpload } from './import-upload.js';
-import { idsOfWords, publishedInvoice, SECTION } from './named-invoices.js';
+import type { Settings } from '../../config/settings.ts';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import type { Described, RequestedAction } from '../../dashboard/operator/operator-work.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { counted } from '../terminal/output.ts';
+import { openAlertOf } from './alert-decision.ts';
+import { checkUpload } from './import-upload.ts';
+import { idsOfWords, publishedInvoice, SECTION } from './named-invoices.ts';
 
 /** What is named in a description and in the audit log; the rest is counted. */
 const MOST_NAMED = 100;

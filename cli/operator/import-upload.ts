@@ -1,15 +1,15 @@
 /** An uploaded file: what loading it would come to, and loading it. The worker does both, as for `billsync import`. */
 
 import { rm } from 'node:fs/promises';
-import type { Settings } from '../../config/settings.js';
-import { printable } from '../../contract/printable.js';
-import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.js';
-import type { Imported } from '../../warehouse/import/import-file.js';
-import { withTemporal } from '../ask-temporal.js';
-import { whyNotLoaded } from '../commands/import/print-imported.js';
-import { CliError, EXIT } from '../errors.js';
-import { counted } from '../terminal/output.js';
-import { pageOfInvoice } from './named-invoices.js';
+import type { Settings } from '../../config/settings.ts';
+import { printable } from '../../contract/printable.ts';
+import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
+import type { Imported } from '../../warehouse/import/import-file.ts';
+import { withTemporal } from '../ask-temporal.ts';
+import { whyNotLoaded } from '../commands/import/print-imported.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { counted } from '../terminal/output.ts';
+import { pageOfInvoice } from './named-invoices.ts';
 
 type Upload = Extract<RequestedAction, { readonly action: 'import' }>;
 
@@ -50,7 +50,7 @@ export async function importUpload(settings: Settings, requested: Upload): Promi
 }
 
 async function ask(settings: Settings, { path }: Upload, dryRun: boolean): Promise<Imported> {
-  const { askImport } = await import('../../temporal/writer-client.js');
+  const { askImport } = await import('../../temporal/writer-client.ts');
   return withTemporal(settings, (client) => askImport(client, settings, { path, invoiceId: null, dryRun }));
 }
 

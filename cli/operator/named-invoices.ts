@@ -1,11 +1,11 @@
 /** Invoices as an operator names them, by number or id. */
 
-import type { Settings } from '../../config/settings.js';
-import type { Performed } from '../../dashboard/operator/operator-work.js';
-import { idsOf } from '../commands/invoices/invoice-ids.js';
-import { findInvoice } from '../commands/invoices.js';
-import { CliError, EXIT } from '../errors.js';
-import { openPublished } from '../published.js';
+import type { Settings } from '../../config/settings.ts';
+import type { Performed } from '../../dashboard/operator/operator-work.ts';
+import { idsOf } from '../commands/invoices/invoice-ids.ts';
+import { findInvoice } from '../commands/invoices.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { openPublished } from '../published.ts';
 
 /** Where the operators' pages lie. */
 export const SECTION = '/operator';

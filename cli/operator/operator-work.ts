@@ -1,18 +1,18 @@
 /** How the dashboard's operators act: each by the parts of the command that does the same. */
 
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.js';
-import type { Quarantine } from '../../contract/quarantine.js';
-import type { OperatorWork, Performed, RequestedAction } from '../../dashboard/operator/operator-work.js';
-import { addressOf, retryOne, withTemporal } from '../ask-temporal.js';
-import { CliError, EXIT } from '../errors.js';
-import { learnPartnerId } from '../partner-id.js';
-import { requeue } from '../requeue.js';
-import { counted } from '../terminal/output.js';
-import { decideOnAlert } from './alert-decision.js';
-import { describeAction } from './describe-action.js';
-import { importUpload } from './import-upload.js';
-import { idsOfWords, pageOfInvoice, publishedInvoice, SECTION } from './named-invoices.js';
+import type { Settings } from '../../config/settings.ts';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import type { OperatorWork, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
+import { addressOf, retryOne, withTemporal } from '../ask-temporal.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { learnPartnerId } from '../partner-id.ts';
+import { requeue } from '../requeue.ts';
+import { counted } from '../terminal/output.ts';
+import { decideOnAlert } from './alert-decision.ts';
+import { describeAction } from './describe-action.ts';
+import { importUpload } from './import-upload.ts';
+import { idsOfWords, pageOfInvoice, publishedInvoice, SECTION } from './named-invoices.ts';
 
 /** A worker that is away would be waited for an hour. */
 const ANSWER_WITHIN_MS = 60_000;
@@ -54,7 +54,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
     perform,
     backfill: (backfillId) =>
       withTemporal(settings, async (client) => {
-        const { followBackfill } = await import('../../temporal/backfill-client.js');
+        const { followBackfill } = await import('../../temporal/backfill-client.ts');
         const { total, done, inWork, isOver, counts } = await followBackfill(
           client,
           settings,
@@ -64,7 +64,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
         return { total, done, inWork, isOver, counts: Object.fromEntries(some) };
       }),
     async schedule() {
-      const { showSchedule } = await import('../../temporal/schedule.js');
+      const { showSchedule } = await import('../../temporal/schedule.ts');
       return withTemporal(settings, (client) => showSchedule(client, settings));
     },
   };
@@ -78,8 +78,8 @@ async function discard(
   settings: Settings,
   { quarantine, id, note }: { readonly quarantine: Quarantine; readonly id: string; readonly note: string },
 ): Promise<Performed> {
-  const { discardQuarantined } = await import('../../webhook/requeue-delivery.js');
-  const { openArchive } = await import('../../archive/open-archive.js');
+  const { discardQuarantined } = await import('../../webhook/requeue-delivery.ts');
+  const { openArchive } = await import('../../archive/open-archive.ts');
   const archive = await openArchive(settings);
   try {
     if (await discardQuarantined(id, { quarantine, archive, note })) return done(`${id} is discarded.`);
@@ -91,7 +91,7 @@ async function discard(
 
 function publish(settings: Settings): Promise<Performed> {
   return withTemporal(settings, async (client) => {
-    const { askSnapshot } = await import('../../temporal/writer-client.js');
+    const { askSnapshot } = await import('../../temporal/writer-client.ts');
     const published = await inTime(askSnapshot(client, settings));
     if (published === null) return done(STILL);
     const { sequence, invoices, shipments } = published;
@@ -116,7 +116,7 @@ export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
 
 function schedule(settings: Settings, change: 'pause' | 'resume', note: string): Promise<Performed> {
   return withTemporal(settings, async (client) => {
-    const { pauseSchedule, resumeSchedule } = await import('../../temporal/schedule.js');
+    const { pauseSchedule, resumeSchedule } = await import('../../temporal/schedule.ts');
     if (change === 'pause') await pauseSchedule(client, settings, note);
     else await resumeSchedule(client, settings);
     return done(change === 'pause' ? 'The schedule is paused.' : 'The schedule is resumed.');
@@ -126,7 +126,7 @@ function schedule(settings: Settings, change: 'pause' | 'resume', note: string):
 async function backfill(settings: Settings, words: readonly string[]): Promise<Performed> {
   const invoiceIds = await idsOfWords(settings, words);
   const partnerId = await learnPartnerId(settings);
-  const { startBackfill } = await import('../../temporal/backfill-client.js');
+  const { startBackfill } = await import('../../temporal/backfill-client.ts');
   return withTemporal(settings, async (client) => {
     const { backfillId } = await startBackfill(client, settings, { partnerId, invoiceIds });
     const detail = `Backfill ${backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`;

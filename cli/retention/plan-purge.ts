@@ -6,11 +6,11 @@
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Archive } from '../../archive/archive.js';
-import { type Hold, isHeld, type Owner, readRetention } from '../../archive/retention.js';
-import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.js';
-import { namesIn } from '../../ops/names-in.js';
-import type { RemovableFile, Warehouse } from '../../warehouse/warehouse.js';
+import type { Archive } from '../../archive/archive.ts';
+import { type Hold, isHeld, type Owner, readRetention } from '../../archive/retention.ts';
+import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.ts';
+import { namesIn } from '../../ops/names-in.ts';
+import type { RemovableFile, Warehouse } from '../../warehouse/warehouse.ts';
 
 /**
  * `events`: bodies of events as received. `files`: CSVs that no total needs. `refused`: what lies in quarantine. `copies`: old

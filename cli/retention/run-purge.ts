@@ -4,10 +4,10 @@
  */
 
 import { rm } from 'node:fs/promises';
-import type { Archive } from '../../archive/archive.js';
-import type { Quarantine } from '../../contract/quarantine.js';
-import { discardQuarantined } from '../../webhook/requeue-delivery.js';
-import type { PurgePlan } from './plan-purge.js';
+import type { Archive } from '../../archive/archive.ts';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import { discardQuarantined } from '../../webhook/requeue-delivery.ts';
+import type { PurgePlan } from './plan-purge.ts';
 
 export interface PurgeOptions {
   readonly archive: Archive;

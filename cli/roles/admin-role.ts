@@ -2,22 +2,22 @@
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { durationMs } from '../../config/duration.js';
-import type { Settings } from '../../config/settings.js';
-import type { Quarantine } from '../../contract/quarantine.js';
-import type { OperatorOptions } from '../../dashboard/operator/operator-work.js';
-import { startDashboard } from '../../dashboard/server.js';
-import type { TracedShipment } from '../../dashboard/shipments/shipment-page.js';
-import { openDisputes } from '../../disputes/disputes.js';
-import { disputePages } from '../../disputes/pages/pages.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { createScrub } from '../../ops/scrub.js';
-import { statementPages } from '../../statements/page/statement-pages.js';
-import { sentFolder } from '../../statements/sent-statements.js';
-import { auditFolder, auditLogOf } from '../audited-commands.js';
-import { explainPublished, factsOf } from '../explained.js';
-import { publishedPath } from '../published.js';
-import type { RoleContext, RunningRole } from './run-role.js';
+import { durationMs } from '../../config/duration.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
+import { startDashboard } from '../../dashboard/server.ts';
+import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts';
+import { openDisputes } from '../../disputes/disputes.ts';
+import { disputePages } from '../../disputes/pages/pages.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { createScrub } from '../../ops/scrub.ts';
+import { statementPages } from '../../statements/page/statement-pages.ts';
+import { sentFolder } from '../../statements/sent-statements.ts';
+import { auditFolder, auditLogOf } from '../audited-commands.ts';
+import { explainPublished, factsOf } from '../explained.ts';
+import { publishedPath } from '../published.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
 
 export async function startAdminRole({
   settings,
@@ -58,7 +58,7 @@ async function explain(settings: Settings, trackingNumber: string): Promise<read
 
 /** Nothing of it is loaded where nobody may act. */
 async function operatorOptions(settings: Settings, quarantine: Quarantine): Promise<OperatorOptions> {
-  const { createOperatorWork, uploadFolder } = await import('../operator/operator-work.js');
+  const { createOperatorWork, uploadFolder } = await import('../operator/operator-work.ts');
   // What an earlier life of the process had taken and nobody agreed to.
   await rm(uploadFolder(settings), { recursive: true, force: true });
   return {
@@ -72,9 +72,9 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
 
 async function decode(settings: Settings, message: unknown): Promise<object | null> {
   const [{ temporalTarget }, { encryptionKeys }, { decodeForTemporalsPages }] = await Promise.all([
-    import('../../temporal/connect.js'),
-    import('../../temporal/encryption-keys.js'),
-    import('../../temporal/remote-codec.js'),
+    import('../../temporal/connect.ts'),
+    import('../../temporal/encryption-keys.ts'),
+    import('../../temporal/remote-codec.ts'),
   ]);
   return decodeForTemporalsPages(await encryptionKeys(settings, await temporalTarget(settings)), message);
 }

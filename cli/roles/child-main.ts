@@ -7,9 +7,9 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { describeError, EXIT, printError } from '../errors.js';
-import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.js';
-import type { RoleContext, RunningRole } from './run-role.js';
+import { describeError, EXIT, printError } from '../errors.ts';
+import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
 
 const TELL_EVERY_MS = 1_000;
 /** What is being answered gets out; everything else is safe on disk. */
@@ -42,7 +42,7 @@ process.on('disconnect', () => {
 async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Promise<void> {
   try {
     if (role === 'worker') offerAsFirstToGo();
-    const [{ serveRole }, start] = await Promise.all([import('./run-role.js'), startOf(role)]);
+    const [{ serveRole }, start] = await Promise.all([import('./run-role.ts'), startOf(role)]);
     await serveRole({
       ...{ settings, role, verbose, stopping },
       start(given) {
@@ -68,8 +68,8 @@ async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Pr
 }
 
 async function startOf(which: ChildRole): Promise<(context: RoleContext) => Promise<RunningRole>> {
-  if (which === 'webhook') return (await import('./webhook-role.js')).startWebhookRole;
-  const { startWorkerAloneRole } = await import('./worker-alone-role.js');
+  if (which === 'webhook') return (await import('./webhook-role.ts')).startWebhookRole;
+  const { startWorkerAloneRole } = await import('./worker-alone-role.ts');
   return async (given) => {
     const worker = await startWorkerAloneRole(given);
     worker.ready.then(

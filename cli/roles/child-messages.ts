@@ -1,8 +1,8 @@
 /** What `up` and its processes say to each other, over the channel that Node opens between parent and child. */
 
-import type { Settings } from '../../config/settings.js';
-import type { ComponentHealth } from '../../ops/health.js';
-import type { DescribedError } from '../errors.js';
+import type { Settings } from '../../config/settings.ts';
+import type { ComponentHealth } from '../../ops/health.ts';
+import type { DescribedError } from '../errors.ts';
 
 export const CHILD_ROLES = ['webhook', 'worker'] as const;
 export type ChildRole = (typeof CHILD_ROLES)[number];

@@ -2,13 +2,14 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Settings } from '../../config/settings.js';
-import { SHOWN_FOR_MS } from '../../ops/alerts.js';
-import { CliError, EXIT, type ExitCode } from '../errors.js';
-import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.js';
-import type { RoleContext } from './run-role.js';
+import type { Settings } from '../../config/settings.ts';
+import { SHOWN_FOR_MS } from '../../ops/alerts.ts';
+import { CliError, EXIT, type ExitCode } from '../errors.ts';
+import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.ts';
+import type { RoleContext } from './run-role.ts';
 
 export interface UpProcess {
   /**
@@ -45,9 +46,7 @@ const SOUND_AFTER_MS = 60_000;
 const INTERRUPTED_WITHIN_MS = 1_000;
 /** A little more than a process gives itself to drain. */
 const GONE_WITHIN_MS = 52_000;
-const MAIN = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './child-main.ts' : './child-main.js', import.meta.url),
-);
+const MAIN = fileURLToPath(new URL(`./child-main${extname(import.meta.filename)}`, import.meta.url));
 
 export const NAMES: Readonly<Record<ChildRole, string>> = { webhook: 'endpoint', worker: 'worker' };
 

@@ -1,8 +1,8 @@
 /** Probes and metrics of a role that runs beside a worker, or on a machine of its own. */
 
-import { startProbes } from '../../dashboard/probes.js';
-import { temporalTarget } from '../../temporal/connect.js';
-import type { RoleContext, RunningRole } from './run-role.js';
+import { startProbes } from '../../dashboard/probes.ts';
+import { temporalTarget } from '../../temporal/connect.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
 
 /**
  * The worker owns the admin port (ADR 28). Only where Temporal is on another machine can we be alone on

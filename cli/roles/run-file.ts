@@ -2,8 +2,8 @@
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.js';
-import { replaceFile } from '../../ops/replace-file.js';
+import type { Settings } from '../../config/settings.ts';
+import { replaceFile } from '../../ops/replace-file.ts';
 
 export interface RunFile {
   readonly pid: number;

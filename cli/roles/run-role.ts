@@ -2,21 +2,21 @@
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { Settings } from '../../config/settings.js';
-import { type Alerts, createAlerts } from '../../ops/alerts.js';
-import { createHealth, type Health } from '../../ops/health.js';
-import { createLogger, type Logger } from '../../ops/log.js';
-import { createMetrics, type Metrics } from '../../ops/metrics.js';
-import { keepPrivate } from '../../ops/private-folder.js';
-import { createScrub } from '../../ops/scrub.js';
-import { serviceManager } from '../../ops/service-manager.js';
-import { version } from '../../ops/version.js';
-import { startTracing } from '../../temporal/tracing.js';
-import { checkEnvironment } from '../environment-check.js';
-import { EXIT, printError } from '../errors.js';
-import { contextOf } from '../verb.js';
-import { takeOverSignals } from './early-signal.js';
-import { writeRunFile } from './run-file.js';
+import type { Settings } from '../../config/settings.ts';
+import { type Alerts, createAlerts } from '../../ops/alerts.ts';
+import { createHealth, type Health } from '../../ops/health.ts';
+import { createLogger, type Logger } from '../../ops/log.ts';
+import { createMetrics, type Metrics } from '../../ops/metrics.ts';
+import { keepPrivate } from '../../ops/private-folder.ts';
+import { createScrub } from '../../ops/scrub.ts';
+import { serviceManager } from '../../ops/service-manager.ts';
+import { version } from '../../ops/version.ts';
+import { startTracing } from '../../temporal/tracing.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { EXIT, printError } from '../errors.ts';
+import { contextOf } from '../verb.ts';
+import { takeOverSignals } from './early-signal.ts';
+import { writeRunFile } from './run-file.ts';
 
 export interface RoleContext {
   /** Names the process in its log, its metrics and the warehouse's lock. */

@@ -1,8 +1,8 @@
 /** A port that is taken is told before anything has been started: whoever starts `up` twice waits for no Temporal server. */
 
-import type { Settings } from '../../config/settings.js';
-import { listenOnce } from '../../ops/listen-once.js';
-import { hostOf } from '../../webhook/authorize.js';
+import type { Settings } from '../../config/settings.ts';
+import { listenOnce } from '../../ops/listen-once.ts';
+import { hostOf } from '../../webhook/authorize.ts';
 
 interface Place {
   readonly host: string;
@@ -16,11 +16,11 @@ export async function refuseTakenPorts({
 }: Pick<Settings, 'webhook' | 'admin'>): Promise<void> {
   const endpoint = { host: hostOf(webhook, webhook.open === true), port: webhook.port };
   await refuseTaken(endpoint, async (cause) => {
-    const { WebhookAddressError } = await import('../../webhook/listen.js');
+    const { WebhookAddressError } = await import('../../webhook/listen.ts');
     return new WebhookAddressError(endpoint.host, endpoint.port, cause);
   });
   await refuseTaken(admin, async (cause) => {
-    const { AdminPortTakenError } = await import('../../dashboard/probes.js');
+    const { AdminPortTakenError } = await import('../../dashboard/probes.ts');
     return new AdminPortTakenError(admin.host, admin.port, { cause });
   });
 }

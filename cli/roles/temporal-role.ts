@@ -1,8 +1,8 @@
 /** The embedded Temporal server as a role. */
 
-import { startEmbeddedTemporal } from '../../temporal/embedded.js';
-import { claimDataFolder } from '../../warehouse/data-folder.js';
-import type { RoleContext, RunningRole } from './run-role.js';
+import { startEmbeddedTemporal } from '../../temporal/embedded.ts';
+import { claimDataFolder } from '../../warehouse/data-folder.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
 
 export async function startTemporalRole({ settings, log }: RoleContext): Promise<RunningRole> {
   await claimDataFolder(settings.dataDir, settings.environment);

@@ -3,14 +3,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../../config/settings.js';
-import { type LockFile, takeLock } from '../../ops/lock-file.js';
-import type { Logger } from '../../ops/log.js';
-import { isAlive } from '../../ops/process-identity.js';
-import { processesNaming } from '../../temporal/processes.js';
-import { CliError, EXIT } from '../errors.js';
-import { CHILD_ROLES } from './child-messages.js';
-import { wordsOf } from './child-process.js';
+import type { Settings } from '../../config/settings.ts';
+import { type LockFile, takeLock } from '../../ops/lock-file.ts';
+import type { Logger } from '../../ops/log.ts';
+import { isAlive } from '../../ops/process-identity.ts';
+import { processesNaming } from '../../temporal/processes.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { CHILD_ROLES } from './child-messages.ts';
+import { wordsOf } from './child-process.ts';
 
 /** One that was killed while it wrote to disk takes a moment to be gone. */
 const DYING_WITHIN_MS = 2_000;

@@ -6,18 +6,18 @@
 
 import { realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requireService } from '../../config/check-settings.js';
-import type { Settings } from '../../config/settings.js';
-import { lockOwner } from '../../ops/lock-file.js';
-import { claimDataFolder } from '../../warehouse/data-folder.js';
-import { WarehouseLockedError } from '../../warehouse/errors.js';
-import { warehousePaths } from '../../warehouse/paths.js';
-import { startProcess } from './child-process.js';
-import { startParts } from './parts.js';
-import type { RoleContext, RunningRole } from './run-role.js';
-import { refuseTakenPorts } from './taken-ports.js';
-import { endOrphans, takeUpLock } from './up-lock.js';
-import { watchProcesses } from './watch-processes.js';
+import { requireService } from '../../config/check-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import { lockOwner } from '../../ops/lock-file.ts';
+import { claimDataFolder } from '../../warehouse/data-folder.ts';
+import { WarehouseLockedError } from '../../warehouse/errors.ts';
+import { warehousePaths } from '../../warehouse/paths.ts';
+import { startProcess } from './child-process.ts';
+import { startParts } from './parts.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
+import { refuseTakenPorts } from './taken-ports.ts';
+import { endOrphans, takeUpLock } from './up-lock.ts';
+import { watchProcesses } from './watch-processes.ts';
 
 /** With our own Temporal `ready` means that work is taken; a configured one may be away, then it is waited for behind. */
 const READY_WITHIN_MS = 30_000;
@@ -63,7 +63,7 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
 }
 
 async function startTemporal(context: RoleContext): Promise<RunningRole> {
-  const { startTemporalRole } = await import('./temporal-role.js');
+  const { startTemporalRole } = await import('./temporal-role.ts');
   return startTemporalRole(context);
 }
 

@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { keepPrivate } from '../../ops/private-folder.js';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { contextOf } from '../verb.js';
-import { basicAuth } from './basic-auth.js';
-import { type RoleContext, type RunningRole, runRole } from './run-role.js';
-import { startUpRole } from './up-role.js';
+import { keepPrivate } from '../../ops/private-folder.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { contextOf } from '../verb.ts';
+import { basicAuth } from './basic-auth.ts';
+import { type RoleContext, type RunningRole, runRole } from './run-role.ts';
+import { startUpRole } from './up-role.ts';
 
 const REGISTRATION = 'billsync up';
 

@@ -3,7 +3,7 @@
 import { request as askHttp } from 'node:http';
 import { request as askHttps } from 'node:https';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { RoleContext } from './run-role.js';
+import type { RoleContext } from './run-role.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
 /** Each question is a handshake, of which the endpoint's process does a half or both. */

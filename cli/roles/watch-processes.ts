@@ -1,10 +1,10 @@
 /** Tells the worker, whose admin port shows it, how the other processes of `up` are; and ends one that hears nothing. */
 
-import type { ComponentHealth } from '../../ops/health.js';
-import { createHealth } from '../../ops/health.js';
-import { NAMES, type UpProcess } from './child-process.js';
-import type { RoleContext } from './run-role.js';
-import { type EndpointState, reportEndpoint, watchEndpoint } from './watch-endpoint.js';
+import type { ComponentHealth } from '../../ops/health.ts';
+import { createHealth } from '../../ops/health.ts';
+import { NAMES, type UpProcess } from './child-process.ts';
+import type { RoleContext } from './run-role.ts';
+import { type EndpointState, reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Each says every second how it is. */

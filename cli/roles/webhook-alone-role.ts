@@ -1,10 +1,10 @@
 /** The endpoint with probes beside it, as a process of its own. */
 
-import { startParts } from './parts.js';
-import { startProbesRole } from './probes-role.js';
-import type { RoleContext, RunningRole } from './run-role.js';
-import { reportEndpoint, watchEndpoint } from './watch-endpoint.js';
-import { startWebhookRole } from './webhook-role.js';
+import { startParts } from './parts.ts';
+import { startProbesRole } from './probes-role.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
+import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
+import { startWebhookRole } from './webhook-role.ts';
 
 /** The endpoint first: what cannot be heard is lost, who asks how we are asks again. */
 export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {

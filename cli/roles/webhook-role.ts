@@ -1,25 +1,25 @@
 /** The endpoint and its forwarder as a role: what is heard is kept first, then handed to Temporal for as long as it takes. */
 
 import { join } from 'node:path';
-import type { Archive } from '../../archive/archive.js';
-import { openArchive } from '../../archive/open-archive.js';
-import { createBillingService } from '../../billing/client.js';
-import { requireService } from '../../config/check-settings.js';
-import type { Settings } from '../../config/settings.js';
-import { openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { tellDropped } from '../../inbox/tell-dropped.js';
-import type { Logger } from '../../ops/log.js';
-import type { Metrics } from '../../ops/metrics.js';
-import { certificateWatch } from '../../ops/watch-expiry.js';
-import { watchStates } from '../../ops/watch-state.js';
-import { pause } from '../../temporal/pause.js';
-import { claimDataFolder } from '../../warehouse/data-folder.js';
-import type { ForwardDeps } from '../../webhook/forward-entry.js';
-import { startForwarder } from '../../webhook/forwarder.js';
-import { startWebhook } from '../../webhook/server.js';
-import { startParts } from './parts.js';
-import type { RoleContext, RunningRole } from './run-role.js';
+import type { Archive } from '../../archive/archive.ts';
+import { openArchive } from '../../archive/open-archive.ts';
+import { createBillingService } from '../../billing/client.ts';
+import { requireService } from '../../config/check-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import { openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { tellDropped } from '../../inbox/tell-dropped.ts';
+import type { Logger } from '../../ops/log.ts';
+import type { Metrics } from '../../ops/metrics.ts';
+import { certificateWatch } from '../../ops/watch-expiry.ts';
+import { watchStates } from '../../ops/watch-state.ts';
+import { pause } from '../../temporal/pause.ts';
+import { claimDataFolder } from '../../warehouse/data-folder.ts';
+import type { ForwardDeps } from '../../webhook/forward-entry.ts';
+import { startForwarder } from '../../webhook/forwarder.ts';
+import { startWebhook } from '../../webhook/server.ts';
+import { startParts } from './parts.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
 
 export async function startWebhookRole(context: RoleContext): Promise<RunningRole> {
   const { settings, log, metrics, health, alerts, fatal, stopping } = context;
@@ -89,8 +89,8 @@ function linkOnDemand(settings: Settings, log: Logger) {
   let timer: NodeJS.Timeout | undefined;
   async function load() {
     const [{ openTemporalLink }, { sendInvoiceEvent }] = await Promise.all([
-      import('../../temporal/connect.js'),
-      import('../../temporal/invoice-client.js'),
+      import('../../temporal/connect.ts'),
+      import('../../temporal/invoice-client.ts'),
     ]);
     return { link: openTemporalLink(settings, { log }), sendInvoiceEvent };
   }

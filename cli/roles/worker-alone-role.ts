@@ -1,10 +1,10 @@
 /** The worker with the admin port beside it, as a process of its own. */
 
-import { requireService } from '../../config/check-settings.js';
-import { startAdminRole } from './admin-role.js';
-import { startParts } from './parts.js';
-import type { RoleContext } from './run-role.js';
-import { type RunningWorkerRole, startWorkerRole } from './worker-role.js';
+import { requireService } from '../../config/check-settings.ts';
+import { startAdminRole } from './admin-role.ts';
+import { startParts } from './parts.ts';
+import type { RoleContext } from './run-role.ts';
+import { type RunningWorkerRole, startWorkerRole } from './worker-role.ts';
 
 export async function startWorkerAloneRole(context: RoleContext): Promise<RunningWorkerRole> {
   requireService(context.settings);

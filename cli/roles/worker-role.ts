@@ -1,11 +1,11 @@
 /** The worker as a role; `worker/` does the work. */
 
 import { join } from 'node:path';
-import { openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { forwardWaiting } from '../../webhook/forward-waiting.js';
-import { type RunningWorker, startWorker } from '../../worker/start-worker.js';
-import type { RoleContext, RunningRole } from './run-role.js';
+import { openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { forwardWaiting } from '../../webhook/forward-waiting.ts';
+import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
 
 export interface RunningWorkerRole extends RunningRole {
   /** Resolves when it polls Temporal for the first time; it starts, and waits, without. */

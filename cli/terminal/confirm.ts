@@ -1,7 +1,7 @@
 /** Asks before what changes figures or cannot be undone: on a terminal in words, elsewhere only `--yes` is an answer. */
 
 import { createInterface } from 'node:readline/promises';
-import { CliError, EXIT } from '../errors.js';
+import { CliError, EXIT } from '../errors.ts';
 
 export const CANNOT_BE_UNDONE = 'this cannot be undone';
 

@@ -1,6 +1,6 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
-import type { Scrub } from '../../ops/scrub.js';
+import type { Scrub } from '../../ops/scrub.ts';
 import {
   barProgress,
   CLEAR,
@@ -9,8 +9,8 @@ import {
   NO_PROGRESS,
   type Progress,
   writeErr,
-} from './progress.js';
-import { type Column, renderTable } from './render-table.js';
+} from './progress.ts';
+import { type Column, renderTable } from './render-table.ts';
 
 export type OutputForm = 'table' | 'json' | 'ndjson';
 

@@ -1,7 +1,7 @@
 /** Rows as a table for eyes: aligned, without frames, no wider than the terminal when words can be cut. */
 
 import stringWidth from 'string-width';
-import { paint, printable } from './terminal-text.js';
+import { paint, printable } from './terminal-text.ts';
 
 export interface Column<T> {
   readonly title: string;

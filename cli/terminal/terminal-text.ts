@@ -1,7 +1,7 @@
 /** Text for a terminal: coloured where that is wanted, and harmless whoever wrote it. */
 
 import { styleText } from 'node:util';
-import { visible } from '../../contract/printable.js';
+import { visible } from '../../contract/printable.ts';
 
 /** Colour for what is written to `stream`; plain when that is no terminal, or NO_COLOR is set. */
 export function paint(

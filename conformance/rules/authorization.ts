@@ -1,9 +1,9 @@
 /** Tokens, API keys and every way to be refused (spec 2.1, 4.1, 4.2, 5, 7, 9). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, digitsOf, glimpse, jsonObject, textOf } from '../http.js';
-import { broken, hold, holdAll, type Rule } from '../rule.js';
-import { basic, type Service } from '../service.js';
-import { type SuiteContext, skip } from '../suite-context.js';
+import { type Answer, digitsOf, glimpse, jsonObject, textOf } from '../http.ts';
+import { broken, hold, holdAll, type Rule } from '../rule.ts';
+import { basic, type Service } from '../service.ts';
+import { type SuiteContext, skip } from '../suite-context.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';

@@ -1,6 +1,6 @@
 /** The invoice CSV, byte by byte and row by row (spec 2.8, 2.9). */
-import { HEADERS, type Header, lineEnds } from '../csv.js';
-import { hold, holdAll, type Rule } from '../rule.js';
+import { HEADERS, type Header, lineEnds } from '../csv.ts';
+import { hold, holdAll, type Rule } from '../rule.ts';
 import {
   approvedInvoice,
   decimalOf,
@@ -9,8 +9,8 @@ import {
   partnerInvoice,
   rowsOf,
   sumOf,
-} from '../stories.js';
-import type { SuiteContext } from '../suite-context.js';
+} from '../stories.ts';
+import type { SuiteContext } from '../suite-context.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;

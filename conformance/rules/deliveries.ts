@@ -1,10 +1,10 @@
 /** How deliveries are made, repeated and given up (spec 4.6, 6, 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LoggedDelivery } from '../application.js';
-import type { Heard, Reply } from '../receiver.js';
-import { broken, hold, type Rule } from '../rule.js';
-import { approvedInvoice, hear, openEndpoint, SOON_MS } from '../stories.js';
-import type { SuiteContext } from '../suite-context.js';
+import type { LoggedDelivery } from '../application.ts';
+import type { Heard, Reply } from '../receiver.ts';
+import { broken, hold, type Rule } from '../rule.ts';
+import { approvedInvoice, hear, openEndpoint, SOON_MS } from '../stories.ts';
+import type { SuiteContext } from '../suite-context.ts';
 
 const AT_ONCE_MS = 3_000;
 /** How exactly an instant on our side can be told from one on theirs. */

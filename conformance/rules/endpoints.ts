@@ -1,6 +1,6 @@
 /** The three endpoints of an invoice and their errors (spec 4.3 to 4.5, 6, 7). */
-import { digitsOf, glimpse, isObject, jsonObject, textOf } from '../http.js';
-import { hold, holdAll, type Rule } from '../rule.js';
+import { digitsOf, glimpse, isObject, jsonObject, textOf } from '../http.ts';
+import { hold, holdAll, type Rule } from '../rule.ts';
 import {
   approvedInvoice,
   type Download,
@@ -9,8 +9,8 @@ import {
   sumOf,
   tryCsv,
   unexportedInvoice,
-} from '../stories.js';
-import { type SuiteContext, skip } from '../suite-context.js';
+} from '../stories.ts';
+import { type SuiteContext, skip } from '../suite-context.ts';
 
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
 

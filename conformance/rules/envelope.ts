@@ -1,9 +1,9 @@
 /** What deliveries carry: envelope, metadata, payload, and who they are about (spec 2.4 to 2.7, 2.9, 6). */
-import { digitsOf, jsonObject, textOf } from '../http.js';
-import { type Heard, invoiceIdOf } from '../receiver.js';
-import { broken, hold, holdAll, type Rule } from '../rule.js';
-import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, partnerInvoice } from '../stories.js';
-import type { SuiteContext } from '../suite-context.js';
+import { digitsOf, jsonObject, textOf } from '../http.ts';
+import { type Heard, invoiceIdOf } from '../receiver.ts';
+import { broken, hold, holdAll, type Rule } from '../rule.ts';
+import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, partnerInvoice } from '../stories.ts';
+import type { SuiteContext } from '../suite-context.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;

@@ -1,8 +1,8 @@
 /** States, moves, the events of each, and schedules that approve by themselves (spec 3, 6). */
-import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.js';
-import { broken, hold, type Rule } from '../rule.js';
-import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, unexportedInvoice } from '../stories.js';
-import { skip } from '../suite-context.js';
+import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.ts';
+import { broken, hold, type Rule } from '../rule.ts';
+import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, unexportedInvoice } from '../stories.ts';
+import { skip } from '../suite-context.ts';
 
 type Move = 'submit' | 'approve' | 'cancel';
 

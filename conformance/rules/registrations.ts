@@ -1,9 +1,9 @@
 /** Webhook registrations and each of their settings (spec 2.3, 5). */
-import type { WebhookSettings } from '../application.js';
-import { broken, hold, type Rule } from '../rule.js';
-import { approvedInvoice, CUSTOM_HEADERS, hear, hearEvent, openEndpoint, SOON_MS } from '../stories.js';
-import { type SuiteContext, skip } from '../suite-context.js';
-import { refusalOf } from './lifecycle.js';
+import type { WebhookSettings } from '../application.ts';
+import { broken, hold, type Rule } from '../rule.ts';
+import { approvedInvoice, CUSTOM_HEADERS, hear, hearEvent, openEndpoint, SOON_MS } from '../stories.ts';
+import { type SuiteContext, skip } from '../suite-context.ts';
+import { refusalOf } from './lifecycle.ts';
 
 const EVENT_TYPES = ['invoice_created', 'invoice_finalized', 'invoice_voided'];
 

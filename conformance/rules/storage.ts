@@ -1,9 +1,9 @@
 /** Presigned URLs: how long they live, what they refuse, and how storage serves the file (spec 2.7, 4.3, 6, 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { glimpse, jsonObject, textOf } from '../http.js';
-import { hold, type Rule } from '../rule.js';
-import { approvedInvoice, download } from '../stories.js';
-import { type SuiteContext, skip } from '../suite-context.js';
+import { glimpse, jsonObject, textOf } from '../http.ts';
+import { hold, type Rule } from '../rule.ts';
+import { approvedInvoice, download } from '../stories.ts';
+import { type SuiteContext, skip } from '../suite-context.ts';
 
 const DAY_MS = 86_400_000;
 const TOLERANCE_MS = 120_000;

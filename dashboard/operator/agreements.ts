@@ -5,7 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { Offered } from '../guest-pages.js';
+import type { Offered } from '../guest-pages.ts';
 
 export interface Agreement extends Offered {
   readonly by: string;

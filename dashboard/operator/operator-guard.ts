@@ -1,8 +1,8 @@
 /** Who may act: an operator by a password of its own, on a page of ours. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Settings } from '../../config/settings.js';
-import { operatorOf } from '../admin-guard.js';
+import type { Settings } from '../../config/settings.ts';
+import { operatorOf } from '../admin-guard.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -4,9 +4,9 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Settings } from '../../config/settings.js';
-import { operatorOf } from '../admin-guard.js';
-import { isOfOurs } from './operator-guard.js';
+import type { Settings } from '../../config/settings.ts';
+import { operatorOf } from '../admin-guard.ts';
+import { isOfOurs } from './operator-guard.ts';
 
 /** @returns null when the message is none. @throws BillsyncError there is no key */
 export type DecodePayloads = (message: unknown) => Promise<object | null>;

@@ -2,10 +2,10 @@
 
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { type OpenAlert, openAlerts } from '../../ops/open-alerts.js';
-import { anchorOf } from '../../ops/runbook/runbook.js';
-import { ask, type PageContext, sendFramed } from '../page-context.js';
-import type { Ask } from '../published-questions.js';
+import { type OpenAlert, openAlerts } from '../../ops/open-alerts.ts';
+import { anchorOf } from '../../ops/runbook/runbook.ts';
+import { ask, type PageContext, sendFramed } from '../page-context.ts';
+import type { Ask } from '../published-questions.ts';
 
 /** Names behind ids are looked up for the newest; the others show their id. */
 const MOST_NAMED = 200;

@@ -1,6 +1,6 @@
 /** What a form's filters can be set to, read once for each publication. */
 
-import { ask, type PageContext } from '../page-context.js';
+import { ask, type PageContext } from '../page-context.ts';
 
 export interface Choices {
   readonly partners: readonly string[];

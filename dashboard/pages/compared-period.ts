@@ -1,7 +1,7 @@
 /** The period with which an address compares its own. */
 
-import { comparedWith, type Period } from '../../reports/compare/periods.js';
-import { filtersOf, one, type Query } from '../address.js';
+import { comparedWith, type Period } from '../../reports/compare/periods.ts';
+import { filtersOf, one, type Query } from '../address.ts';
 
 /** null: with none. @throws ReportFilterError it cannot be compared */
 export function comparedPeriod(query: Query): Period | null {

@@ -1,9 +1,9 @@
 /** Deliveries as they came, newest first. */
 
 import type { FastifyInstance } from 'fastify';
-import { EVENT_TYPES } from '../../contract/names.js';
-import { one, pageNumber, type Query, withQuery } from '../address.js';
-import { ask, asOfNow, type PageContext, type PublishedPage, sendPublished } from '../page-context.js';
+import { EVENT_TYPES } from '../../contract/names.ts';
+import { one, pageNumber, type Query, withQuery } from '../address.ts';
+import { ask, asOfNow, type PageContext, type PublishedPage, sendPublished } from '../page-context.ts';
 
 const ROWS_ON_A_PAGE = 100;
 const VERDICTS = ['accepted', 'test', 'quarantined'];

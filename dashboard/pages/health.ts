@@ -1,10 +1,10 @@
 /** How this process is: for probes, for Prometheus, and as a page. */
 
 import type { FastifyInstance } from 'fastify';
-import type { Settings } from '../../config/settings.js';
-import type { Metrics } from '../../ops/metrics.js';
-import { ask, type PageContext, sendFramed } from '../page-context.js';
-import { registerProbes } from '../probes.js';
+import type { Settings } from '../../config/settings.ts';
+import type { Metrics } from '../../ops/metrics.ts';
+import { ask, type PageContext, sendFramed } from '../page-context.ts';
+import { registerProbes } from '../probes.ts';
 
 /** Serves `/health` for people, and `/livez`, `/readyz` and `/metrics` for machines. */
 export function registerHealth(

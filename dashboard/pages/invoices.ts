@@ -2,12 +2,12 @@
 
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
-import { INVOICE_STATES, invoiceWorkflowId } from '../../contract/names.js';
-import { cellLabel, columnLabel } from '../../reports/render/labels.js';
-import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
-import { all, one, pageNumber, type Query, withQuery } from '../address.js';
-import { addressOfPage, patienceFor } from '../figures.js';
-import { rowsOfInvoices, withTenants } from '../invoice-rows.js';
+import { INVOICE_STATES, invoiceWorkflowId } from '../../contract/names.ts';
+import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
+import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
+import { all, one, pageNumber, type Query, withQuery } from '../address.ts';
+import { addressOfPage, patienceFor } from '../figures.ts';
+import { rowsOfInvoices, withTenants } from '../invoice-rows.ts';
 import {
   ask,
   asOfNow,
@@ -16,9 +16,9 @@ import {
   sendFramed,
   sendPublished,
   sendShown,
-} from '../page-context.js';
-import { saveAddress } from '../saved-views/saved-views.js';
-import { choicesOf } from './choices.js';
+} from '../page-context.ts';
+import { saveAddress } from '../saved-views/saved-views.ts';
+import { choicesOf } from './choices.ts';
 
 const ROWS_ON_A_PAGE = 50;
 const LINES_SHOWN = 20;

@@ -1,20 +1,20 @@
 /** The first page: what is spent and what moved, where invoices stand, and what needs a person. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ReportInterruptedError } from '../../reports/errors.js';
-import { drawCharts } from '../../reports/render/chart-svg.js';
-import { checkFilters } from '../../reports/report-filters.js';
-import type { ReportRow } from '../../reports/report-result.js';
-import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
-import { presetsOf } from '../days.js';
-import { addressOfPage, asksForFigures, patienceFor } from '../figures.js';
-import { pick, rowsOfInvoices, withTenants } from '../invoice-rows.js';
-import type { Shown } from '../page-cache.js';
-import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from '../page-context.js';
-import type { Ask } from '../published-questions.js';
-import { type SavedViews, saveAddress } from '../saved-views/saved-views.js';
-import { sendWhenKnown } from '../stream-page.js';
-import { spendOf } from './spend.js';
+import { ReportInterruptedError } from '../../reports/errors.ts';
+import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { checkFilters } from '../../reports/report-filters.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
+import { presetsOf } from '../days.ts';
+import { addressOfPage, asksForFigures, patienceFor } from '../figures.ts';
+import { pick, rowsOfInvoices, withTenants } from '../invoice-rows.ts';
+import type { Shown } from '../page-cache.ts';
+import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from '../page-context.ts';
+import type { Ask } from '../published-questions.ts';
+import { type SavedViews, saveAddress } from '../saved-views/saved-views.ts';
+import { sendWhenKnown } from '../stream-page.ts';
+import { spendOf } from './spend.ts';
 
 /** Several currencies stand side by side, so they are drawn at about the size they are shown in. */
 const CHART = { width: 600, mostBars: 10 };

@@ -1,6 +1,6 @@
 /** A small picture for each purpose of reports, so that the eye finds one among them; the words beside it say the same. */
 
-import type { Purpose } from '../../reports/catalogue.js';
+import type { Purpose } from '../../reports/catalogue.ts';
 
 /** The lines of each, on a sheet of 48 by 32. */
 export const PURPOSE_PICTURES: Readonly<Record<Purpose, string>> = {

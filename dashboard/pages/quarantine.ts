@@ -1,7 +1,7 @@
 /** What was refused, with why; read live, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
-import { frame, type PageContext, sendFramed, sendPage } from '../page-context.js';
+import { frame, type PageContext, sendFramed, sendPage } from '../page-context.ts';
 
 const MOST_OF_A_BODY = 64 * 1024;
 

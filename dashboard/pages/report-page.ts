@@ -1,18 +1,18 @@
 /** A report's page: one currency at a time, the columns that were chosen, a page of the rows, and where to go on from here. */
 
-import type { ReportDefinition } from '../../reports/catalogue.js';
-import { isComparable } from '../../reports/compare/compare-results.js';
-import { acrossOf, type Pivoted, pivoted } from '../../reports/compare/pivot.js';
-import { takesTwoPeriods } from '../../reports/compare/run-compared.js';
-import { renderReportBody } from '../../reports/render/html-page.js';
-import { columnLabel } from '../../reports/render/labels.js';
-import { sortedBy, sumsOf } from '../../reports/render/table-order.js';
-import type { ReportResult, ReportRow } from '../../reports/report-result.js';
-import { all, filtersIn, filtersOf, one, pageNumber, type Query, withQuery } from '../address.js';
-import { type LeadTo, leadingTo } from '../drill-down.js';
-import type { RowChoice } from '../guest-pages.js';
-import { saveAddress } from '../saved-views/saved-views.js';
-import { comparedPeriod } from './compared-period.js';
+import type { ReportDefinition } from '../../reports/catalogue.ts';
+import { isComparable } from '../../reports/compare/compare-results.ts';
+import { acrossOf, type Pivoted, pivoted } from '../../reports/compare/pivot.ts';
+import { takesTwoPeriods } from '../../reports/compare/run-compared.ts';
+import { renderReportBody } from '../../reports/render/html-page.ts';
+import { columnLabel } from '../../reports/render/labels.ts';
+import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';
+import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
+import { all, filtersIn, filtersOf, one, pageNumber, type Query, withQuery } from '../address.ts';
+import { type LeadTo, leadingTo } from '../drill-down.ts';
+import type { RowChoice } from '../guest-pages.ts';
+import { saveAddress } from '../saved-views/saved-views.ts';
+import { comparedPeriod } from './compared-period.ts';
 
 const ROWS_ON_A_PAGE = 100;
 

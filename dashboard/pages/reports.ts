@@ -1,26 +1,26 @@
 /** Every report with its filters as a form, its chart, its table and its downloads. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { bindParameters } from '../../reports/bind-parameters.js';
+import { bindParameters } from '../../reports/bind-parameters.ts';
 import {
   findReport,
   listReports,
   PURPOSES,
   type Purpose,
   type ReportDefinition,
-} from '../../reports/catalogue.js';
-import { isComparable } from '../../reports/compare/compare-results.js';
-import { pivoted } from '../../reports/compare/pivot.js';
-import { sideBySide, takesTwoPeriods } from '../../reports/compare/run-compared.js';
-import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
-import { fileNameOf } from '../../reports/render/names.js';
-import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
-import { checkFilters } from '../../reports/report-filters.js';
-import type { ReportResult } from '../../reports/report-result.js';
-import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
-import { addressOfPage, patienceFor } from '../figures.js';
-import { filterFields } from '../filter-form.js';
-import type { RowChoice } from '../guest-pages.js';
+} from '../../reports/catalogue.ts';
+import { isComparable } from '../../reports/compare/compare-results.ts';
+import { pivoted } from '../../reports/compare/pivot.ts';
+import { sideBySide, takesTwoPeriods } from '../../reports/compare/run-compared.ts';
+import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
+import { fileNameOf } from '../../reports/render/names.ts';
+import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
+import { checkFilters } from '../../reports/report-filters.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
+import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
+import { addressOfPage, patienceFor } from '../figures.ts';
+import { filterFields } from '../filter-form.ts';
+import type { RowChoice } from '../guest-pages.ts';
 import {
   ask,
   asOfHead,
@@ -29,12 +29,12 @@ import {
   type PublishedPage,
   sendFramed,
   withReports,
-} from '../page-context.js';
-import { sendWhenKnown } from '../stream-page.js';
-import { renderPart } from '../views.js';
-import { comparedPeriod } from './compared-period.js';
-import { PURPOSE_PICTURES } from './purpose-pictures.js';
-import { shownReport } from './report-page.js';
+} from '../page-context.ts';
+import { sendWhenKnown } from '../stream-page.ts';
+import { renderPart } from '../views.ts';
+import { comparedPeriod } from './compared-period.ts';
+import { PURPOSE_PICTURES } from './purpose-pictures.ts';
+import { shownReport } from './report-page.ts';
 
 const MOST_ROWS_OF_LISTS = 500;
 /** In the order of the buttons; `table` is for terminals. */

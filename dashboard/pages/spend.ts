@@ -1,19 +1,19 @@
 /** What the overview says of money: a period beside the one before, its currencies, and what moved most. */
 
-import { toTenThousandths } from '../../contract/decimal.js';
-import { findReport, type ReportDefinition } from '../../reports/catalogue.js';
-import { compareResults, percentOf } from '../../reports/compare/compare-results.js';
-import { comparedWith, type Period } from '../../reports/compare/periods.js';
-import { dayBefore } from '../../reports/relative-period.js';
-import { cellLabels } from '../../reports/render/cell-labels.js';
-import { columnLabel } from '../../reports/render/labels.js';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.js';
-import type { ReportSession } from '../../reports/report-session.js';
-import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.js';
-import { daysName } from '../days.js';
-import { leadingTo } from '../drill-down.js';
-import { type PageContext, withReports } from '../page-context.js';
-import { currenciesOf } from './report-page.js';
+import { toTenThousandths } from '../../contract/decimal.ts';
+import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
+import { compareResults, percentOf } from '../../reports/compare/compare-results.ts';
+import { comparedWith, type Period } from '../../reports/compare/periods.ts';
+import { dayBefore } from '../../reports/relative-period.ts';
+import { cellLabels } from '../../reports/render/cell-labels.ts';
+import { columnLabel } from '../../reports/render/labels.ts';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
+import type { ReportSession } from '../../reports/report-session.ts';
+import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
+import { daysName } from '../days.ts';
+import { leadingTo } from '../drill-down.ts';
+import { type PageContext, withReports } from '../page-context.ts';
+import { currenciesOf } from './report-page.ts';
 
 const MOST_MOVERS = 5;
 const MOVERS = [

@@ -1,10 +1,10 @@
 /** A page on which a view gets its name, and the two things that change what is kept: saving and removing. */
 
 import type { FastifyInstance } from 'fastify';
-import { one, type Query } from '../address.js';
-import { isOfOurs } from '../operator/operator-guard.js';
-import { type PageContext, sendFramed } from '../page-context.js';
-import { checkAddress, type SavedViews } from './saved-views.js';
+import { one, type Query } from '../address.ts';
+import { isOfOurs } from '../operator/operator-guard.ts';
+import { type PageContext, sendFramed } from '../page-context.ts';
+import { checkAddress, type SavedViews } from './saved-views.ts';
 
 const MOST_FORM_BYTES = 16 * 1024;
 

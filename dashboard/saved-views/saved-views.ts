@@ -2,13 +2,13 @@
 
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { naming } from '../../config/system-error.js';
-import { DamagedFileError } from '../../ops/damaged-file.js';
-import { replaceDurably, systemCode } from '../../ops/durable-files.js';
-import { takeLock } from '../../ops/lock-file.js';
-import { createSemaphore } from '../../ops/semaphore.js';
-import { ReportFilterError } from '../../reports/errors.js';
-import { type Query, withQuery } from '../address.js';
+import { naming } from '../../config/system-error.ts';
+import { DamagedFileError } from '../../ops/damaged-file.ts';
+import { replaceDurably, systemCode } from '../../ops/durable-files.ts';
+import { takeLock } from '../../ops/lock-file.ts';
+import { createSemaphore } from '../../ops/semaphore.ts';
+import { ReportFilterError } from '../../reports/errors.ts';
+import { type Query, withQuery } from '../address.ts';
 
 export interface SavedView {
   readonly name: string;

@@ -1,9 +1,9 @@
 /** The field on every page: a tracking number, invoice number, id or tenant leads to its page; several are listed. */
 
 import type { FastifyInstance } from 'fastify';
-import { one, type Query, withQuery } from '../address.js';
-import { asksForFigures } from '../figures.js';
-import { ask, type PageContext, sendFramed } from '../page-context.js';
+import { one, type Query, withQuery } from '../address.ts';
+import { asksForFigures } from '../figures.ts';
+import { ask, type PageContext, sendFramed } from '../page-context.ts';
 
 interface Hit {
   readonly kind: string;

@@ -1,8 +1,8 @@
 /** A shipment's own page: every line that bills its tracking number, and what stands behind each. */
 
 import type { FastifyInstance } from 'fastify';
-import type { ReportRow } from '../../reports/report-result.js';
-import { ask, asOfNow, type PageContext, sendFramed, sendShown } from '../page-context.js';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { ask, asOfNow, type PageContext, sendFramed, sendShown } from '../page-context.ts';
 
 export interface TracedShipment {
   readonly trackingNumber: string;

@@ -1,9 +1,9 @@
 /** What an address asks of the list of shipments, and addresses that ask for its shipments. */
 
-import type { ShipmentsAsked } from '../../reports/shipments/ask-shipments.js';
-import { USUAL_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.js';
-import { CONDITION_NAMES, type ShipmentConditions } from '../../reports/shipments/conditions.js';
-import { all, one, type Query } from '../address.js';
+import type { ShipmentsAsked } from '../../reports/shipments/ask-shipments.ts';
+import { USUAL_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
+import { CONDITION_NAMES, type ShipmentConditions } from '../../reports/shipments/conditions.ts';
+import { all, one, type Query } from '../address.ts';
 
 const ROWS_ON_A_PAGE = 100;
 /** What one answer may hold; there is always a next one. */

@@ -1,25 +1,25 @@
 /** `/shipments`: the lines that reports count, with filters, order, pages and totals; the same as JSON and as files. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.js';
-import { cellLabels } from '../../reports/render/cell-labels.js';
-import { columnLabel, grouped } from '../../reports/render/labels.js';
-import { fileNameOf } from '../../reports/render/names.js';
-import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
-import { checkFilters } from '../../reports/report-filters.js';
-import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.js';
-import type { ReportSession } from '../../reports/report-session.js';
+import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
+import { cellLabels } from '../../reports/render/cell-labels.ts';
+import { columnLabel, grouped } from '../../reports/render/labels.ts';
+import { fileNameOf } from '../../reports/render/names.ts';
+import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
+import { checkFilters } from '../../reports/report-filters.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
+import type { ReportSession } from '../../reports/report-session.ts';
 import {
   checkAsked,
   type ShipmentsAnswer,
   type ShipmentsAsked,
-} from '../../reports/shipments/ask-shipments.js';
-import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.js';
-import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.js';
-import type { ShipmentTotals } from '../../reports/shipments/total-shipments.js';
-import { filtersOf, one, periodOf, type Query, withQuery } from '../address.js';
-import { sendFigures } from '../figures.js';
-import { filterFields } from '../filter-form.js';
+} from '../../reports/shipments/ask-shipments.ts';
+import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
+import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
+import type { ShipmentTotals } from '../../reports/shipments/total-shipments.ts';
+import { filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
+import { sendFigures } from '../figures.ts';
+import { filterFields } from '../filter-form.ts';
 import {
   ask,
   asOfHead,
@@ -27,11 +27,11 @@ import {
   type PageContext,
   type PublishedPage,
   withReports,
-} from '../page-context.js';
-import { saveAddress } from '../saved-views/saved-views.js';
-import { sendWhenKnown } from '../stream-page.js';
-import { renderPart } from '../views.js';
-import { askedOf, conditionsOf, withoutPlace } from './shipments-address.js';
+} from '../page-context.ts';
+import { saveAddress } from '../saved-views/saved-views.ts';
+import { sendWhenKnown } from '../stream-page.ts';
+import { renderPart } from '../views.ts';
+import { askedOf, conditionsOf, withoutPlace } from './shipments-address.ts';
 
 /** A file is made in memory, which took 1.3 GB for so many lines; whoever wants more takes `billsync export`. */
 const MOST_EXPORTED = 100_000;

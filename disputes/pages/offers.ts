@@ -1,12 +1,12 @@
 /** What an operator is asked to agree to before a claim is opened or changed, and the doing of it. */
 
 import { z } from 'zod';
-import type { Offered } from '../../dashboard/guest-pages.js';
-import { CLAIM_STATES, ClaimRefusedError, changedText, checkNext } from '../claim.js';
-import type { Claimable } from '../claimable.js';
-import type { Disputes } from '../disputes.js';
-import { FINDING_NAMES } from '../finding-kinds.js';
-import { totalsOf } from '../totals.js';
+import type { Offered } from '../../dashboard/guest-pages.ts';
+import { CLAIM_STATES, ClaimRefusedError, changedText, checkNext } from '../claim.ts';
+import type { Claimable } from '../claimable.ts';
+import type { Disputes } from '../disputes.ts';
+import { FINDING_NAMES } from '../finding-kinds.ts';
+import { totalsOf } from '../totals.ts';
 
 /** What is named one by one; the rest is counted. */
 const MOST_NAMED = 100;

@@ -2,18 +2,18 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { BillsyncError, sentenceOf } from '../../contract/errors.js';
-import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.js';
-import { groupBy } from '../../reports/group-by.js';
-import { XLSX_TYPE } from '../../reports/render/render-report.js';
-import { CLAIM_STATES, ClaimRefusedError, chosenOf, NEXT_STATES } from '../claim.js';
-import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.js';
-import type { Disputes } from '../disputes.js';
-import { rowKey } from '../finding-kinds.js';
-import { totalsOf } from '../totals.js';
-import { CLAIM_FORMATS, claimFile } from '../workbook.js';
-import { offerChange, offerClaims } from './offers.js';
-import { render } from './render.js';
+import { BillsyncError, sentenceOf } from '../../contract/errors.ts';
+import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.ts';
+import { groupBy } from '../../reports/group-by.ts';
+import { XLSX_TYPE } from '../../reports/render/render-report.ts';
+import { CLAIM_STATES, ClaimRefusedError, chosenOf, NEXT_STATES } from '../claim.ts';
+import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.ts';
+import type { Disputes } from '../disputes.ts';
+import { rowKey } from '../finding-kinds.ts';
+import { totalsOf } from '../totals.ts';
+import { CLAIM_FORMATS, claimFile } from '../workbook.ts';
+import { offerChange, offerClaims } from './offers.ts';
+import { render } from './render.ts';
 
 const ADDRESS = '/disputes';
 /** More are found by state and carrier. */

@@ -1,8 +1,8 @@
 /** Renders the templates of `views/`. */
 
-import { escapeAttribute } from '../../reports/render/escape-html.js';
-import { grouped, instantLabel } from '../../reports/render/labels.js';
-import { templatesIn } from '../../reports/render/templates.js';
+import { escapeAttribute } from '../../reports/render/escape-html.ts';
+import { grouped, instantLabel } from '../../reports/render/labels.ts';
+import { templatesIn } from '../../reports/render/templates.ts';
 
 const eta = templatesIn(new URL('../views', import.meta.url));
 

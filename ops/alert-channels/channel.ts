@@ -1,6 +1,6 @@
 /** What every way to tell a person has in common; `channels.ts` lists them. */
 
-import type { Settings } from '../../config/settings.js';
+import type { Settings } from '../../config/settings.ts';
 
 /** What is told, secrets taken out. */
 export interface Notice {

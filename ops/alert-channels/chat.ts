@@ -1,7 +1,7 @@
 /** The message as `text`, which Slack, Mattermost, Rocket.Chat and Google Chat take (`BILLSYNC_ALERT_WEBHOOK_URL`). */
 
-import { messageOf, type OpenChannel, posting } from './channel.js';
-import { isTeams } from './teams.js';
+import { messageOf, type OpenChannel, posting } from './channel.ts';
+import { isTeams } from './teams.ts';
 
 export const chat: OpenChannel = ({ settings: { alerts, environment }, post }) => {
   const { webhookUrl: url } = alerts;

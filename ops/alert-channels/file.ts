@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { appendFile, rm } from 'node:fs/promises';
-import type { OpenChannel } from './channel.js';
+import type { OpenChannel } from './channel.ts';
 
 export const file: OpenChannel = ({ settings: { alerts } }) => {
   const { file: path } = alerts;

@@ -1,6 +1,6 @@
 /** Microsoft Teams, whose workflows take nothing but Adaptive Cards (`BILLSYNC_ALERT_WEBHOOK_URL` of one of its hosts). */
 
-import { messageOf, type OpenChannel, posting } from './channel.js';
+import { messageOf, type OpenChannel, posting } from './channel.ts';
 
 /** Where Teams has its webhooks: Power Automate, its older address, and the connectors that are being retired. */
 const HOSTS = ['.api.powerplatform.com', '.logic.azure.com', '.webhook.office.com'];

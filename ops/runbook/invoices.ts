@@ -1,6 +1,6 @@
 /** Alerts about one invoice each, and about reports. */
 
-import type { RunbookEntry } from './entry.js';
+import type { RunbookEntry } from './entry.ts';
 
 export const INVOICES = {
   attention: {

@@ -1,6 +1,6 @@
 /** Alerts about the warehouse, the disk and the processes: what we run ourselves. */
 
-import type { RunbookEntry } from './entry.js';
+import type { RunbookEntry } from './entry.ts';
 
 export const MACHINE = {
   warehouse: {

@@ -1,6 +1,6 @@
 /** Alerts of the way from the billing service's delivery to Temporal. */
 
-import type { RunbookEntry } from './entry.js';
+import type { RunbookEntry } from './entry.ts';
 
 export const RECEIVING = {
   'endpoint/unanswered': {

@@ -1,10 +1,10 @@
 /** Every alert that can be raised. The type of its key comes from here, so an alert without a page does not compile. */
 
-import type { RunbookEntry } from './entry.js';
-import { INVOICES } from './invoices.js';
-import { MACHINE } from './machine.js';
-import { RECEIVING } from './receiving.js';
-import { SERVICE } from './service.js';
+import type { RunbookEntry } from './entry.ts';
+import { INVOICES } from './invoices.ts';
+import { MACHINE } from './machine.ts';
+import { RECEIVING } from './receiving.ts';
+import { SERVICE } from './service.ts';
 
 const ENTRIES = { ...RECEIVING, ...SERVICE, ...INVOICES, ...MACHINE };
 

@@ -1,6 +1,6 @@
 /** Alerts about the billing service and about Temporal, which others run. */
 
-import type { RunbookEntry } from './entry.js';
+import type { RunbookEntry } from './entry.ts';
 
 export const SERVICE = {
   credentials: {

@@ -1,11 +1,11 @@
 /** Two answers of one report, of two periods, side by side: what each costs, the difference and its percentage. */
 
-import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
-import type { ReportDefinition } from '../catalogue.js';
-import { ReportFilterError } from '../errors.js';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
-import type { Period } from './periods.js';
-import { byPartnerAndCurrency } from './row-order.js';
+import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import type { ReportDefinition } from '../catalogue.ts';
+import { ReportFilterError } from '../errors.ts';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import type { Period } from './periods.ts';
+import { byPartnerAndCurrency } from './row-order.ts';
 
 /** Columns that say when, which no two periods share. */
 const TIMES = ['month', 'week', 'ship_month', 'carrier_invoice_date'];

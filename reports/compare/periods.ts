@@ -1,7 +1,7 @@
 /** The period that another is compared with. */
 
-import { ReportFilterError } from '../errors.js';
-import { checkDate } from '../report-filters.js';
+import { ReportFilterError } from '../errors.ts';
+import { checkDate } from '../report-filters.ts';
 
 /** Days, the end exclusive. */
 export interface Period {

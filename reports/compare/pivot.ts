@@ -1,11 +1,11 @@
 /** A report by several columns with one of them across: months, or carriers, stand side by side. */
 
-import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
-import type { ReportDefinition } from '../catalogue.js';
-import { ReportFilterError } from '../errors.js';
-import { groupBy } from '../group-by.js';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
-import { byPartnerAndCurrency, bySize, byText } from './row-order.js';
+import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import type { ReportDefinition } from '../catalogue.ts';
+import { ReportFilterError } from '../errors.ts';
+import { groupBy } from '../group-by.ts';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import { byPartnerAndCurrency, bySize, byText } from './row-order.ts';
 
 export interface Pivoted {
   readonly result: ReportResult;

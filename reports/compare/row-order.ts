@@ -1,6 +1,6 @@
 /** The order that all reports share (docs/report-rules.md, "Order, likeness and empty cells"), for rows that are made of reports. */
 
-import type { ReportCell, ReportRow } from '../report-result.js';
+import type { ReportCell, ReportRow } from '../report-result.ts';
 
 /** Texts by their characters, none last. */
 export function byText(one: ReportCell | undefined, other: ReportCell | undefined): number {

@@ -1,12 +1,12 @@
 /** Asks a report of two periods; of one when nothing is compared. */
 
-import { findReport, type ReportDefinition } from '../catalogue.js';
-import type { ReportFilters } from '../report-filters.js';
-import type { ReportResult } from '../report-result.js';
-import { type ReportRequest, runReport } from '../run-report.js';
-import { compareResults } from './compare-results.js';
-import { comparedWith } from './periods.js';
-import { pivoted } from './pivot.js';
+import { findReport, type ReportDefinition } from '../catalogue.ts';
+import type { ReportFilters } from '../report-filters.ts';
+import type { ReportResult } from '../report-result.ts';
+import { type ReportRequest, runReport } from '../run-report.ts';
+import { compareResults } from './compare-results.ts';
+import { comparedWith } from './periods.ts';
+import { pivoted } from './pivot.ts';
 
 export interface Compared {
   readonly filters: ReportFilters;

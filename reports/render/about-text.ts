@@ -5,7 +5,7 @@
  * file carries the same document among its metadata.
  */
 
-import type { ReportResult } from '../report-result.js';
+import type { ReportResult } from '../report-result.ts';
 
 export function renderAbout(result: ReportResult): string {
   return `${JSON.stringify(aboutResult(result), null, 2)}\n`;

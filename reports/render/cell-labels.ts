@@ -1,7 +1,7 @@
 /** Amounts with the decimals of their currency: 12.50 USD, 1,250 JPY; all four where one of a column has more. */
 
-import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js';
-import { cellLabel } from './labels.js';
+import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import { cellLabel } from './labels.ts';
 
 /** How a table of a screen writes its cells; no digit but trailing zeros is left out, and a column keeps to one number of them. */
 export function cellLabels({

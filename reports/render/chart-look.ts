@@ -2,7 +2,7 @@
 
 import type { EChartsCoreOption } from 'echarts/core';
 import stringWidth from 'string-width';
-import { grouped } from './labels.js';
+import { grouped } from './labels.ts';
 
 /**
  * Okabe and Ito's palette, told apart by colour-blind people, darkened where it would be too faint on white. The page

@@ -2,8 +2,8 @@
 
 import type { EChartsCoreOption } from 'echarts/core';
 import stringWidth from 'string-width';
-import type { ChartSpec } from '../catalogue.js';
-import { groupBy } from '../group-by.js';
+import type { ChartSpec } from '../catalogue.ts';
+import { groupBy } from '../group-by.ts';
 import {
   amountLabel,
   categoryAxis,
@@ -15,9 +15,9 @@ import {
   reserveDiskSpace,
   short,
   valueAxis,
-} from './chart-look.js';
-import type { Point } from './chart-points.js';
-import { grouped } from './labels.js';
+} from './chart-look.ts';
+import type { Point } from './chart-points.ts';
+import { grouped } from './labels.ts';
 
 const [, , LESS, MORE, , , , TOTAL] = PALETTE;
 export const MOST_BARS = 25;

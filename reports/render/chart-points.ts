@@ -1,8 +1,8 @@
 /** Turns a report's rows into what stands where in a chart: one exact value for each place. */
 
-import type { ChartSpec } from '../catalogue.js';
-import { groupBy } from '../group-by.js';
-import type { ReportRow } from '../report-result.js';
+import type { ChartSpec } from '../catalogue.ts';
+import { groupBy } from '../group-by.ts';
+import type { ReportRow } from '../report-result.ts';
 
 /** A place in the chart and what stands there. */
 export interface Point {

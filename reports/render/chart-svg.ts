@@ -2,15 +2,15 @@
 
 import { createRequire } from 'node:module';
 import type { EChartsCoreOption } from 'echarts/core';
-import { visible } from '../../contract/printable.js';
-import type { ChartSpec } from '../catalogue.js';
-import { groupBy } from '../group-by.js';
-import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js';
-import { GRID_LINE, INK, PALETTE } from './chart-look.js';
-import { type Drawing, MOST_BARS, optionOf } from './chart-options.js';
-import { type Point, pointsOf } from './chart-points.js';
-import { escapeAttribute } from './escape-html.js';
-import { columnLabel, grouped } from './labels.js';
+import { visible } from '../../contract/printable.ts';
+import type { ChartSpec } from '../catalogue.ts';
+import { groupBy } from '../group-by.ts';
+import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import { GRID_LINE, INK, PALETTE } from './chart-look.ts';
+import { type Drawing, MOST_BARS, optionOf } from './chart-options.ts';
+import { type Point, pointsOf } from './chart-points.ts';
+import { escapeAttribute } from './escape-html.ts';
+import { columnLabel, grouped } from './labels.ts';
 
 export interface Chart {
   readonly title: string;

@@ -1,6 +1,6 @@
 /** Writes a result as CSV (RFC 4180, CRLF) that a spreadsheet opens without running anything. */
 
-import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
+import type { ReportCell, ReportColumn, ReportResult } from '../report-result.ts';
 
 /** Of any rows with their columns; the header has the columns' names, not their labels. */
 export function renderCsv(result: Pick<ReportResult, 'columns' | 'rows'>): string {

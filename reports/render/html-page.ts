@@ -2,15 +2,15 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ReportResult, ReportRow } from '../report-result.js';
-import { exampleTables } from '../worked-example.js';
-import { cellLabels } from './cell-labels.js';
-import { drawCharts } from './chart-svg.js';
-import { escapeAttribute, escapeHtml } from './escape-html.js';
-import { headerProse, sentence } from './header-prose.js';
-import { columnLabel, grouped, headLines } from './labels.js';
-import { sumsOf } from './table-order.js';
-import { templatesIn } from './templates.js';
+import type { ReportResult, ReportRow } from '../report-result.ts';
+import { exampleTables } from '../worked-example.ts';
+import { cellLabels } from './cell-labels.ts';
+import { drawCharts } from './chart-svg.ts';
+import { escapeAttribute, escapeHtml } from './escape-html.ts';
+import { headerProse, sentence } from './header-prose.ts';
+import { columnLabel, grouped, headLines } from './labels.ts';
+import { sumsOf } from './table-order.ts';
+import { templatesIn } from './templates.ts';
 
 const eta = templatesIn(new URL('.', import.meta.url));
 /** The stylesheet, which the dashboard serves as well. */

@@ -1,6 +1,6 @@
 /** Writes a result's rows as JSON: a bare array, or one object a line. Keys keep the report's order; decimals are strings. */
 
-import type { ReportResult } from '../report-result.js';
+import type { ReportResult } from '../report-result.ts';
 
 export function renderJson(result: ReportResult): string {
   if (result.rows.length === 0) return '[]\n';

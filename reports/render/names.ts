@@ -1,7 +1,7 @@
 /** What a downloaded file and its sheet are called: the report, and its first and last day as far as it has them. */
 
-import { dayBefore } from '../relative-period.js';
-import type { ReportResult } from '../report-result.js';
+import { dayBefore } from '../relative-period.ts';
+import type { ReportResult } from '../report-result.ts';
 
 /** `carriers_2026-10-01_2026-10-31.csv`, `carriers_from-2026-10-01.csv`. @param extension without a dot */
 export function fileNameOf(result: Pick<ReportResult, 'name' | 'head'>, extension: string): string {

@@ -17,8 +17,8 @@ import {
   TIMESTAMPTZ,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
-import { renderAbout } from './about-text.js';
+import type { ReportCell, ReportColumn, ReportResult } from '../report-result.ts';
+import { renderAbout } from './about-text.ts';
 
 /** The bytes of the Parquet file; it is made in a temporary folder, since DuckDB writes to paths only. */
 export async function renderParquet(result: ReportResult): Promise<Uint8Array> {

@@ -1,10 +1,10 @@
 /** One result, any form: the single place where a report's format is chosen, so that no two forms can differ. */
 
-import type { ReportResult } from '../report-result.js';
-import { renderAbout } from './about-text.js';
-import { renderCsv, renderCsvWithMark } from './csv-text.js';
-import { renderJson, renderNdjson } from './json-text.js';
-import { renderTable, type TableOptions } from './table-text.js';
+import type { ReportResult } from '../report-result.ts';
+import { renderAbout } from './about-text.ts';
+import { renderCsv, renderCsvWithMark } from './csv-text.ts';
+import { renderJson, renderNdjson } from './json-text.ts';
+import { renderTable, type TableOptions } from './table-text.ts';
 
 export interface RenderedReport {
   readonly body: string | Uint8Array;
@@ -36,11 +36,11 @@ const FORMATS = {
   csv: text('text/csv; charset=utf-8; header=present', 'csv', renderCsv),
   'csv-bom': text('text/csv; charset=utf-8; header=present', 'csv', renderCsvWithMark),
   parquet: binary('application/vnd.apache.parquet', 'parquet', async (result) =>
-    (await import('./parquet-file.js')).renderParquet(result),
+    (await import('./parquet-file.ts')).renderParquet(result),
   ),
-  xlsx: binary(XLSX_TYPE, 'xlsx', async (result) => (await import('./xlsx-file.js')).renderXlsx(result)),
+  xlsx: binary(XLSX_TYPE, 'xlsx', async (result) => (await import('./xlsx-file.ts')).renderXlsx(result)),
   html: text('text/html; charset=utf-8', 'html', async (result) =>
-    (await import('./html-page.js')).renderHtml(result),
+    (await import('./html-page.ts')).renderHtml(result),
   ),
   about: text('application/json', 'about.json', renderAbout),
 } satisfies Readonly<Record<string, Format>>;

@@ -1,10 +1,10 @@
 /** The rows of a table in the order a reader asks for, and what they sum to. */
 
-import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
-import type { ReportDefinition } from '../catalogue.js';
-import { ReportFilterError } from '../errors.js';
-import { groupBy } from '../group-by.js';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.js';
+import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import type { ReportDefinition } from '../catalogue.ts';
+import { ReportFilterError } from '../errors.ts';
+import { groupBy } from '../group-by.ts';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
 
 /**
  * @param sort a column, with `-` before it for the largest first; rows that have none there come last

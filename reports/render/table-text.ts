@@ -1,8 +1,8 @@
 /** Draws a result for the terminal: fits its width, numbers aligned at their point, a bar where it helps. */
 
 import stringWidth from 'string-width';
-import type { ReportColumn, ReportResult, ReportRow } from '../report-result.js';
-import { cellLabel, columnLabel } from './labels.js';
+import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import { cellLabel, columnLabel } from './labels.ts';
 
 export interface TableOptions {
   /** Columns of the terminal; undefined when nobody looks at it, then nothing is cut or left out. */

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
-import { escapeHtml } from './escape-html.js';
+import { escapeHtml } from './escape-html.ts';
 
 /** Those of a folder, read now: a process that goes on while another version is installed keeps the ones it was made for. */
 export function templatesIn(folder: URL): Eta {

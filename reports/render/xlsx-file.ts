@@ -2,10 +2,10 @@
 
 import type { Stream } from 'node:stream';
 import writeXlsxFile, { type Cell, type Feature, type Row, type SheetData } from 'write-excel-file/node';
-import type { ReportCell, ReportColumn, ReportResult } from '../report-result.js';
-import { cellLabel, columnLabel, headLines } from './labels.js';
-import { sheetNameOf } from './names.js';
-import { sumsOf } from './table-order.js';
+import type { ReportCell, ReportColumn, ReportResult } from '../report-result.ts';
+import { cellLabel, columnLabel, headLines } from './labels.ts';
+import { sheetNameOf } from './names.ts';
+import { sumsOf } from './table-order.ts';
 
 /** Excel keeps 15 significant digits; a decimal with more is written as text, so that none is lost. */
 const EXCEL_DIGITS = 15;

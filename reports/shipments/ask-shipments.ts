@@ -1,20 +1,20 @@
 /** The shipments themselves, page by page, with exact totals of all that were asked for; the form of a report, so that every export takes them. */
 
 import type { DuckDBValue } from '@duckdb/node-api';
-import { ReportFilterError } from '../errors.js';
-import { matchNotes } from '../match-filters.js';
-import type { Prepared } from '../prepare-session.js';
-import type { PublishedFile } from '../published-file.js';
-import { readColumns, readRows } from '../read-rows.js';
-import type { AppliedFilters } from '../report-filters.js';
-import { headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.js';
-import type { ReportResult, ReportRow } from '../report-result.js';
-import { provideShared } from '../shared-views.js';
-import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.js';
-import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.js';
-import { rowsOnPage } from './page-rows.js';
-import { query } from './statement.js';
-import { type ShipmentTotals, totalShipments } from './total-shipments.js';
+import { ReportFilterError } from '../errors.ts';
+import { matchNotes } from '../match-filters.ts';
+import type { Prepared } from '../prepare-session.ts';
+import type { PublishedFile } from '../published-file.ts';
+import { readColumns, readRows } from '../read-rows.ts';
+import type { AppliedFilters } from '../report-filters.ts';
+import { headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
+import type { ReportResult, ReportRow } from '../report-result.ts';
+import { provideShared } from '../shared-views.ts';
+import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.ts';
+import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
+import { rowsOnPage } from './page-rows.ts';
+import { query } from './statement.ts';
+import { type ShipmentTotals, totalShipments } from './total-shipments.ts';
 
 export interface ShipmentsAsked {
   readonly conditions: ShipmentConditions;

@@ -1,7 +1,7 @@
 /** The columns of the list of shipments: which there are, which are shown unless others are chosen, how they are sorted. */
 
-import { ReportFilterError } from '../errors.js';
-import { nearestNames } from '../nearest-names.js';
+import { ReportFilterError } from '../errors.ts';
+import { nearestNames } from '../nearest-names.ts';
 
 /** DuckDB's type by column, in the order of the list. */
 const TYPES = {

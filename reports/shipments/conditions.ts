@@ -6,10 +6,10 @@
  */
 
 import type { DuckDBValue } from '@duckdb/node-api';
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { ReportFilterError } from '../errors.js';
-import { nearestNames } from '../nearest-names.js';
-import { checkDate } from '../report-filters.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import { ReportFilterError } from '../errors.ts';
+import { nearestNames } from '../nearest-names.ts';
+import { checkDate } from '../report-filters.ts';
 
 /** As typed, by name; several values of one name mean any of them, several names all of them. */
 export type ShipmentConditions = Readonly<Record<string, readonly string[]>>;

@@ -1,11 +1,11 @@
 /** The cells of the shipments on a page, which are known by invoice and row. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
-import type { PublishedFile } from '../published-file.js';
-import { readColumns, readRows } from '../read-rows.js';
-import type { ReportColumn, ReportRow } from '../report-result.js';
-import { SHIPMENT_COLUMNS, USUAL_COLUMNS } from './columns.js';
-import { query } from './statement.js';
+import type { PublishedFile } from '../published-file.ts';
+import { readColumns, readRows } from '../read-rows.ts';
+import type { ReportColumn, ReportRow } from '../report-result.ts';
+import { SHIPMENT_COLUMNS, USUAL_COLUMNS } from './columns.ts';
+import { query } from './statement.ts';
 
 const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !USUAL_COLUMNS.includes(name));

@@ -1,8 +1,8 @@
 /** Runs the statements of `sql/`, whose `{{names}}` are filled with expressions of our own and never with what somebody typed. */
 
 import type { DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
-import type { PublishedFile } from '../published-file.js';
-import { statementText } from '../statement-text.js';
+import type { PublishedFile } from '../published-file.ts';
+import { statementText } from '../statement-text.ts';
 
 type Filled = Readonly<Record<string, string>>;
 

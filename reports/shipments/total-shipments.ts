@@ -1,13 +1,13 @@
 /** What the shipments that were asked for come to, exactly, by currency and partner. */
 
-import { type Prepared, readsNotedRepeats } from '../prepare-session.js';
-import type { PublishedFile } from '../published-file.js';
-import { readColumns, readRows } from '../read-rows.js';
-import type { LevelCount } from '../report-head.js';
-import type { ReportColumn, ReportRow } from '../report-result.js';
-import { provideShared } from '../shared-views.js';
-import { bindConditions, type ShipmentConditions } from './conditions.js';
-import { filledText, query } from './statement.js';
+import { type Prepared, readsNotedRepeats } from '../prepare-session.ts';
+import type { PublishedFile } from '../published-file.ts';
+import { readColumns, readRows } from '../read-rows.ts';
+import type { LevelCount } from '../report-head.ts';
+import type { ReportColumn, ReportRow } from '../report-result.ts';
+import { provideShared } from '../shared-views.ts';
+import { bindConditions, type ShipmentConditions } from './conditions.ts';
+import { filledText, query } from './statement.ts';
 
 export interface ShipmentTotals {
   readonly publication: number;

@@ -1,9 +1,9 @@
 /** Events come into being here, and here only: of what happens to an invoice, once more, and as a test (spec 2.3, 6). */
 
-import type { Deliveries } from '../delivery/deliveries.js';
-import { buildEvent, type EventParts, ofUnknownType, strikeTotals } from '../delivery/events.js';
-import type { Registrations } from '../delivery/registrations.js';
-import type { Faults } from '../faults/faults.js';
+import type { Deliveries } from '../delivery/deliveries.ts';
+import { buildEvent, type EventParts, ofUnknownType, strikeTotals } from '../delivery/events.ts';
+import type { Registrations } from '../delivery/registrations.ts';
+import type { Faults } from '../faults/faults.ts';
 import {
   type BillingEvent,
   type Delivery,
@@ -12,13 +12,13 @@ import {
   type EventType,
   type Invoice,
   type Partner,
-} from '../model.js';
-import { uuidFrom } from '../randomness.js';
-import { RefusalError } from '../refusal.js';
-import type { Activity } from '../state/activity.js';
-import type { Store } from '../state/store.js';
-import type { Exports } from './exports.js';
-import type { InvoiceBook } from './invoice-book.js';
+} from '../model.ts';
+import { uuidFrom } from '../randomness.ts';
+import { RefusalError } from '../refusal.ts';
+import type { Activity } from '../state/activity.ts';
+import type { Store } from '../state/store.ts';
+import type { Exports } from './exports.ts';
+import type { InvoiceBook } from './invoice-book.ts';
 
 export interface AnnouncementsOptions {
   readonly store: Store;

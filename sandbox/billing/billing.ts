@@ -3,16 +3,16 @@
  * one without the other.
  */
 
-import type { FileLocation } from '../delivery/events.js';
-import { assertMove } from '../lifecycle.js';
-import type { Delivery, EventType, ExportFile, InternalStatus, Invoice, Tenant } from '../model.js';
-import { RefusalError, requireBilling } from '../refusal.js';
-import { stampOf } from '../stamp.js';
-import { Announcements, type AnnouncementsOptions } from './announcements.js';
-import { Exports, type ExportsOptions } from './exports.js';
-import { InvoiceBook } from './invoice-book.js';
-import { makeInvoice, type NewInvoice } from './new-invoice.js';
-import { sourcesOf } from './partner-level.js';
+import type { FileLocation } from '../delivery/events.ts';
+import { assertMove } from '../lifecycle.ts';
+import type { Delivery, EventType, ExportFile, InternalStatus, Invoice, Tenant } from '../model.ts';
+import { RefusalError, requireBilling } from '../refusal.ts';
+import { stampOf } from '../stamp.ts';
+import { Announcements, type AnnouncementsOptions } from './announcements.ts';
+import { Exports, type ExportsOptions } from './exports.ts';
+import { InvoiceBook } from './invoice-book.ts';
+import { makeInvoice, type NewInvoice } from './new-invoice.ts';
+import { sourcesOf } from './partner-level.ts';
 
 export interface BillingOptions extends ExportsOptions, AnnouncementsOptions {
   readonly hasBilling: boolean;

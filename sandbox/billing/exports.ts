@@ -3,18 +3,18 @@
  * of a file are kept; its bytes are generated again for each reader.
  */
 
-import type { FileLocation } from '../delivery/events.js';
-import { type Moment, numberParam, switchParam } from '../faults/fault-rule.js';
-import type { Faults } from '../faults/faults.js';
-import { MALFORMATION_NAMES } from '../faults/malformed-csv.js';
-import type { Environment, ExportFile, Invoice } from '../model.js';
-import { bytesFrom, fractionFrom, uuidFrom } from '../randomness.js';
-import { stampOf } from '../stamp.js';
-import type { Store } from '../state/store.js';
-import { csvChunks, measureCsv } from '../storage/csv-file.js';
-import { presign } from '../storage/presigned.js';
-import type { InvoiceBook } from './invoice-book.js';
-import { makeInvoice } from './new-invoice.js';
+import type { FileLocation } from '../delivery/events.ts';
+import { type Moment, numberParam, switchParam } from '../faults/fault-rule.ts';
+import type { Faults } from '../faults/faults.ts';
+import { MALFORMATION_NAMES } from '../faults/malformed-csv.ts';
+import type { Environment, ExportFile, Invoice } from '../model.ts';
+import { bytesFrom, fractionFrom, uuidFrom } from '../randomness.ts';
+import { stampOf } from '../stamp.ts';
+import type { Store } from '../state/store.ts';
+import { csvChunks, measureCsv } from '../storage/csv-file.ts';
+import { presign } from '../storage/presigned.ts';
+import type { InvoiceBook } from './invoice-book.ts';
+import { makeInvoice } from './new-invoice.ts';
 
 export interface ExportsOptions {
   readonly store: Store;

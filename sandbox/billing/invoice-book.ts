@@ -1,11 +1,11 @@
 /** What the service knows of invoices and tenants, for whoever asks; nothing here changes anything. */
 
-import type { Moment, Place } from '../faults/fault-rule.js';
-import type { EventType, Invoice, Partner, Tenant } from '../model.js';
-import { RefusalError } from '../refusal.js';
-import type { Store } from '../state/store.js';
-import type { CsvSource } from '../storage/csv-file.js';
-import { type BilledShipment, shipmentsOf } from '../storage/shipments.js';
+import type { Moment, Place } from '../faults/fault-rule.ts';
+import type { EventType, Invoice, Partner, Tenant } from '../model.ts';
+import { RefusalError } from '../refusal.ts';
+import type { Store } from '../state/store.ts';
+import type { CsvSource } from '../storage/csv-file.ts';
+import { type BilledShipment, shipmentsOf } from '../storage/shipments.ts';
 
 export interface InvoiceBookOptions {
   readonly store: Store;

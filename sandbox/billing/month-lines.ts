@@ -1,7 +1,7 @@
 /** The lines of one invoice of `planMonths`, and what is wrong with some of them. */
-import type { Shipment, Tenant } from '../model.js';
-import { fixedText } from '../money.js';
-import type { Random } from '../randomness.js';
+import type { Shipment, Tenant } from '../model.ts';
+import { fixedText } from '../money.ts';
+import type { Random } from '../randomness.ts';
 
 /** Why an auditor is to find a line. */
 export type Plant =

@@ -5,8 +5,8 @@
  * canceled and billed again, one that was canceled and never came back, a month without an invoice, and a last one that is
  * not approved.
  */
-import type { Tenant } from '../model.js';
-import { randomFrom } from '../randomness.js';
+import type { Tenant } from '../model.ts';
+import { randomFrom } from '../randomness.ts';
 import {
   type BilledLine,
   billMonth,
@@ -15,8 +15,8 @@ import {
   type Period,
   type Plant,
   times,
-} from './month-lines.js';
-import type { NewInvoice } from './new-invoice.js';
+} from './month-lines.ts';
+import type { NewInvoice } from './new-invoice.ts';
 
 export interface PlannedInvoice {
   readonly invoice: NewInvoice;

@@ -1,11 +1,11 @@
 /** Makes an invoice out of what a person asked for: numbers, dates, tenant, rows, and the exact total of them. */
 
-import type { Environment, Invoice, Partner, Shipment, Tenant } from '../model.js';
-import { parseMoney } from '../money.js';
-import { uuidFrom } from '../randomness.js';
-import { RefusalError } from '../refusal.js';
-import { type CsvFacts, measureCsv } from '../storage/csv-file.js';
-import { type InvoiceContent, shipmentsOf } from '../storage/shipments.js';
+import type { Environment, Invoice, Partner, Shipment, Tenant } from '../model.ts';
+import { parseMoney } from '../money.ts';
+import { uuidFrom } from '../randomness.ts';
+import { RefusalError } from '../refusal.ts';
+import { type CsvFacts, measureCsv } from '../storage/csv-file.ts';
+import { type InvoiceContent, shipmentsOf } from '../storage/shipments.ts';
 
 /** Fields that may be set by hand, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
 export interface InvoiceSettings {

@@ -1,9 +1,9 @@
 /** Which invoices a partner-level invoice sums (spec 2.9). */
 
-import type { Invoice } from '../model.js';
-import { RefusalError } from '../refusal.js';
-import type { InvoiceBook } from './invoice-book.js';
-import type { NewInvoice } from './new-invoice.js';
+import type { Invoice } from '../model.ts';
+import { RefusalError } from '../refusal.ts';
+import type { InvoiceBook } from './invoice-book.ts';
+import type { NewInvoice } from './new-invoice.ts';
 
 /** What a partner-level invoice of a 3PL sums: all shipments of all tenants in one currency (spec 2.9). */
 export function sourcesOf(wanted: NewInvoice, book: InvoiceBook): readonly Invoice[] {

@@ -3,12 +3,12 @@
  * invoice_finalized; single tenants can be set apart from the schedule (spec 3, additional rule).
  */
 
-import type { Invoice, Schedule } from '../model.js';
-import { uuidFrom } from '../randomness.js';
-import { RefusalError } from '../refusal.js';
-import type { Activity } from '../state/activity.js';
-import type { Store } from '../state/store.js';
-import type { Billing } from './billing.js';
+import type { Invoice, Schedule } from '../model.ts';
+import { uuidFrom } from '../randomness.ts';
+import { RefusalError } from '../refusal.ts';
+import type { Activity } from '../state/activity.ts';
+import type { Store } from '../state/store.ts';
+import type { Billing } from './billing.ts';
 
 export interface NewSchedule {
   readonly name: string;

@@ -2,8 +2,8 @@
  * The tenants of the sandbox's partner. Their names are ordinary for humans and awkward for software, each in
  * its own way, because the CSV's Tenant column carries them into every row (spec 2.8, 2.9).
  */
-import type { Environment, Partner, PartnerKind, Tenant } from '../model.js';
-import { uuidFrom } from '../randomness.js';
+import type { Environment, Partner, PartnerKind, Tenant } from '../model.ts';
+import { uuidFrom } from '../randomness.ts';
 
 const TENANTS = [
   { name: 'Harbor & Pine, Inc.', partnerTenantId: '000417', currencyCode: 'USD', weightUnit: 'LB' },

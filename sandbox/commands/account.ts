@@ -1,9 +1,9 @@
 /** The verbs that show an account: how to connect to it, how it stands, its tenants, its events. */
 import type { Command } from 'commander';
-import type { BillingEvent, Tenant } from '../model.js';
-import { group } from './invoices.js';
-import { ask, snakeKeys, table, type VerbOptions, verb } from './verb.js';
-import { given, wholeNumber } from './words.js';
+import type { BillingEvent, Tenant } from '../model.ts';
+import { group } from './invoices.ts';
+import { ask, snakeKeys, table, type VerbOptions, verb } from './verb.ts';
+import { given, wholeNumber } from './words.ts';
 
 export function connectionCommand(): Command {
   return verb('connection', {

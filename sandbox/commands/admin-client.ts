@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { readAddresses } from '../state/address-file.js';
-import { CommandFailure, EXIT } from './failure.js';
-import { refusedBySystem } from './refused-by-system.js';
+import { readAddresses } from '../state/address-file.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { refusedBySystem } from './refused-by-system.ts';
 
 export interface ConnectionOptions {
   readonly data?: string;

@@ -1,14 +1,14 @@
 /** All verbs of the sandbox under one command, for the program that mounts it. */
 import { Command } from 'commander';
-import { connectionCommand, eventsCommand, statusCommand, tenantsCommand } from './account.js';
-import { apiKeysCommand, logsCommand, resetCommand, revokeTokensCommand, seedCommand } from './data.js';
-import { deliveriesCommand, resendCommand, testEventCommand } from './deliveries.js';
-import { EXIT } from './failure.js';
-import { faultCommand } from './faults.js';
-import { invoicesCommand, moveCommands, triggerCommand } from './invoices.js';
-import { schedulesCommand } from './schedules.js';
-import { serveCommand } from './serve.js';
-import { webhooksCommand } from './webhooks.js';
+import { connectionCommand, eventsCommand, statusCommand, tenantsCommand } from './account.ts';
+import { apiKeysCommand, logsCommand, resetCommand, revokeTokensCommand, seedCommand } from './data.ts';
+import { deliveriesCommand, resendCommand, testEventCommand } from './deliveries.ts';
+import { EXIT } from './failure.ts';
+import { faultCommand } from './faults.ts';
+import { invoicesCommand, moveCommands, triggerCommand } from './invoices.ts';
+import { schedulesCommand } from './schedules.ts';
+import { serveCommand } from './serve.ts';
+import { webhooksCommand } from './webhooks.ts';
 
 /** `sandbox` with all its verbs; each finds its own sandbox by its flags and SANDBOX_DATA_DIR. */
 export function sandboxCommand(): Command {

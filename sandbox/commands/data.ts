@@ -1,11 +1,11 @@
 /** The verbs about the sandbox as a whole: watch it, fill it, empty it, and the keys of its API. */
 import type { Command } from 'commander';
-import type { ApiKey } from '../model.js';
-import type { ActivityLine } from '../state/activity.js';
-import { AdminClient } from './admin-client.js';
-import { group } from './invoices.js';
-import { ask, conclude, confirm, print, snakeKeys, table, type VerbOptions, verb } from './verb.js';
-import { given, wholeNumber } from './words.js';
+import type { ApiKey } from '../model.ts';
+import type { ActivityLine } from '../state/activity.ts';
+import { AdminClient } from './admin-client.ts';
+import { group } from './invoices.ts';
+import { ask, conclude, confirm, print, snakeKeys, table, type VerbOptions, verb } from './verb.ts';
+import { given, wholeNumber } from './words.ts';
 
 interface LogsOptions extends VerbOptions {
   readonly follow?: boolean;

@@ -1,11 +1,11 @@
 /** The verbs about what is sent to webhooks: the log, a test event, an event once more. */
 
 import type { Command } from 'commander';
-import { type Delivery, EVENT_TYPES } from '../model.js';
-import { group } from './invoices.js';
-import { ask, table, type VerbOptions, verb } from './verb.js';
-import { pathOf } from './webhooks.js';
-import { given, wholeNumber } from './words.js';
+import { type Delivery, EVENT_TYPES } from '../model.ts';
+import { group } from './invoices.ts';
+import { ask, table, type VerbOptions, verb } from './verb.ts';
+import { pathOf } from './webhooks.ts';
+import { given, wholeNumber } from './words.ts';
 
 export function testEventCommand(): Command {
   return verb('test-event [registrationId]', {

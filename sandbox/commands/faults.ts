@@ -1,10 +1,10 @@
 /** The verbs about faults: switch one on by name, see how often it struck, switch it off. */
 import type { Command } from 'commander';
-import type { FaultDefinition } from '../faults/fault-catalogue.js';
-import type { FaultRule } from '../faults/fault-rule.js';
-import { group } from './invoices.js';
-import { ask, conclude, table, type VerbOptions, verb } from './verb.js';
-import { collect, decimalNumber, given, pairs, wholeNumber } from './words.js';
+import type { FaultDefinition } from '../faults/fault-catalogue.ts';
+import type { FaultRule } from '../faults/fault-rule.ts';
+import { group } from './invoices.ts';
+import { ask, conclude, table, type VerbOptions, verb } from './verb.ts';
+import { collect, decimalNumber, given, pairs, wholeNumber } from './words.ts';
 
 interface AddOptions extends VerbOptions {
   readonly rate?: number;

@@ -1,9 +1,9 @@
 /** The verbs about invoices: trigger, submit, approve, cancel, repair, and the lists. */
 import { Argument, Command } from 'commander';
-import { EVENT_TYPES, INTERNAL_STATUSES, type Invoice } from '../model.js';
-import { CommandFailure, EXIT } from './failure.js';
-import { ask, conclude, table, type VerbOptions, verb } from './verb.js';
-import { collect, given, jsonFile, pairs, wholeNumber } from './words.js';
+import { EVENT_TYPES, INTERNAL_STATUSES, type Invoice } from '../model.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { ask, conclude, table, type VerbOptions, verb } from './verb.ts';
+import { collect, given, jsonFile, pairs, wholeNumber } from './words.ts';
 
 interface TriggerOptions extends VerbOptions {
   readonly tenant?: string;

@@ -1,5 +1,5 @@
 /** What the operating system refuses of a file or folder that was named is no bug: which one, why, and what to do. */
-import { CommandFailure, EXIT } from './failure.js';
+import { CommandFailure, EXIT } from './failure.ts';
 
 const REFUSALS: Readonly<Record<string, readonly [why: string, whatToDo: string]>> = {
   ENOENT: ['there is no such file or folder', 'check its name'],

@@ -1,9 +1,9 @@
 /** The verbs about billing schedules. */
 import { type Command, Option } from 'commander';
-import type { Invoice, Schedule } from '../model.js';
-import { group } from './invoices.js';
-import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.js';
-import { collect, decimalNumber, given, pairs, wholeNumber } from './words.js';
+import type { Invoice, Schedule } from '../model.ts';
+import { group } from './invoices.ts';
+import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.ts';
+import { collect, decimalNumber, given, pairs, wholeNumber } from './words.ts';
 
 interface ScheduleOptions extends VerbOptions {
   readonly name?: string;

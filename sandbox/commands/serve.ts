@@ -1,14 +1,14 @@
 /** `sandbox serve`: the service in the foreground until it is told to stop. */
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
-import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.js';
-import { DataDirLockedError } from '../state/address-file.js';
-import { FolderSettingsError } from '../state/folder-settings.js';
-import { dataDirOf } from './admin-client.js';
-import { CommandFailure, EXIT } from './failure.js';
-import { refusedBySystem } from './refused-by-system.js';
-import { conclude } from './verb.js';
-import { decimalNumber, given, wholeNumber } from './words.js';
+import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
+import { DataDirLockedError } from '../state/address-file.ts';
+import { FolderSettingsError } from '../state/folder-settings.ts';
+import { dataDirOf } from './admin-client.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { refusedBySystem } from './refused-by-system.ts';
+import { conclude } from './verb.ts';
+import { decimalNumber, given, wholeNumber } from './words.ts';
 
 interface ServeOptions extends SandboxOptions {
   readonly data?: string;

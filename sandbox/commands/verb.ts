@@ -1,9 +1,9 @@
 /** What all verbs share: where the sandbox is, how an answer is printed, dry runs, questions, and how they end. */
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
-import { type AdminCall, AdminClient, type ConnectionOptions } from './admin-client.js';
-import { CommandFailure, EXIT } from './failure.js';
-import { refusedBySystem } from './refused-by-system.js';
+import { type AdminCall, AdminClient, type ConnectionOptions } from './admin-client.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { refusedBySystem } from './refused-by-system.ts';
 
 export interface VerbOptions extends ConnectionOptions {
   readonly json?: boolean;

@@ -1,10 +1,10 @@
 /** The verbs about webhook registrations. */
 
 import type { Command } from 'commander';
-import type { Registration } from '../model.js';
-import { group } from './invoices.js';
-import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.js';
-import { collect, collectWords, given, headerLines, textOf } from './words.js';
+import type { Registration } from '../model.ts';
+import { group } from './invoices.ts';
+import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.ts';
+import { collect, collectWords, given, headerLines, textOf } from './words.ts';
 
 interface SettingsOptions extends VerbOptions {
   readonly url?: string;

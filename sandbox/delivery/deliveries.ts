@@ -4,16 +4,16 @@
  * connections and its own line. Once there was a burst, what no fault can strike is sent by a thread.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Moment } from '../faults/fault-rule.js';
-import type { Faults } from '../faults/faults.js';
-import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.js';
-import { stampOf } from '../stamp.js';
-import { DeliveryDetours } from './delivery-detours.js';
-import { DeliveryLog, type DeliveryLogOptions } from './delivery-log.js';
-import { ReceiverPool, type Release } from './receiver-pool.js';
-import type { MadeAttempt } from './sender.js';
-import { SenderThread } from './sender-thread.js';
-import { UnderWay } from './under-way.js';
+import type { Moment } from '../faults/fault-rule.ts';
+import type { Faults } from '../faults/faults.ts';
+import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.ts';
+import { stampOf } from '../stamp.ts';
+import { DeliveryDetours } from './delivery-detours.ts';
+import { DeliveryLog, type DeliveryLogOptions } from './delivery-log.ts';
+import { ReceiverPool, type Release } from './receiver-pool.ts';
+import type { MadeAttempt } from './sender.ts';
+import { SenderThread } from './sender-thread.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface DeliveriesOptions extends DeliveryLogOptions {
   readonly faults: Faults;

@@ -1,8 +1,8 @@
 /** What faults do to a delivery on its way to the connection: it is dropped, delayed, doubled, or overtaken. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Moment, numberParam } from '../faults/fault-rule.js';
-import type { Faults } from '../faults/faults.js';
-import type { Delivery } from '../model.js';
+import { type Moment, numberParam } from '../faults/fault-rule.ts';
+import type { Faults } from '../faults/faults.ts';
+import type { Delivery } from '../model.ts';
 
 /** How a delivery goes on: so many times more than once, each after a pause. null when it is never sent. */
 export type Detour = { readonly copies: number; readonly copyDelayMs: number } | null;

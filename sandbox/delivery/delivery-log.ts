@@ -1,9 +1,9 @@
 /** The delivery log: what was sent to whom, each attempt, and how it ended (spec 8: logged and not requeued). */
 import { randomUUID } from 'node:crypto';
-import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.js';
-import { stampOf } from '../stamp.js';
-import type { Activity } from '../state/activity.js';
-import type { Store } from '../state/store.js';
+import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.ts';
+import { stampOf } from '../stamp.ts';
+import type { Activity } from '../state/activity.ts';
+import type { Store } from '../state/store.ts';
 
 export interface DeliveryLogOptions {
   readonly store: Store;

@@ -1,11 +1,11 @@
 /** Builds the envelope of spec 2.4 to 2.7 as the exact text that deliveries carry. */
-import { invoiceFields } from '../choices.js';
-import { ExactNumber, exactJson } from '../exact-json.js';
-import { type Moment, numberParam } from '../faults/fault-rule.js';
-import type { Faults } from '../faults/faults.js';
-import type { BillingEvent, EventType, Invoice, Partner, StatedTotals } from '../model.js';
-import { moneyText, parseMoney } from '../money.js';
-import { stampOf } from '../stamp.js';
+import { invoiceFields } from '../choices.ts';
+import { ExactNumber, exactJson } from '../exact-json.ts';
+import { type Moment, numberParam } from '../faults/fault-rule.ts';
+import type { Faults } from '../faults/faults.ts';
+import type { BillingEvent, EventType, Invoice, Partner, StatedTotals } from '../model.ts';
+import { moneyText, parseMoney } from '../money.ts';
+import { stampOf } from '../stamp.ts';
 
 /** The four fields of spec 2.7 and of the regenerate answer (spec 4.3). */
 export interface FileLocation {

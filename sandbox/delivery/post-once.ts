@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { DeliveryAttempt } from '../model.js';
+import type { DeliveryAttempt } from '../model.ts';
 
 export interface PostRequest {
   readonly method: Dispatcher.HttpMethod;

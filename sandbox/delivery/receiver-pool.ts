@@ -1,9 +1,9 @@
 /** The connections to partner endpoints: kept alive, bounded, and apart for each registration. */
 import { Readable } from 'node:stream';
 import { Pool } from 'undici';
-import { DELIVERY_CONTENT_TYPE, DELIVERY_METHOD, DELIVERY_USER_AGENT } from '../choices.js';
-import type { Registration } from '../model.js';
-import { type PostResult, postOnce } from './post-once.js';
+import { DELIVERY_CONTENT_TYPE, DELIVERY_METHOD, DELIVERY_USER_AGENT } from '../choices.ts';
+import type { Registration } from '../model.ts';
+import { type PostResult, postOnce } from './post-once.ts';
 
 export interface Post {
   readonly body: string;

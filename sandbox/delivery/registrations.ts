@@ -1,8 +1,8 @@
 /** Webhook registrations and their rules (spec 2.3): HTTPS only, inactive at first, one or more event types. */
-import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } from '../model.js';
-import { uuidFrom } from '../randomness.js';
-import { RefusalError, requireBilling } from '../refusal.js';
-import type { Store } from '../state/store.js';
+import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } from '../model.ts';
+import { uuidFrom } from '../randomness.ts';
+import { RefusalError, requireBilling } from '../refusal.ts';
+import type { Store } from '../state/store.ts';
 
 export interface NewRegistration {
   readonly name: string;

@@ -2,9 +2,10 @@
  * Sends deliveries from a thread of its own, so that a burst is sent while the rest of it is still being approved.
  * The thread has its own heap and libraries, so it comes with a burst and goes when there is nothing to send any more.
  */
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Registration } from '../model.js';
-import type { FromSender, MadeAttempt, SenderSettings, ToSend } from './sender.js';
+import type { Registration } from '../model.ts';
+import type { FromSender, MadeAttempt, SenderSettings, ToSend } from './sender.ts';
 
 /** null when the thread was stopped before the attempt was over. */
 export type WhenOver = (attempt: MadeAttempt | null) => void;
@@ -44,7 +45,10 @@ export class SenderThread {
   /** Does nothing when it has been started. An error inside the thread is a defect and ends the process. */
   start(): void {
     if (this.#worker !== null) return;
-    const worker = createWorker({ timeoutMs: this.#options.timeoutMs });
+    const program = new URL(`./sender${extname(import.meta.filename)}`, import.meta.url);
+    const worker = new Worker(program, {
+      workerData: { timeoutMs: this.#options.timeoutMs } satisfies SenderSettings,
+    });
     worker.unref();
     worker.on('message', (message: FromSender) => {
       if (worker === this.#worker) this.#heard(message);
@@ -107,15 +111,4 @@ export class SenderThread {
       whenOver?.(attempt);
     }
   }
-}
-
-/** A thread does not inherit the loader that compiles TypeScript: in a checkout it is given one. */
-function createWorker(workerData: SenderSettings): Worker {
-  if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./sender.js', import.meta.url), { workerData });
-  }
-  const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
-  const source = JSON.stringify(new URL('./sender.ts', import.meta.url).href);
-  const program = `import(${loader}).then(({ register }) => { register(); return import(${source}); });`;
-  return new Worker(program, { eval: true, workerData });
 }

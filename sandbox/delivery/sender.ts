@@ -3,9 +3,9 @@
  * faults or the journal.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Registration } from '../model.js';
-import type { PostResult } from './post-once.js';
-import { ReceiverPool } from './receiver-pool.js';
+import type { Registration } from '../model.ts';
+import type { PostResult } from './post-once.ts';
+import { ReceiverPool } from './receiver-pool.ts';
 
 /** Bodies for one registration, many at a time since each message costs. */
 export interface ToSend {

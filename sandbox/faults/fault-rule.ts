@@ -1,6 +1,6 @@
 /** What a fault that was switched on is told, and the moments that it is held against. */
 
-import type { FaultName } from './fault-catalogue.js';
+import type { FaultName } from './fault-catalogue.ts';
 
 /** Where a fault can strike: the HTTP endpoints, and the steps inside the service. */
 export const PLACES = [

@@ -4,11 +4,11 @@
  * so the same seed tells the same story.
  */
 
-import { fractionFrom } from '../randomness.js';
-import { RefusalError } from '../refusal.js';
-import { FAULT_NAMES, FAULTS, type FaultName, findFault } from './fault-catalogue.js';
-import { type FaultRule, type Moment, type NewFault, placesOf } from './fault-rule.js';
-import { MALFORMATION_NAMES } from './malformed-csv.js';
+import { fractionFrom } from '../randomness.ts';
+import { RefusalError } from '../refusal.ts';
+import { FAULT_NAMES, FAULTS, type FaultName, findFault } from './fault-catalogue.ts';
+import { type FaultRule, type Moment, type NewFault, placesOf } from './fault-rule.ts';
+import { MALFORMATION_NAMES } from './malformed-csv.ts';
 
 /** Where rules are kept: the store, which knows the kind of thing that each name stands for. */
 export interface RuleStore {

@@ -3,7 +3,7 @@
  * be asked to say which; the announced hash and size are always true to the broken bytes.
  */
 import { gzipSync } from 'node:zlib';
-import { CSV_HEADERS } from '../model.js';
+import { CSV_HEADERS } from '../model.ts';
 
 /** The right file taken apart: header names, rows of cells, and how a field is quoted. */
 export interface Parts {

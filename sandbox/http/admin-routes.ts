@@ -4,14 +4,14 @@
  * through a browser.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Account } from '../account.js';
-import { billedRows } from '../billed-rows.js';
-import type { Connection } from '../connection.js';
-import { RefusalError } from '../refusal.js';
-import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.js';
-import { OPERATIONS } from './admin-operations.js';
-import { openapiDocument } from './openapi.js';
-import type { Call, QuerySchema } from './operations/operation.js';
+import type { Account } from '../account.ts';
+import { billedRows } from '../billed-rows.ts';
+import type { Connection } from '../connection.ts';
+import { RefusalError } from '../refusal.ts';
+import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
+import { OPERATIONS } from './admin-operations.ts';
+import { openapiDocument } from './openapi.ts';
+import type { Call, QuerySchema } from './operations/operation.ts';
 
 export interface AdminRoutesOptions {
   readonly account: Account;

@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
-import type { Account } from '../account.js';
-import { errorBody } from '../choices.js';
-import type { FaultName } from '../faults/fault-catalogue.js';
-import { type FaultRule, type Moment, numberParam } from '../faults/fault-rule.js';
-import { changeByFault, chunksOf, lengthOf, type Shaped, type Strike } from './change-answer.js';
+import type { Account } from '../account.ts';
+import { errorBody } from '../choices.ts';
+import type { FaultName } from '../faults/fault-catalogue.ts';
+import { type FaultRule, type Moment, numberParam } from '../faults/fault-rule.ts';
+import { changeByFault, chunksOf, lengthOf, type Shaped, type Strike } from './change-answer.ts';
 
 export interface Answer {
   readonly status: number;

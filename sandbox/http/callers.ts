@@ -1,9 +1,9 @@
 /** Who may call the API: how a client gets a token, and what comes with each call (spec 4.1, 5, 7). */
 import type { FastifyRequest } from 'fastify';
-import type { Account } from '../account.js';
-import { API_KEY_HEADER, errorBody, GRANTED_SCOPES } from '../choices.js';
-import { sameSecret } from '../security/tokens.js';
-import { type Answer, json } from './answer.js';
+import type { Account } from '../account.ts';
+import { API_KEY_HEADER, errorBody, GRANTED_SCOPES } from '../choices.ts';
+import { sameSecret } from '../security/tokens.ts';
+import { type Answer, json } from './answer.ts';
 
 /** Spec 4.1; errors in the manner of RFC 6749 5.2, which the spec's scheme is taken from. */
 export function issueToken(account: Account, request: FastifyRequest): Answer {

@@ -1,9 +1,9 @@
 /** How faults change an answer on its way: encoded, corrupted, cut off, without its length, or a few bytes at a time. */
 
 import { gzipSync } from 'node:zlib';
-import type { FaultName } from '../faults/fault-catalogue.js';
-import { type FaultRule, numberParam, switchParam } from '../faults/fault-rule.js';
-import type { Answer } from './answer.js';
+import type { FaultName } from '../faults/fault-catalogue.ts';
+import { type FaultRule, numberParam, switchParam } from '../faults/fault-rule.ts';
+import type { Answer } from './answer.ts';
 
 /** The rule of that name that strikes now, if any. */
 export type Strike = (name: FaultName) => FaultRule | null;

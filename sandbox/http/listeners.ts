@@ -6,13 +6,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { Account } from '../account.js';
-import { connectionOf } from '../connection.js';
-import { pageRoutes } from '../page/page-routes.js';
-import type { ServiceKeys } from '../security/tls.js';
-import { adminRoutes } from './admin-routes.js';
-import { apiRoutes } from './api-routes.js';
-import { storageRoutes } from './storage-routes.js';
+import type { Account } from '../account.ts';
+import { connectionOf } from '../connection.ts';
+import { pageRoutes } from '../page/page-routes.ts';
+import type { ServiceKeys } from '../security/tls.ts';
+import { adminRoutes } from './admin-routes.ts';
+import { apiRoutes } from './api-routes.ts';
+import { storageRoutes } from './storage-routes.ts';
 
 export interface ListenersOptions {
   readonly host: string;

@@ -1,5 +1,5 @@
 /** The OpenAPI document of the admin API, made from the table that makes its routes. */
-import type { Operation } from './operations/operation.js';
+import type { Operation } from './operations/operation.ts';
 
 export function openapiDocument(operations: readonly Operation[]): object {
   const paths: Record<string, Record<string, object>> = {};

@@ -1,10 +1,10 @@
 /** Object storage: presigned GET and HEAD with Range and ETag, errors in XML as such stores answer (spec 2.7, 4.3). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Account } from '../account.js';
-import { CSV_CONTENT_TYPE } from '../choices.js';
-import type { ExportFile, Invoice } from '../model.js';
-import { refusePresigned } from '../storage/presigned.js';
-import { type Answer, answer, storageError } from './answer.js';
+import type { Account } from '../account.ts';
+import { CSV_CONTENT_TYPE } from '../choices.ts';
+import type { ExportFile, Invoice } from '../model.ts';
+import { refusePresigned } from '../storage/presigned.ts';
+import { type Answer, answer, storageError } from './answer.ts';
 
 export interface StorageRoutesOptions {
   readonly account: Account;

@@ -1,5 +1,5 @@
 /** What a browser's form sent, read field by field; a field that is missing is empty. */
-import { RefusalError } from '../refusal.js';
+import { RefusalError } from '../refusal.ts';
 
 export class Form {
   readonly #fields: URLSearchParams;

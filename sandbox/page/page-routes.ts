@@ -6,19 +6,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Account } from '../account.js';
-import type { Connection } from '../connection.js';
-import { RefusalError } from '../refusal.js';
-import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.js';
-import { Form } from './form.js';
-import { NOTICES } from './notices.js';
-import { type Page, renderPage, type Section } from './render.js';
-import { deliverySection } from './sections/deliveries.js';
-import { faultSection } from './sections/faults.js';
-import { invoiceSection } from './sections/invoices.js';
-import { overviewSection } from './sections/overview.js';
-import { scheduleSection } from './sections/schedules.js';
-import { webhookSection } from './sections/webhooks.js';
+import type { Account } from '../account.ts';
+import type { Connection } from '../connection.ts';
+import { RefusalError } from '../refusal.ts';
+import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
+import { Form } from './form.ts';
+import { NOTICES } from './notices.ts';
+import { type Page, renderPage, type Section } from './render.ts';
+import { deliverySection } from './sections/deliveries.ts';
+import { faultSection } from './sections/faults.ts';
+import { invoiceSection } from './sections/invoices.ts';
+import { overviewSection } from './sections/overview.ts';
+import { scheduleSection } from './sections/schedules.ts';
+import { webhookSection } from './sections/webhooks.ts';
 
 export interface PageRoutesOptions {
   readonly account: Account;

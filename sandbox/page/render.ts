@@ -1,8 +1,8 @@
 /** Turns views into pages: Eta with escaping on, and the few words and forms that every view needs. */
 import { join } from 'node:path';
 import { Eta } from 'eta';
-import type { Account } from '../account.js';
-import type { InternalStatus } from '../model.js';
+import type { Account } from '../account.ts';
+import type { InternalStatus } from '../model.ts';
 
 /** A page to be shown: the view's name, its title, and what the view calls `it`. */
 export interface Page {

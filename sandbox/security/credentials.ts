@@ -2,8 +2,8 @@
  * The partner's credentials for one environment (spec 5). They follow from a seed that was named, so scripts can be
  * written against them, else from chance; and hold the characters that clients get wrong: `+`, `/`, `=` and `:`.
  */
-import type { Environment } from '../model.js';
-import { bytesFrom, uuidFrom } from '../randomness.js';
+import type { Environment } from '../model.ts';
+import { bytesFrom, uuidFrom } from '../randomness.ts';
 
 export interface Credentials {
   readonly clientId: string;

@@ -3,7 +3,7 @@
  * does not make tokens invalid, and ends in `=`, so a client that trims or truncates it finds out (spec 5).
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Environment } from '../model.js';
+import type { Environment } from '../model.ts';
 
 /** What is wrong with a token: the `error_description` of the 401 (spec 7). */
 export type TokenVerdict = { readonly valid: true } | { readonly valid: false; readonly description: string };

@@ -1,6 +1,6 @@
 /** What happens in the sandbox, line by line, for people who watch: the log tail and the page read it. */
 import { EventEmitter } from 'node:events';
-import { stampOf } from '../stamp.js';
+import { stampOf } from '../stamp.ts';
 
 export interface ActivityLine {
   /** Rises by one for each line; a reader asks for what came after the last it saw. */

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PartnerKind } from '../model.js';
+import type { PartnerKind } from '../model.ts';
 
 export interface FolderSettings {
   readonly seed: number;

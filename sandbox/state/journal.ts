@@ -1,7 +1,7 @@
 /** How changes are told in the journal, line by line, and how lines get into its file. */
 import { writeSync } from 'node:fs';
-import type { BillingEvent } from '../model.js';
-import type { Kind } from './store.js';
+import type { BillingEvent } from '../model.ts';
+import type { Kind } from './store.ts';
 
 /** A line of the journal: an object as it is, what changed of it, or, with neither, its end. */
 export interface Line {

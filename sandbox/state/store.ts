@@ -5,9 +5,9 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FaultRule } from '../faults/fault-rule.js';
-import type { ApiKey, BillingEvent, Delivery, Invoice, Registration, Schedule, Tenant } from '../model.js';
-import { changedFields, lineOf, readLine, writeAll } from './journal.js';
+import type { FaultRule } from '../faults/fault-rule.ts';
+import type { ApiKey, BillingEvent, Delivery, Invoice, Registration, Schedule, Tenant } from '../model.ts';
+import { changedFields, lineOf, readLine, writeAll } from './journal.ts';
 
 /** Everything that is kept, by kind. */
 export interface Kinds {

@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { MALFORMATIONS } from '../faults/malformed-csv.js';
-import { CSV_HEADERS, type Invoice } from '../model.js';
-import { moneyText } from '../money.js';
-import { type BilledShipment, type InvoiceContent, shipmentsOf } from './shipments.js';
+import { MALFORMATIONS } from '../faults/malformed-csv.ts';
+import { CSV_HEADERS, type Invoice } from '../model.ts';
+import { moneyText } from '../money.ts';
+import { type BilledShipment, type InvoiceContent, shipmentsOf } from './shipments.ts';
 
 /** What a file needs to know of its invoice, and how to find the invoices that a partner-level one sums. */
 export interface CsvSource {

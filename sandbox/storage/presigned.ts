@@ -1,6 +1,6 @@
 /** Presigned URLs of object storage (spec 2.7, 4.3): a signature over path and expiry, 24 hours by default. */
 import { createHmac } from 'node:crypto';
-import { sameSecret } from '../security/tokens.js';
+import { sameSecret } from '../security/tokens.ts';
 
 export interface PresignOptions {
   readonly storageUrl: string;

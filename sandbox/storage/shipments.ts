@@ -3,9 +3,9 @@
  * no more memory than one of five. The texts are what real carriers' files hold: commas, quotes, line breaks,
  * leading zeros, other alphabets, and text that a spreadsheet would run as a formula.
  */
-import type { Invoice, Shipment } from '../model.js';
-import { fixedText, parseMoney } from '../money.js';
-import { type Random, randomFrom } from '../randomness.js';
+import type { Invoice, Shipment } from '../model.ts';
+import { fixedText, parseMoney } from '../money.ts';
+import { type Random, randomFrom } from '../randomness.ts';
 
 /** A shipment, its exact cost in ten-thousandths, and the tenant whose it is (null without tenants). */
 export interface BilledShipment {

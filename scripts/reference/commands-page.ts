@@ -1,8 +1,8 @@
 /** docs/reference/commands.md, from the help of every command. */
 
 import { Command } from 'commander';
-import { VERBS } from '../../cli/verbs.js';
-import { page } from './markdown.js';
+import { VERBS } from '../../cli/verbs.ts';
+import { page } from './markdown.ts';
 
 const SECTIONS = [...new Set(VERBS.map(({ section }) => section))];
 const SHARED = /\nOptions of every command:\n[\s\S]*?(?=\n\n|\n*$)/;

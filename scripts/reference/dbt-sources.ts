@@ -4,11 +4,11 @@
  */
 
 import { stringify } from 'yaml';
-import { CSV_COLUMNS } from '../../contract/columns.js';
-import { EVENT_TYPES, FILE_SOURCES, INVOICE_STATES } from '../../contract/names.js';
-import { views as viewsOfFile } from '../../warehouse/duckdb/sql.js';
-import { columnMeaning, withoutMarks } from '../../warehouse/duckdb/view-comments.js';
-import { readColumns, VIEWS } from './view-columns.js';
+import { CSV_COLUMNS } from '../../contract/columns.ts';
+import { EVENT_TYPES, FILE_SOURCES, INVOICE_STATES } from '../../contract/names.ts';
+import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
+import { columnMeaning, withoutMarks } from '../../warehouse/duckdb/view-comments.ts';
+import { readColumns, VIEWS } from './view-columns.ts';
 
 const ofAnInvoice = {
   relationships: { arguments: { to: "source('billsync', 'invoices')", field: 'invoice_id' } },

@@ -1,7 +1,7 @@
 /** docs/reference/exit-codes.md; a code without a meaning here does not compile. */
 
-import { EXIT } from '../../cli/errors.js';
-import { code, page, table } from './markdown.js';
+import { EXIT } from '../../cli/errors.ts';
+import { code, page, table } from './markdown.ts';
 
 const MEANINGS: Readonly<Record<keyof typeof EXIT, readonly [what: string, todo: string]>> = {
   done: ['Done.', ''],

@@ -1,7 +1,7 @@
 /** docs/reference/logs.md, from the table of fields. */
 
-import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../ops/log-fields.js';
-import { code, page, table } from './markdown.js';
+import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../ops/log-fields.ts';
+import { code, page, table } from './markdown.ts';
 
 export function logsPage(): string {
   const rows = (fields: Readonly<Record<string, string>>): string[][] =>

@@ -1,7 +1,7 @@
 /** docs/reference/metrics.md, from the table of metrics. */
 
-import { METRICS } from '../../ops/metric-definitions.js';
-import { code, page, table } from './markdown.js';
+import { METRICS } from '../../ops/metric-definitions.ts';
+import { code, page, table } from './markdown.ts';
 
 export function metricsPage(): string {
   const rows = Object.entries(METRICS)

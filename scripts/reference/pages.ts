@@ -1,13 +1,13 @@
 /** The pages of docs/reference, made from the code. */
 
-import { commandsPage } from './commands-page.js';
-import { exitCodesPage } from './exit-codes-page.js';
-import { logsPage } from './logs-page.js';
-import { metricsPage } from './metrics-page.js';
-import { reportsPage } from './reports-page.js';
-import { runbookPage } from './runbook-page.js';
-import { settingsPage } from './settings-page.js';
-import { tablesPage } from './tables-page.js';
+import { commandsPage } from './commands-page.ts';
+import { exitCodesPage } from './exit-codes-page.ts';
+import { logsPage } from './logs-page.ts';
+import { metricsPage } from './metrics-page.ts';
+import { reportsPage } from './reports-page.ts';
+import { runbookPage } from './runbook-page.ts';
+import { settingsPage } from './settings-page.ts';
+import { tablesPage } from './tables-page.ts';
 
 /** Text by name of the file in docs/reference. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {

@@ -1,8 +1,8 @@
 /** docs/reference/reports.md, from the header of each report's SQL file. */
 
-import { listReports, nowCalled, PURPOSES, type ReportDefinition } from '../../reports/catalogue.js';
-import { headerProse, sentence } from '../../reports/render/header-prose.js';
-import { code, page, table } from './markdown.js';
+import { listReports, nowCalled, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
+import { headerProse, sentence } from '../../reports/render/header-prose.ts';
+import { code, page, table } from './markdown.ts';
 
 export async function reportsPage(): Promise<string> {
   const reports = await listReports();

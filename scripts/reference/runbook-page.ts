@@ -1,7 +1,7 @@
 /** docs/reference/runbook.md: what to do about every alert, from the entries in `ops/runbook/`. */
 
-import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../ops/runbook/runbook.js';
-import { code, page, table } from './markdown.js';
+import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../ops/runbook/runbook.ts';
+import { code, page, table } from './markdown.ts';
 
 export function runbookPage(): string {
   const names = [...ALERT_NAMES].sort();

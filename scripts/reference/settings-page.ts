@@ -1,7 +1,7 @@
 /** docs/reference/settings.md, from the definitions that the settings are read by. */
 
-import { SETTING_DEFINITIONS, type SettingDefinition } from '../../config/setting-definitions.js';
-import { code, page, table } from './markdown.js';
+import { SETTING_DEFINITIONS, type SettingDefinition } from '../../config/setting-definitions.ts';
+import { code, page, table } from './markdown.ts';
 
 const GROUPS: Readonly<Record<SettingDefinition['group'], string>> = {
   where: 'Where billsync is',

@@ -1,9 +1,9 @@
 /** docs/reference/tables.md: the views of `reports.duckdb`, with types as DuckDB has them and a meaning for each column. */
 
-import { views as viewsOfFile } from '../../warehouse/duckdb/sql.js';
-import { columnMeaning } from '../../warehouse/duckdb/view-comments.js';
-import { code, page, table } from './markdown.js';
-import { readColumns, VIEWS } from './view-columns.js';
+import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
+import { columnMeaning } from '../../warehouse/duckdb/view-comments.ts';
+import { code, page, table } from './markdown.ts';
+import { readColumns, VIEWS } from './view-columns.ts';
 
 /** @throws Error a column has no meaning, or a view is new and stands nowhere */
 export async function tablesPage(): Promise<string> {

@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../warehouse/duckdb/database.js';
-import { migrate } from '../../warehouse/duckdb/migrate.js';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import { migrate } from '../../warehouse/duckdb/migrate.ts';
 
 /** In the order in which a reader needs them. */
 export const VIEWS = [

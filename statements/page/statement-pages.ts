@@ -1,18 +1,18 @@
 /** The dashboard's page of statements: a tenant's of a month, and its files. It sends nothing; `--final` does. */
 
 import type { FastifyReply } from 'fastify';
-import { BillsyncError, EXIT, sentenceOf } from '../../contract/errors.js';
-import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.js';
-import { cellLabel, columnLabel } from '../../reports/render/labels.js';
-import { templatesIn } from '../../reports/render/templates.js';
-import { askBilled } from '../ask-billed.js';
-import { StatementRefusedError } from '../errors.js';
-import { type MadeStatement, makeStatements, type StatementSources } from '../make-statements.js';
-import { lastMonth } from '../months.js';
-import { PAPERS } from '../paper-sizes.js';
-import { renderStatement, STATEMENT_FORMATS } from '../render-statement.js';
-import { tenantOf } from '../stated-rows.js';
-import { headOf, type StatementTable, tablesOf } from '../statement-tables.js';
+import { BillsyncError, EXIT, sentenceOf } from '../../contract/errors.ts';
+import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.ts';
+import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
+import { templatesIn } from '../../reports/render/templates.ts';
+import { askBilled } from '../ask-billed.ts';
+import { StatementRefusedError } from '../errors.ts';
+import { type MadeStatement, makeStatements, type StatementSources } from '../make-statements.ts';
+import { lastMonth } from '../months.ts';
+import { PAPERS } from '../paper-sizes.ts';
+import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
+import { tenantOf } from '../stated-rows.ts';
+import { headOf, type StatementTable, tablesOf } from '../statement-tables.ts';
 
 const ADDRESS = '/statements';
 const eta = templatesIn(new URL('.', import.meta.url));

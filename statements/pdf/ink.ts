@@ -1,7 +1,7 @@
 /** Text on a page of pdfkit: measured, cut into lines and put where it belongs, in whichever fonts its letters need. */
 
 import type PDFDocument from 'pdfkit';
-import { runsOf, type Weight } from './fonts.js';
+import { runsOf, type Weight } from './fonts.ts';
 
 export interface Style {
   readonly weight: Weight;

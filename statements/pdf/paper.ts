@@ -2,12 +2,12 @@
 
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
-import { cellLabel, columnLabel } from '../../reports/render/labels.js';
-import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
-import type { PaperSize } from '../paper-sizes.js';
-import { widthsFor } from './column-widths.js';
-import { registerFonts } from './fonts.js';
-import { type Ink, inkFor, type Style } from './ink.js';
+import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
+import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
+import type { PaperSize } from '../paper-sizes.ts';
+import { widthsFor } from './column-widths.ts';
+import { registerFonts } from './fonts.ts';
+import { type Ink, inkFor, type Style } from './ink.ts';
 
 /** In points, a 72nd of an inch. */
 const MARGIN = 40;

@@ -3,10 +3,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import type { BillingDependencies } from '../../activities/dependencies.js';
-import { type DownloadCsvResult, downloadCsv } from '../../activities/download-csv.js';
-import type { LoadRequest } from '../../warehouse/warehouse.js';
-import { aLocation } from '../workflows/invoice-builders.js';
+import type { BillingDependencies } from '../../activities/dependencies.ts';
+import { type DownloadCsvResult, downloadCsv } from '../../activities/download-csv.ts';
+import type { LoadRequest } from '../../warehouse/warehouse.ts';
+import { aLocation } from '../workflows/invoice-builders.ts';
 
 const INVOICE = '11111111-1111-4111-8111-111111111111';
 const LOCATION = aLocation();

@@ -1,10 +1,10 @@
 /** Missing invoices are told once, counted always, and taken back when they came. */
 
 import { describe, expect, test } from 'vitest';
-import type { WarehouseDependencies } from '../../activities/dependencies.js';
-import { findGaps, type Gap } from '../../activities/find-gaps.js';
-import type { Alert } from '../../ops/alerts.js';
-import { createMetrics } from '../../ops/metrics.js';
+import type { WarehouseDependencies } from '../../activities/dependencies.ts';
+import { findGaps, type Gap } from '../../activities/find-gaps.ts';
+import type { Alert } from '../../ops/alerts.ts';
+import { createMetrics } from '../../ops/metrics.ts';
 
 const weekly: Gap = {
   kind: 'period',

@@ -3,11 +3,11 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createWarehouseActivities } from '../../activities/create-activities.js';
-import type { WarehouseDependencies } from '../../activities/dependencies.js';
-import type { FindOverdueResult } from '../../activities/find-overdue.js';
-import { createMetrics } from '../../ops/metrics.js';
-import { aWarehouse, type TestWarehouse } from '../warehouse/support.js';
+import { createWarehouseActivities } from '../../activities/create-activities.ts';
+import type { WarehouseDependencies } from '../../activities/dependencies.ts';
+import type { FindOverdueResult } from '../../activities/find-overdue.ts';
+import { createMetrics } from '../../ops/metrics.ts';
+import { aWarehouse, type TestWarehouse } from '../warehouse/support.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import type { BillingDependencies } from '../../activities/dependencies.js';
-import { downloadCsv } from '../../activities/download-csv.js';
-import { createPartFile } from '../../billing/part-file.js';
-import type { Alert } from '../../ops/alerts.js';
+import type { BillingDependencies } from '../../activities/dependencies.ts';
+import { downloadCsv } from '../../activities/download-csv.ts';
+import { createPartFile } from '../../billing/part-file.ts';
+import type { Alert } from '../../ops/alerts.ts';
 
 test('raises an alert for a file that does not fit, with what is free and needed, until another one fits', async () => {
   const raised = new Map<string, Alert>();

@@ -3,12 +3,12 @@
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, test } from 'vitest';
-import type { WarehouseDependencies } from '../../activities/dependencies.js';
-import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import type { Alert } from '../../ops/alerts.js';
-import { createMetrics } from '../../ops/metrics.js';
-import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.js';
+import type { WarehouseDependencies } from '../../activities/dependencies.ts';
+import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import type { Alert } from '../../ops/alerts.ts';
+import { createMetrics } from '../../ops/metrics.ts';
+import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.ts';
 
 let t: TestWarehouse;
 afterEach(() => t.close());

@@ -3,17 +3,17 @@
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
-import { checkDetails, checkLedger, type Finding } from '../../activities/check-standing.js';
-import { surveyInvoices } from '../../activities/survey-invoices.js';
-import type { BillingService, InvoiceDetails } from '../../billing/billing-service.js';
+import { checkDetails, checkLedger, type Finding } from '../../activities/check-standing.ts';
+import { surveyInvoices } from '../../activities/survey-invoices.ts';
+import type { BillingService, InvoiceDetails } from '../../billing/billing-service.ts';
 import {
   CredentialsRefusedError,
   NotExportedError,
   OverloadedError,
   UnknownInvoiceError,
   UnreachableError,
-} from '../../billing/errors.js';
-import type { InvoiceStanding } from '../../warehouse/warehouse.js';
+} from '../../billing/errors.ts';
+import type { InvoiceStanding } from '../../warehouse/warehouse.ts';
 
 const standing = (overrides: Partial<InvoiceStanding> = {}): InvoiceStanding => ({
   ...{ invoiceId: randomUUID(), state: 'loaded', statedTotal: '10.50', statedShipments: 2 },

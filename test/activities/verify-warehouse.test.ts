@@ -2,10 +2,10 @@
 
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import type { WarehouseDependencies } from '../../activities/dependencies.js';
-import { verifyWarehouse } from '../../activities/verify-warehouse.js';
-import type { Alert } from '../../ops/alerts.js';
-import type { Verification } from '../../warehouse/warehouse.js';
+import type { WarehouseDependencies } from '../../activities/dependencies.ts';
+import { verifyWarehouse } from '../../activities/verify-warehouse.ts';
+import type { Alert } from '../../ops/alerts.ts';
+import type { Verification } from '../../warehouse/warehouse.ts';
 
 test('of a large drift the first 200 are told, how many there are, and how far the proof is meanwhile', async () => {
   const drift = Array.from({ length: 300 }, (_, index) => ({ invoiceId: `${index}`, rule: 'sum' }));

@@ -1,8 +1,8 @@
 /** Builds events for tests, so that only the values that matter to a test stand in it. */
 
 import { randomUUID } from 'node:crypto';
-import type { ArchivedEvent } from '../../archive/archive.js';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
+import type { ArchivedEvent } from '../../archive/archive.ts';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
 
 export function anEvent(over: Partial<InvoiceEvent> = {}): InvoiceEvent {
   return {

@@ -5,12 +5,12 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.js';
-import { openEventFolder } from '../../archive/event-folder.js';
-import { ArchiveAwayError, openFolderArchive } from '../../archive/folder-archive.js';
-import { openArchive } from '../../archive/open-archive.js';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { anArchivedEvent } from './an-event.js';
+import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.ts';
+import { openEventFolder } from '../../archive/event-folder.ts';
+import { ArchiveAwayError, openFolderArchive } from '../../archive/folder-archive.ts';
+import { openArchive } from '../../archive/open-archive.ts';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { anArchivedEvent } from './an-event.ts';
 
 let root: string;
 let archive: Archive;

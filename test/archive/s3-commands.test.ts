@@ -12,16 +12,16 @@ import {
 } from '@aws-sdk/client-s3';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type AuditCopyProof, createAuditCopy } from '../../archive/audit-copy.js';
-import { openS3Bucket } from '../../archive/s3/bucket.js';
-import { openS3Client } from '../../archive/s3/client.js';
-import { EXIT } from '../../cli/errors.js';
-import { audited, openAuditLog } from '../../ops/audit-log.js';
-import { billsync, type Finished } from '../support/processes/billsync.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { aCsv, INVOICE, sha256 } from '../warehouse/support.js';
-import { type S3Proxy, startS3Proxy } from './s3-proxy.js';
-import { startS3Server } from './s3-server.js';
+import { type AuditCopyProof, createAuditCopy } from '../../archive/audit-copy.ts';
+import { openS3Bucket } from '../../archive/s3/bucket.ts';
+import { openS3Client } from '../../archive/s3/client.ts';
+import { EXIT } from '../../cli/errors.ts';
+import { audited, openAuditLog } from '../../ops/audit-log.ts';
+import { billsync, type Finished } from '../support/processes/billsync.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { aCsv, INVOICE, sha256 } from '../warehouse/support.ts';
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
+import { startS3Server } from './s3-server.ts';
 
 const REGION = { AWS_REGION: 'us-east-1' };
 const KEYS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };

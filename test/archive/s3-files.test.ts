@@ -13,13 +13,13 @@ import {
 } from '@aws-sdk/client-s3';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Archive } from '../../archive/archive.js';
-import { openS3Archive } from '../../archive/s3/archive.js';
-import { openS3Bucket } from '../../archive/s3/bucket.js';
-import { openS3Client } from '../../archive/s3/client.js';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
+import type { Archive } from '../../archive/archive.ts';
+import { openS3Archive } from '../../archive/s3/archive.ts';
+import { openS3Bucket } from '../../archive/s3/bucket.ts';
+import { openS3Client } from '../../archive/s3/client.ts';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
 import {
   aCsv,
   archiveCsv,
@@ -28,9 +28,9 @@ import {
   settingsFor,
   silent,
   tickingClock,
-} from '../warehouse/support.js';
-import { type S3Proxy, startS3Proxy } from './s3-proxy.js';
-import { startS3Server } from './s3-server.js';
+} from '../warehouse/support.ts';
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
+import { startS3Server } from './s3-server.ts';
 
 const PART_BYTES = 5 << 20;
 

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { keepPythonTool } from '../support/tools/kept-tools.js';
+import { keepPythonTool } from '../support/tools/kept-tools.ts';
 
 const MOTO = {
   name: 'moto-5.2.5',

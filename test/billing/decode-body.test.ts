@@ -2,9 +2,9 @@
 
 import * as zlib from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { decoded } from '../../billing/decode-body.js';
-import { whyNoCsv } from '../../billing/looks-like-csv.js';
-import { CSV_HEADERS } from '../../contract/columns.js';
+import { decoded } from '../../billing/decode-body.ts';
+import { whyNoCsv } from '../../billing/looks-like-csv.ts';
+import { CSV_HEADERS } from '../../contract/columns.ts';
 
 const PLAIN = Buffer.from('Tenant,Origin\r\nNordwind,00501\r\n'.repeat(500));
 

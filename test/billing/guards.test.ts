@@ -1,10 +1,10 @@
 /** Which addresses are dialled, which hosts are believed, how long a host is left alone, how many at once. */
 
 import { describe, expect, test } from 'vitest';
-import { mayDial } from '../../billing/address-guard.js';
-import { isListedHost } from '../../billing/host-list.js';
-import { createLimiter } from '../../billing/limiter.js';
-import { readRetryAfter } from '../../billing/retry-after.js';
+import { mayDial } from '../../billing/address-guard.ts';
+import { isListedHost } from '../../billing/host-list.ts';
+import { createLimiter } from '../../billing/limiter.ts';
+import { readRetryAfter } from '../../billing/retry-after.ts';
 
 describe('mayDial', () => {
   const refusedAlways = [

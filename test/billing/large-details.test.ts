@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import type { BillingService } from '../../billing/billing-service.js';
-import { createBillingService } from '../../billing/client.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import type { BillingService } from '../../billing/billing-service.ts';
+import { createBillingService } from '../../billing/client.ts';
 import {
   type ForeignAsk,
   type ForeignService,
   startForeignService,
-} from '../support/foreign-service/foreign-service.js';
-import { serviceSettings } from './service-settings.js';
+} from '../support/foreign-service/foreign-service.ts';
+import { serviceSettings } from './service-settings.ts';
 
 const SHIPMENTS = 300_000;
 /** What the service holds in its memory and ours together may grow by so much, a fifth of what is sent. */

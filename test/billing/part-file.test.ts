@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createPartFile } from '../../billing/part-file.js';
+import { createPartFile } from '../../billing/part-file.ts';
 
 let folder: string;
 beforeEach(async () => {

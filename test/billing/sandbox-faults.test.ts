@@ -4,12 +4,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Archive, Fact } from '../../archive/archive.js';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import type { BillingService } from '../../billing/billing-service.js';
-import { type BillingServiceOptions, createBillingService } from '../../billing/client.js';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { serviceSettings } from './service-settings.js';
+import type { Archive, Fact } from '../../archive/archive.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import type { BillingService } from '../../billing/billing-service.ts';
+import { type BillingServiceOptions, createBillingService } from '../../billing/client.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { serviceSettings } from './service-settings.ts';
 
 let sandbox: Sandbox;
 let folder: string;

@@ -1,6 +1,6 @@
 /** The settings of a client that talks to a service on this machine. */
 
-import type { BillingServiceOptions } from '../../billing/client.js';
+import type { BillingServiceOptions } from '../../billing/client.ts';
 
 type ClientSettings = BillingServiceOptions['settings'];
 

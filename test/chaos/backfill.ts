@@ -9,12 +9,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Client } from '@temporalio/client';
-import { startSandbox } from '../../sandbox/service.js';
-import { KINDS, type Kind, type MixedInvoice, makeMix, seedWarehouse } from '../support/backfill-mix.js';
-import { freePort } from '../support/processes/free-port.js';
-import { createProduct, type Product } from '../support/processes/product.js';
-import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
-import { ask } from '../warehouse/support.js';
+import { startSandbox } from '../../sandbox/service.ts';
+import { KINDS, type Kind, type MixedInvoice, makeMix, seedWarehouse } from '../support/backfill-mix.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { createProduct, type Product } from '../support/processes/product.ts';
+import { withTemporalBeside } from '../support/temporal/temporal-beside.ts';
+import { ask } from '../warehouse/support.ts';
 
 export const summary =
   'a backfill of 100,000 ids, 95 % loaded and unchanged, its worker killed: rate, memory, histories (backfill [ids] [kills])';

@@ -10,11 +10,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
-import { settled } from '../support/foreign-service/foreign-story.js';
-import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
-import { createProduct, type Product } from '../support/processes/product.js';
-import { deliver } from '../webhook/a-delivery.js';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { settled } from '../support/foreign-service/foreign-story.ts';
+import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';
+import { createProduct, type Product } from '../support/processes/product.ts';
+import { deliver } from '../webhook/a-delivery.ts';
 
 export interface Fullness {
   /** Left on the disk when the deliveries began. */

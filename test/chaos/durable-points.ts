@@ -6,15 +6,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../support/eventually.js';
-import { aDelivery, deliver } from '../webhook/a-delivery.js';
+import { eventually } from '../support/eventually.ts';
+import { aDelivery, deliver } from '../webhook/a-delivery.ts';
 import {
   type Acknowledged,
   checkEndpoint,
   type EndpointFindings,
   sentEvents,
-} from '../webhook/check-endpoint.js';
-import { createEndpointProcess } from '../webhook/endpoint-process.js';
+} from '../webhook/check-endpoint.ts';
+import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
 export interface DurablePointsResult extends EndpointFindings {
   readonly rounds: number;

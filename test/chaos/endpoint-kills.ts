@@ -7,17 +7,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { median } from '../../bench/support/ratios.js';
-import { expectKept } from '../../bench/support/rounds.js';
-import { createDice } from '../simulation/dice.js';
+import { median } from '../../bench/support/ratios.ts';
+import { expectKept } from '../../bench/support/rounds.ts';
+import { createDice } from '../simulation/dice.ts';
 import {
   type Acknowledged,
   checkEndpoint,
   type EndpointFindings,
   sentEvents,
-} from '../webhook/check-endpoint.js';
-import { createEndpointProcess } from '../webhook/endpoint-process.js';
-import { type RoundTimes, type Sent, sendWhileKilled, timesOf } from '../webhook/send-while-killed.js';
+} from '../webhook/check-endpoint.ts';
+import { createEndpointProcess } from '../webhook/endpoint-process.ts';
+import { type RoundTimes, type Sent, sendWhileKilled, timesOf } from '../webhook/send-while-killed.ts';
 
 export interface EndpointKillsResult extends EndpointFindings {
   readonly acknowledged: number;

@@ -1,11 +1,11 @@
 /** 500 events, each sent one to five times, shuffled, three in ten of them at once: equal to the service's books. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ForeignService } from '../support/foreign-service/foreign-service.js';
-import { createRandom } from '../support/foreign-service/foreign-story.js';
-import type { Truth } from '../support/invariants/invariants.js';
-import { deliver } from '../webhook/a-delivery.js';
-import { demandSound, playQuietly } from './quiet-story.js';
+import type { ForeignService } from '../support/foreign-service/foreign-service.ts';
+import { createRandom } from '../support/foreign-service/foreign-story.ts';
+import type { Truth } from '../support/invariants/invariants.ts';
+import { deliver } from '../webhook/a-delivery.ts';
+import { demandSound, playQuietly } from './quiet-story.ts';
 
 export const summary =
   '500 events sent 1 to 5 times, shuffled, 30 % at once (events-in-any-order [events] [seed])';

@@ -13,11 +13,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { expectKept, type Promised } from '../../bench/support/rounds.js';
-import { type AttackInProgress, startAttack, totalOf } from '../support/hostile/start-attack.js';
-import { aDelivery, basic } from '../webhook/a-delivery.js';
-import { type AnswerTimes, answerTimes } from '../webhook/answer-times.js';
-import { createEndpointProcess } from '../webhook/endpoint-process.js';
+import { expectKept, type Promised } from '../../bench/support/rounds.ts';
+import { type AttackInProgress, startAttack, totalOf } from '../support/hostile/start-attack.ts';
+import { aDelivery, basic } from '../webhook/a-delivery.ts';
+import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
+import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
 export interface HostileSocketsResult {
   /** How many connections the attacker opened, by kind. */

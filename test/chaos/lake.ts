@@ -1,7 +1,7 @@
 /** Many writers on one lake, killed at random: what the suite shows in seconds, at length. */
 
-import { type LakeVerdict, runLake } from '../warehouse/lake/lake-chaos.js';
-import { startLakeServer } from '../warehouse/lake/support.js';
+import { type LakeVerdict, runLake } from '../warehouse/lake/lake-chaos.ts';
+import { startLakeServer } from '../warehouse/lake/support.ts';
 
 export const summary =
   'processes that load one lake at once, kill -9 among them: none lost, doubled or half seen ([invoices] [kills])';

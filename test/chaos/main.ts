@@ -1,6 +1,6 @@
 /** Proof by fault injection: `npm run chaos -- NAME`. Each program prints its figures and fails when a promise broke. */
 
 import { fileURLToPath } from 'node:url';
-import { runOneOf } from '../../scripts/run-one-of.js';
+import { runOneOf } from '../../scripts/run-one-of.ts';
 
 await runOneOf(fileURLToPath(new URL('.', import.meta.url)), process.argv.slice(2));

@@ -4,22 +4,22 @@
  * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the figures.
  */
 
-import { processesNaming } from '../../temporal/processes.js';
-import { startForeignService } from '../support/foreign-service/foreign-service.js';
+import { processesNaming } from '../../temporal/processes.ts';
+import { startForeignService } from '../support/foreign-service/foreign-service.ts';
 import {
   createRandom,
   createStory,
   type StoryFigures,
   settled,
-} from '../support/foreign-service/foreign-story.js';
-import { openToOthers } from '../support/hostile/open-to-others.js';
-import { checkInvariants, letWorkflowTasksEnd, type Violation } from '../support/invariants/invariants.js';
-import { compareReports } from '../support/invariants/report-check.js';
-import { billsync } from '../support/processes/billsync.js';
-import { freePort } from '../support/processes/free-port.js';
-import { killAndRestart } from '../support/processes/kill-and-check.js';
-import { createProduct, type Product, type Role } from '../support/processes/product.js';
-import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
+} from '../support/foreign-service/foreign-story.ts';
+import { openToOthers } from '../support/hostile/open-to-others.ts';
+import { checkInvariants, letWorkflowTasksEnd, type Violation } from '../support/invariants/invariants.ts';
+import { compareReports } from '../support/invariants/report-check.ts';
+import { billsync } from '../support/processes/billsync.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { killAndRestart } from '../support/processes/kill-and-check.ts';
+import { createProduct, type Product, type Role } from '../support/processes/product.ts';
+import { withTemporalBeside } from '../support/temporal/temporal-beside.ts';
 
 export interface ProcessesOptions {
   readonly invoices: number;

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import type { Logger } from '../../ops/log.js';
-import { openConnection } from '../../temporal/connect.js';
-import { startEmbeddedTemporal } from '../../temporal/embedded.js';
-import { registerSearchAttributes } from '../../temporal/search-attributes.js';
-import { createWorkers } from '../../worker/create-workers.js';
-import { installRuntime } from '../../worker/runtime.js';
-import { workflowBundle } from '../../worker/workflow-bundle.js';
-import { anInvoiceRoute } from '../support/temporal/quick-route.js';
+import type { Logger } from '../../ops/log.ts';
+import { openConnection } from '../../temporal/connect.ts';
+import { startEmbeddedTemporal } from '../../temporal/embedded.ts';
+import { registerSearchAttributes } from '../../temporal/search-attributes.ts';
+import { createWorkers } from '../../worker/create-workers.ts';
+import { installRuntime } from '../../worker/runtime.ts';
+import { workflowBundle } from '../../worker/workflow-bundle.ts';
+import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 
 type Activities = Pick<Parameters<typeof createWorkers>[0], 'billing' | 'warehouse'>;
 

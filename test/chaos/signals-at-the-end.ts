@@ -1,9 +1,9 @@
 /** 1,000 workflows, six signals around the end of each: all are processed and no handler is left unfinished. */
 
 import { pino } from 'pino';
-import { createScenes } from '../workflows/invoice-scenes.js';
-import { sendSignalsAroundTheEnd } from '../workflows/signals-at-the-end.js';
-import { startRealWorkers } from './real-workers.js';
+import { createScenes } from '../workflows/invoice-scenes.ts';
+import { sendSignalsAroundTheEnd } from '../workflows/signals-at-the-end.ts';
+import { startRealWorkers } from './real-workers.ts';
 
 export const summary = '1,000 workflows with six signals around their end (signals-at-the-end [workflows])';
 

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { MUTANTS, type MutantName } from '../simulation/mutants.js';
-import { runSeeds, type Verdict } from '../simulation/run-seeds.js';
+import { MUTANTS, type MutantName } from '../simulation/mutants.ts';
+import { runSeeds, type Verdict } from '../simulation/run-seeds.ts';
 
 export const summary =
   'the real workflows over a real warehouse in virtual time, 2,000 seeds of faults (--seeds, --seed, --mutant)';
@@ -53,7 +53,7 @@ function mutantNamed(name: string | undefined): MutantName | undefined {
 /** A process for each core: DuckDB and the workflows' sandbox each belong to one. */
 async function runAlone(range: readonly string[]): Promise<Verdict> {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', main, 'simulation', '--alone', ...range], {
+  const child = spawn(process.execPath, [main, 'simulation', '--alone', ...range], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const chunks: Buffer[] = [];

@@ -4,11 +4,11 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processesNaming } from '../../temporal/processes.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
-import { createStory, settled } from '../support/foreign-service/foreign-story.js';
-import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
-import { createProduct, type Product, type Role } from '../support/processes/product.js';
+import { processesNaming } from '../../temporal/processes.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { createStory, settled } from '../support/foreign-service/foreign-story.ts';
+import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';
+import { createProduct, type Product, type Role } from '../support/processes/product.ts';
 
 export interface Stop {
   readonly name: string;

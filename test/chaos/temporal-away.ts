@@ -5,12 +5,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { processesNaming } from '../../temporal/processes.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
-import { settled } from '../support/foreign-service/foreign-story.js';
-import { checkInvariants, type Violation } from '../support/invariants/invariants.js';
-import { createProduct, type Product } from '../support/processes/product.js';
-import { deliver } from '../webhook/a-delivery.js';
+import { processesNaming } from '../../temporal/processes.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { settled } from '../support/foreign-service/foreign-story.ts';
+import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';
+import { createProduct, type Product } from '../support/processes/product.ts';
+import { deliver } from '../webhook/a-delivery.ts';
 
 export interface Absence {
   readonly temporal: 'gone' | 'hung';

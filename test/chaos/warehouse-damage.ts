@@ -2,10 +2,10 @@
 
 import { closeSync, cpSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { WarehouseCorruptError } from '../../warehouse/errors.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { WarehouseCorruptError } from '../../warehouse/errors.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
 import {
   aCsv,
   anEvent,
@@ -15,7 +15,7 @@ import {
   makeDataDir,
   settingsFor,
   silent,
-} from '../warehouse/support.js';
+} from '../warehouse/support.ts';
 
 export const summary =
   'flipped bytes in the warehouse [flips] [seed]: found, or no answer changes; rebuild helps';

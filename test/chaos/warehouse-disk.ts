@@ -8,8 +8,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { leaveFree, mountSmallDisk } from '../support/small-disk.js';
-import { aWorkshop, type Findings, inspect, isSound, kill, startWriter } from '../warehouse/chaos.js';
+import { leaveFree, mountSmallDisk } from '../support/small-disk.ts';
+import { aWorkshop, type Findings, inspect, isSound, kill, startWriter } from '../warehouse/chaos.ts';
 
 export const summary =
   'a small tmpfs gets full during loads [times] [seed]: nothing partial or lost, work resumes';

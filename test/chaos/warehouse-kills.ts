@@ -9,7 +9,7 @@ import {
   kill,
   startWriter,
   type Workshop,
-} from '../warehouse/chaos.js';
+} from '../warehouse/chaos.ts';
 
 export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing lost, halved or doubled';
 

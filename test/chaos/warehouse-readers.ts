@@ -1,6 +1,6 @@
 /** The long run of the two readers: generated files through DuckDB and through csv-parse alone. */
 
-import { confront } from '../warehouse/load/two-readers.js';
+import { confront } from '../warehouse/load/two-readers.ts';
 
 export const summary =
   'DuckDB against csv-parse on generated files [files] [seed]: the same verdict and cells';

@@ -6,9 +6,9 @@ import { linkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { testProgram } from '../support/processes/test-program.js';
-import { aWorkshop, checkFile, kill, startWriter } from '../warehouse/chaos.js';
-import { ask } from '../warehouse/support.js';
+import { testProgram } from '../support/processes/test-program.ts';
+import { aWorkshop, checkFile, kill, startWriter } from '../warehouse/chaos.ts';
+import { ask } from '../warehouse/support.ts';
 
 export const summary =
   'snapshots during loads [snapshots] [seed]: each consistent, readers in other processes hold the old one';

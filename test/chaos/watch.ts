@@ -6,14 +6,14 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { anchorOf } from '../../ops/runbook/runbook.js';
-import { INVOICE_FAULTS } from '../support/watched/invoice-faults.js';
-import { MACHINE_FAULTS } from '../support/watched/machine-faults.js';
-import { isTold, playFault, type Told } from '../support/watched/play-fault.js';
-import { RARE_FAULTS } from '../support/watched/rare-faults.js';
-import { RARE_MACHINE_FAULTS } from '../support/watched/rare-machine-faults.js';
-import { openRareStage } from '../support/watched/rare-stage.js';
-import { openStage } from '../support/watched/stage.js';
+import { anchorOf } from '../../ops/runbook/runbook.ts';
+import { INVOICE_FAULTS } from '../support/watched/invoice-faults.ts';
+import { MACHINE_FAULTS } from '../support/watched/machine-faults.ts';
+import { isTold, playFault, type Told } from '../support/watched/play-fault.ts';
+import { RARE_FAULTS } from '../support/watched/rare-faults.ts';
+import { RARE_MACHINE_FAULTS } from '../support/watched/rare-machine-faults.ts';
+import { openRareStage } from '../support/watched/rare-stage.ts';
+import { openStage } from '../support/watched/stage.ts';
 
 const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'faults-told.md');
 

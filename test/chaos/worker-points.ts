@@ -5,18 +5,18 @@
 
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startForeignService } from '../support/foreign-service/foreign-service.js';
-import { settled } from '../support/foreign-service/foreign-story.js';
+import { startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { settled } from '../support/foreign-service/foreign-story.ts';
 import {
   checkInvariants,
   letWorkflowTasksEnd,
   type Truth,
   type Violation,
-} from '../support/invariants/invariants.js';
-import { createProduct, type Product } from '../support/processes/product.js';
-import { WORKER_POINTS, type WorkerPoint } from '../support/processes/worker-points.js';
-import { withTemporalBeside } from '../support/temporal/temporal-beside.js';
-import { deliver } from '../webhook/a-delivery.js';
+} from '../support/invariants/invariants.ts';
+import { createProduct, type Product } from '../support/processes/product.ts';
+import { WORKER_POINTS, type WorkerPoint } from '../support/processes/worker-points.ts';
+import { withTemporalBeside } from '../support/temporal/temporal-beside.ts';
+import { deliver } from '../webhook/a-delivery.ts';
 
 export type AnyPoint = WorkerPoint | 'reported after';
 

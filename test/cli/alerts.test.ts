@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { createAlerts } from '../../ops/alerts.js';
-import { createLogger } from '../../ops/log.js';
-import { billsync } from '../support/processes/billsync.js';
-import { testSettings } from '../webhook/a-delivery.js';
+import { createAlerts } from '../../ops/alerts.ts';
+import { createLogger } from '../../ops/log.ts';
+import { billsync } from '../support/processes/billsync.ts';
+import { testSettings } from '../webhook/a-delivery.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'billsync-alerts-'));
 afterAll(() => rmSync(dataDir, { recursive: true }));

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { runCommand } from '../support/processes/run-command.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-audited-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

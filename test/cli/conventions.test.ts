@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { AUDITED } from '../../cli/audited-commands.js';
-import { VERBS } from '../../cli/verbs.js';
-import { CSV_HEADERS } from '../../contract/columns.js';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.js';
-import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.js';
-import { runCommand } from '../support/processes/run-command.js';
+import { AUDITED } from '../../cli/audited-commands.ts';
+import { VERBS } from '../../cli/verbs.ts';
+import { CSV_HEADERS } from '../../contract/columns.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -108,7 +108,7 @@ describe('billsync', () => {
       for (const { load } of VERBS) await load();
       const loaded = Object.keys(Module._cache).filter((path) => /@temporalio|@duckdb|echarts|aws-sdk/.test(path));
       console.log(JSON.stringify(loaded.slice(0, 3)));`;
-    const finished = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    const finished = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
     });
     expect(finished.stdout.trim()).toBe('[]');

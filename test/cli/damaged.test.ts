@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCommand } from '../support/processes/run-command.js';
-import { aCsv } from '../warehouse/support.js';
+import { runCommand } from '../support/processes/run-command.ts';
+import { aCsv } from '../warehouse/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-damaged-'));
 const dataDir = join(folder, 'data');

@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { totalsOf } from '../../cli/demo/billed.js';
-import { demoFolder } from '../../cli/demo/demo-folder.js';
-import { FEWEST_INVOICES, faultsOf } from '../../cli/demo/faults.js';
-import { settled } from '../../cli/demo/story.js';
-import type { BilledRow } from '../../sandbox/service.js';
+import { totalsOf } from '../../cli/demo/billed.ts';
+import { demoFolder } from '../../cli/demo/demo-folder.ts';
+import { FEWEST_INVOICES, faultsOf } from '../../cli/demo/faults.ts';
+import { settled } from '../../cli/demo/story.ts';
+import type { BilledRow } from '../../sandbox/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-demo-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -11,16 +11,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { CHECKS } from '../../cli/doctor/checks.js';
-import { type Diagnosis, diagnose, exitCodeOf } from '../../cli/doctor/diagnose.js';
-import type { Finding } from '../../cli/doctor/finding.js';
-import { describeError } from '../../cli/errors.js';
-import { sandboxOfUp } from '../../cli/find-sandbox.js';
-import { learnPartnerId } from '../../cli/partner-id.js';
-import { writeRunFile } from '../../cli/roles/run-file.js';
-import { loadSettings } from '../../config/load-settings.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
-import { serviceSettings } from '../support/foreign-service/service-settings.js';
+import { CHECKS } from '../../cli/doctor/checks.ts';
+import { type Diagnosis, diagnose, exitCodeOf } from '../../cli/doctor/diagnose.ts';
+import type { Finding } from '../../cli/doctor/finding.ts';
+import { describeError } from '../../cli/errors.ts';
+import { sandboxOfUp } from '../../cli/find-sandbox.ts';
+import { learnPartnerId } from '../../cli/partner-id.ts';
+import { writeRunFile } from '../../cli/roles/run-file.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { serviceSettings } from '../support/foreign-service/service-settings.ts';
 
 const HOLD = `
 import { DuckDBInstance } from '@duckdb/node-api';

@@ -3,12 +3,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.js';
-import { withFilterFlags } from '../../cli/commands/reports/filter-flags.js';
-import { CliError, describeError, EXIT } from '../../cli/errors.js';
-import { asOtherVersion, NotPublishedError } from '../../reports/errors.js';
-import { TemporalUnreachableError } from '../../temporal/connect.js';
-import { EnvironmentMismatchError, WarehouseLockedError } from '../../warehouse/errors.js';
+import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.ts';
+import { withFilterFlags } from '../../cli/commands/reports/filter-flags.ts';
+import { CliError, describeError, EXIT } from '../../cli/errors.ts';
+import { asOtherVersion, NotPublishedError } from '../../reports/errors.ts';
+import { TemporalUnreachableError } from '../../temporal/connect.ts';
+import { EnvironmentMismatchError, WarehouseLockedError } from '../../warehouse/errors.ts';
 
 describe('describeError', () => {
   test.each([

@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.js';
-import { dashboardOver } from '../dashboard/support.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.js';
+import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { dashboardOver } from '../dashboard/support.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.ts';
 
 const VOIDED_BY_SERVICE = '22222222-2222-4222-8222-222222222222';
 const AWAY = '33333333-3333-4333-8333-333333333333';

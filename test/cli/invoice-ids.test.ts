@@ -1,9 +1,9 @@
 /** Ids and numbers come in whatever form people have them. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { idsOf, readInvoices } from '../../cli/commands/invoices/invoice-ids.js';
-import type { Settings } from '../../config/settings.js';
-import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
+import { idsOf, readInvoices } from '../../cli/commands/invoices/invoice-ids.ts';
+import type { Settings } from '../../config/settings.ts';
+import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const A = '0b8e2a1c-6f2e-4c57-9d0e-0a4c3f4a9a11';
 const B = '11111111-1111-1111-1111-111111111111';

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { renderInvoice } from '../../cli/commands/invoices/invoice-page.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { aCsv, INVOICE } from '../warehouse/support.js';
+import { renderInvoice } from '../../cli/commands/invoices/invoice-page.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { aCsv, INVOICE } from '../warehouse/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-invoice-'));
 const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };

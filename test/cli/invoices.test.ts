@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommand } from '../support/processes/run-command.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { aCsv, INVOICE } from '../warehouse/support.js';
+import { runCommand } from '../support/processes/run-command.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { aCsv, INVOICE } from '../warehouse/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-invoices-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

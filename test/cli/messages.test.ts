@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, describe, expect, test } from 'vitest';
-import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
+import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-messages-'));
 const named = (name: string): string => join(folder, name);

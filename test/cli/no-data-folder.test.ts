@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { runCommand } from '../support/processes/run-command.js';
-import { aCsv } from '../warehouse/support.js';
+import { runCommand } from '../support/processes/run-command.ts';
+import { aCsv } from '../warehouse/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-no-folder-'));
 const dataDir = join(folder, 'misspelt');

@@ -15,7 +15,7 @@ const WAITING = `
 `;
 
 test('says what goes on, and ends by the signal', async () => {
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', WAITING];
+  const args = ['--input-type=module', '--eval', WAITING];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let words = '';
   child.stderr.on('data', (text) => {

@@ -1,9 +1,9 @@
 /** What a terminal shows: tables that fit, colour only where it is seen, nothing that moves the cursor. */
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { counted } from '../../cli/terminal/output.js';
-import { type Column, renderTable } from '../../cli/terminal/render-table.js';
-import { paint, printable } from '../../cli/terminal/terminal-text.js';
+import { counted } from '../../cli/terminal/output.ts';
+import { type Column, renderTable } from '../../cli/terminal/render-table.ts';
+import { paint, printable } from '../../cli/terminal/terminal-text.ts';
 
 interface Row {
   readonly id: string;

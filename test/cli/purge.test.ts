@@ -3,16 +3,16 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Archive, ArchivedEvent } from '../../archive/archive.js';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { verifyArchive } from '../../archive/verify-archive.js';
-import { PURGE_CLASSES, planPurge } from '../../cli/retention/plan-purge.js';
-import { runPurge } from '../../cli/retention/run-purge.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
-import { runCommand } from '../support/processes/run-command.js';
+import type { Archive, ArchivedEvent } from '../../archive/archive.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { verifyArchive } from '../../archive/verify-archive.ts';
+import { PURGE_CLASSES, planPurge } from '../../cli/retention/plan-purge.ts';
+import { runPurge } from '../../cli/retention/run-purge.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 import {
   aCsv,
   anEvent,
@@ -25,7 +25,7 @@ import {
   sha256,
   silent,
   type TestWarehouse,
-} from '../warehouse/support.js';
+} from '../warehouse/support.ts';
 
 const id = (digit: string): string =>
   `${digit.repeat(8)}-${digit.repeat(4)}-4${digit.repeat(3)}-8${digit.repeat(3)}-${digit.repeat(12)}`;

@@ -8,14 +8,14 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Play, Played } from '../support/play-commands.js';
-import { playAmongRefusals, type Refusal, WORDS } from '../support/refusing-places.js';
+import type { Play, Played } from '../support/play-commands.ts';
+import { playAmongRefusals, type Refusal, WORDS } from '../support/refusing-places.ts';
 import {
   anInvoice,
   aShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-refused-'));
 const root = join(folder, 'places');

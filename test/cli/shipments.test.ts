@@ -1,8 +1,8 @@
 /** `billsync shipments`: the same lines as the page, for scripts and at a terminal. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import { billsync } from '../support/processes/billsync.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
+import { billsync } from '../support/processes/billsync.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const lines = ['1', '2', '30.5'].map((cost) =>
   aShipment({ cost, tracking: `T-${cost}`, service: cost === '1' ? null : 'Ground' }),

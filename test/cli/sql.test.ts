@@ -3,12 +3,12 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { askSql } from '../../reports/ask-sql.js';
-import { SqlRefusedError } from '../../reports/errors.js';
-import { runReport } from '../../reports/run-report.js';
-import { billsync } from '../support/processes/billsync.js';
-import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { askSql } from '../../reports/ask-sql.ts';
+import { SqlRefusedError } from '../../reports/errors.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { billsync } from '../support/processes/billsync.ts';
+import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const page = await readFile(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
 const questions = [...page.matchAll(/^## (\d+)\. (.*?)(?: ★)?\n[\s\S]*?^```sql\n([\s\S]*?)^```/gm)].map(

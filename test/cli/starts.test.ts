@@ -6,8 +6,8 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { billsync } from '../support/processes/billsync.js';
-import { runCommand } from '../support/processes/run-command.js';
+import { billsync } from '../support/processes/billsync.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-starts-'));
 const service = {

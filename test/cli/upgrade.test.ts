@@ -14,9 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CSV_HEADERS } from '../../contract/columns.js';
-import { schemaNumber } from '../../warehouse/schema-number.js';
-import { billsync } from '../support/processes/billsync.js';
+import { CSV_HEADERS } from '../../contract/columns.ts';
+import { schemaNumber } from '../../warehouse/schema-number.ts';
+import { billsync } from '../support/processes/billsync.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-upgrade-'));
 const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };

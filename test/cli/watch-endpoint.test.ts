@@ -4,7 +4,7 @@ import { createServer as createHttp } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type EndpointState, probeEndpoint, watchEndpoint } from '../../cli/roles/watch-endpoint.js';
+import { type EndpointState, probeEndpoint, watchEndpoint } from '../../cli/roles/watch-endpoint.ts';
 
 const servers: Server[] = [];
 afterAll(() => {

@@ -4,11 +4,11 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { requireService } from '../../config/check-settings.js';
-import { durationMs } from '../../config/duration.js';
-import { loadEffectiveSettings, loadSettings } from '../../config/load-settings.js';
-import { SettingsError } from '../../config/settings-error.js';
-import { settingsFileTemplate } from '../../config/settings-template.js';
+import { requireService } from '../../config/check-settings.ts';
+import { durationMs } from '../../config/duration.ts';
+import { loadEffectiveSettings, loadSettings } from '../../config/load-settings.ts';
+import { SettingsError } from '../../config/settings-error.ts';
+import { settingsFileTemplate } from '../../config/settings-template.ts';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'billsync-config-'));
 

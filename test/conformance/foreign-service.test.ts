@@ -1,10 +1,10 @@
 /** Holds the suite against a service that nobody of the sandbox wrote, as against a real account: it only looks. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { collectFindings, type Finding } from '../../conformance/findings.js';
-import { type OpenSuiteContext, openSuiteContext } from '../../conformance/open-suite-context.js';
-import type { Row } from '../../conformance/rule.js';
-import { runSuite } from '../../conformance/suite.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
+import { collectFindings, type Finding } from '../../conformance/findings.ts';
+import { type OpenSuiteContext, openSuiteContext } from '../../conformance/open-suite-context.ts';
+import type { Row } from '../../conformance/rule.ts';
+import { runSuite } from '../../conformance/suite.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 
 let foreign: ForeignService;
 let open: OpenSuiteContext;

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
-import { createTlsMaterial } from '../../sandbox/security/tls.js';
+import { createTlsMaterial } from '../../sandbox/security/tls.ts';
 
 export interface PassedAnswer {
   readonly status: number;

@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { testProgram } from '../support/processes/test-program.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { testProgram } from '../support/processes/test-program.ts';
 
 interface Ended {
   readonly code: number;
@@ -13,7 +13,7 @@ interface Ended {
 
 const root = join(import.meta.dirname, '..', '..');
 /** As `npm run conformance` starts it; compiling it each time would be most of these tests. */
-const FROM_SOURCE = ['--import', 'tsx', 'conformance/main.ts'];
+const FROM_SOURCE = ['conformance/main.ts'];
 const BUILT = [testProgram('../conformance/main.ts')];
 let sandbox: Sandbox;
 let account: readonly string[];

@@ -1,16 +1,16 @@
 /** Proves the suite both ways: a right service keeps every rule, and each broken one is found out by the right rule. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { collectFindings } from '../../conformance/findings.js';
+import { collectFindings } from '../../conformance/findings.ts';
 import {
   type OpenContextOptions,
   openSuiteContext,
   type Target,
-} from '../../conformance/open-suite-context.js';
-import type { Row } from '../../conformance/rule.js';
-import { RULES, runSuite } from '../../conformance/suite.js';
-import type { NewFault } from '../../sandbox/faults/fault-rule.js';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
-import { type Lie, startLyingProxy } from './lying-proxy.js';
+} from '../../conformance/open-suite-context.ts';
+import type { Row } from '../../conformance/rule.ts';
+import { RULES, runSuite } from '../../conformance/suite.ts';
+import type { NewFault } from '../../sandbox/faults/fault-rule.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.ts';
+import { type Lie, startLyingProxy } from './lying-proxy.ts';
 
 const QUICK = { retryDelayMs: 200, deliveryTimeoutMs: 800 } as const;
 const HASTY = { ...QUICK, partnerKind: 'enterprise', wirePrefix: 'service' } as const;

@@ -1,9 +1,9 @@
 /** What the service's answers may look like, and what they must not make us believe. */
 
 import { describe, expect, test } from 'vitest';
-import { MalformedAnswerError } from '../../contract/answer-json.js';
-import { parseErrorBody, parseExportLocation, parsePing, parseToken } from '../../contract/api.js';
-import { DetailsReader, parseDetails } from '../../contract/parse-details.js';
+import { MalformedAnswerError } from '../../contract/answer-json.ts';
+import { parseErrorBody, parseExportLocation, parsePing, parseToken } from '../../contract/api.ts';
+import { DetailsReader, parseDetails } from '../../contract/parse-details.ts';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';
 const PARTNER = '33333333-3333-3333-3333-333333333333';

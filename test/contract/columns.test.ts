@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { HEADERS } from '../../conformance/csv.js';
-import { CSV_COLUMNS, CSV_HEADERS } from '../../contract/columns.js';
-import { CSV_HEADERS as SANDBOX_HEADERS } from '../../sandbox/model.js';
+import { HEADERS } from '../../conformance/csv.ts';
+import { CSV_COLUMNS, CSV_HEADERS } from '../../contract/columns.ts';
+import { CSV_HEADERS as SANDBOX_HEADERS } from '../../sandbox/model.ts';
 
 test('the sandbox and the conformance rules, which import nothing of ours, name the same columns', () => {
   expect(SANDBOX_HEADERS).toEqual(CSV_HEADERS);

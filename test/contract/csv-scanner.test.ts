@@ -3,8 +3,8 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CSV_EDITIONS, CSV_HEADERS } from '../../contract/columns.js';
-import { CsvScanner, MAX_FINDINGS } from '../../contract/csv-scanner.js';
+import { CSV_EDITIONS, CSV_HEADERS } from '../../contract/columns.ts';
+import { CsvScanner, MAX_FINDINGS } from '../../contract/csv-scanner.ts';
 
 const HEADER = CSV_HEADERS.join(',');
 const FIRST_FOURTEEN = 'Acme,2026-11-01,7f3a,2026-10-03,00501,USD,9.16,2.5,LB,1Z999,UPS,5,2026-10-28,Ground';

@@ -8,7 +8,7 @@ import {
   fromTenThousandths,
   plainDecimal,
   toTenThousandths,
-} from '../../contract/decimal.js';
+} from '../../contract/decimal.ts';
 
 describe('plainDecimal', () => {
   test.each([

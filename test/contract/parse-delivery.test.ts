@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EVENT_TYPES } from '../../contract/names.js';
-import { parseDelivery, withoutUrlQuery } from '../../contract/parse-delivery.js';
-import { EVENT_TYPES as SENT_TYPES } from '../../sandbox/model.js';
+import { EVENT_TYPES } from '../../contract/names.ts';
+import { parseDelivery, withoutUrlQuery } from '../../contract/parse-delivery.ts';
+import { EVENT_TYPES as SENT_TYPES } from '../../sandbox/model.ts';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';
 const TENANT = '22222222-2222-2222-2222-222222222222';

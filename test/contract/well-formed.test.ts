@@ -3,12 +3,12 @@
 import fc from 'fast-check';
 import { stringify } from 'lossless-json';
 import { describe, expect, test, vi } from 'vitest';
-import { plainDecimal } from '../../contract/decimal.js';
-import { parseDelivery } from '../../contract/parse-delivery.js';
-import { parseDetails } from '../../contract/parse-details.js';
-import { printable } from '../../contract/printable.js';
-import { wellFormed, wellFormedInside, wellFormedJson } from '../../contract/well-formed.js';
-import { parseJson } from '../../contract/wire.js';
+import { plainDecimal } from '../../contract/decimal.ts';
+import { parseDelivery } from '../../contract/parse-delivery.ts';
+import { parseDetails } from '../../contract/parse-details.ts';
+import { printable } from '../../contract/printable.ts';
+import { wellFormed, wellFormedInside, wellFormedJson } from '../../contract/well-formed.ts';
+import { parseJson } from '../../contract/wire.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 const brokenText = fc

@@ -4,14 +4,14 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { findCosts } from '../../cost-alerts/find-costs.js';
-import { readCostRules } from '../../cost-alerts/rules.js';
-import { costPaths, lookAtCosts, watchCosts } from '../../cost-alerts/watch-costs.js';
-import type { Alert } from '../../ops/alerts.js';
-import { createLogger } from '../../ops/log.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { testSettings } from '../webhook/a-delivery.js';
+import { findCosts } from '../../cost-alerts/find-costs.ts';
+import { readCostRules } from '../../cost-alerts/rules.ts';
+import { costPaths, lookAtCosts, watchCosts } from '../../cost-alerts/watch-costs.ts';
+import type { Alert } from '../../ops/alerts.ts';
+import { createLogger } from '../../ops/log.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { testSettings } from '../webhook/a-delivery.ts';
 
 /** A Wednesday: the last whole week is that of Monday the 16th. */
 const NOW = new Date('2026-03-25T12:00:00Z');

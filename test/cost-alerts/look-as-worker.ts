@@ -1,11 +1,11 @@
 /** One look at the cost rules with the alerts that a worker has: what was said is in `alerts.ndjson`, and outlives the process. */
 
 import { join } from 'node:path';
-import { costPaths, lookAtCosts } from '../../cost-alerts/watch-costs.js';
-import { createAlerts } from '../../ops/alerts.js';
-import { createLogger } from '../../ops/log.js';
-import { createScrub } from '../../ops/scrub.js';
-import { alertSettings, testSettings } from '../webhook/a-delivery.js';
+import { costPaths, lookAtCosts } from '../../cost-alerts/watch-costs.ts';
+import { createAlerts } from '../../ops/alerts.ts';
+import { createLogger } from '../../ops/log.ts';
+import { createScrub } from '../../ops/scrub.ts';
+import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 export const SAID = 'alerts.ndjson';
 

@@ -3,14 +3,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { daysName } from '../../dashboard/days.js';
-import { openSavedViews } from '../../dashboard/saved-views/saved-views.js';
-import { listReports } from '../../reports/catalogue.js';
-import { cellLabels } from '../../reports/render/cell-labels.js';
-import type { ReportColumn } from '../../reports/report-result.js';
-import { monthsInvoices } from '../support/reports/months-invoices.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { dashboardOver } from './support.js';
+import { daysName } from '../../dashboard/days.ts';
+import { openSavedViews } from '../../dashboard/saved-views/saved-views.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import { cellLabels } from '../../reports/render/cell-labels.ts';
+import type { ReportColumn } from '../../reports/report-result.ts';
+import { monthsInvoices } from '../support/reports/months-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { dashboardOver } from './support.ts';
 
 /** More origins than fit on a page. */
 const origins = Array.from({ length: 130 }, (_, index) =>

@@ -6,22 +6,22 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RunningDashboard } from '../../dashboard/server.js';
-import { listReports } from '../../reports/catalogue.js';
-import { renderReport } from '../../reports/render/render-report.js';
-import { statementPages } from '../../statements/page/statement-pages.js';
-import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.js';
-import { monthsInvoices } from '../support/reports/months-invoices.js';
+import type { RunningDashboard } from '../../dashboard/server.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import { renderReport } from '../../reports/render/render-report.ts';
+import { statementPages } from '../../statements/page/statement-pages.ts';
+import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.ts';
+import { monthsInvoices } from '../support/reports/months-invoices.ts';
 import {
   anInvoice,
   aShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { barriers, barriersOfNewKinds, CONTRAST_ALONE, CONTRAST_APART } from '../support/tools/barriers.js';
-import { launchChromium } from '../support/tools/chromium.js';
-import { dashboardOver } from './support.js';
+} from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { barriers, barriersOfNewKinds, CONTRAST_ALONE, CONTRAST_APART } from '../support/tools/barriers.ts';
+import { launchChromium } from '../support/tools/chromium.ts';
+import { dashboardOver } from './support.ts';
 
 const reports = await listReports();
 const parked = anInvoice([], { number: 'INV-STUCK', state: 'needs_attention', reason: 'Line 7 is no line.' });

@@ -4,10 +4,10 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createPageCache } from '../../dashboard/page-cache.js';
-import { startWarmUp } from '../../dashboard/warm-up.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { dashboardOver } from './support.js';
+import { createPageCache } from '../../dashboard/page-cache.ts';
+import { startWarmUp } from '../../dashboard/warm-up.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { dashboardOver } from './support.ts';
 
 let folder: string;
 let path: string;

@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
-import { AdminPasswordMissingError } from '../../dashboard/admin-guard.js';
-import { AdminPortTakenError } from '../../dashboard/probes.js';
-import { decideOnAlerts } from '../../ops/alert-decisions.js';
-import { createAlerts } from '../../ops/alerts.js';
-import { createHealth } from '../../ops/health.js';
-import { createSemaphore } from '../../ops/semaphore.js';
-import { listReports } from '../../reports/catalogue.js';
-import { INJECTIONS } from '../support/hostile/injections.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { alertSettings } from '../webhook/a-delivery.js';
-import { dashboardOver, SILENT } from './support.js';
+import { AdminPasswordMissingError } from '../../dashboard/admin-guard.ts';
+import { AdminPortTakenError } from '../../dashboard/probes.ts';
+import { decideOnAlerts } from '../../ops/alert-decisions.ts';
+import { createAlerts } from '../../ops/alerts.ts';
+import { createHealth } from '../../ops/health.ts';
+import { createSemaphore } from '../../ops/semaphore.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import { INJECTIONS } from '../support/hostile/injections.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { alertSettings } from '../webhook/a-delivery.ts';
+import { dashboardOver, SILENT } from './support.ts';
 
 const parked = anInvoice([], {
   number: 'INV-STUCK',

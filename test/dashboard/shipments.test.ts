@@ -1,12 +1,12 @@
 /** Shipments on pages, as JSON and as files; the search field; a shipment's own page. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import { presetsOf } from '../../dashboard/days.js';
-import { dayAfter, dayBefore } from '../../reports/relative-period.js';
-import { INJECTIONS } from '../support/hostile/injections.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
-import { dashboardOver } from './support.js';
+import { presetsOf } from '../../dashboard/days.ts';
+import { dayAfter, dayBefore } from '../../reports/relative-period.ts';
+import { INJECTIONS } from '../support/hostile/injections.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { dashboardOver } from './support.ts';
 
 const seeded = seededInvoices(3, 40);
 const shared = ['Acme', 'Beta'].map((tenant) => anInvoice([aShipment({ tenant, tracking: 'TWICE' })]));

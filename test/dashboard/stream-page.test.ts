@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
-import { escapeHtml } from '../../reports/render/escape-html.js';
-import { reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { dashboardOver } from './support.js';
+import { escapeHtml } from '../../reports/render/escape-html.ts';
+import { reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { dashboardOver } from './support.ts';
 
 const fixture = await reportsFixture(seededInvoices(3, 12));
 afterAll(() => fixture.remove());

@@ -1,9 +1,9 @@
 /** Starts a dashboard over a fixture on a free port, with nothing behind it that a test does not give it. */
 
 import { pino } from 'pino';
-import { type DashboardOptions, type RunningDashboard, startDashboard } from '../../dashboard/server.js';
-import { createHealth } from '../../ops/health.js';
-import { createMetrics } from '../../ops/metrics.js';
+import { type DashboardOptions, type RunningDashboard, startDashboard } from '../../dashboard/server.ts';
+import { createHealth } from '../../ops/health.ts';
+import { createMetrics } from '../../ops/metrics.ts';
 
 export const SILENT = pino({ level: 'silent' });
 

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { VERBS } from '../../cli/verbs.js';
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
+import { VERBS } from '../../cli/verbs.ts';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFile(join(root, file), 'utf8');

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { METRICS } from '../../ops/metric-definitions.js';
-import { ALERT_NAMES, anchorOf } from '../../ops/runbook/runbook.js';
-import { grafanaDashboard } from '../../scripts/reference/grafana-dashboard.js';
-import { promtool } from '../support/tools/promtool.js';
+import { METRICS } from '../../ops/metric-definitions.ts';
+import { ALERT_NAMES, anchorOf } from '../../ops/runbook/runbook.ts';
+import { grafanaDashboard } from '../../scripts/reference/grafana-dashboard.ts';
+import { promtool } from '../support/tools/promtool.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(root, 'deploy', 'prometheus');

@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
-import { LIMITS } from '../../webhook/http-server.js';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
+import { LIMITS } from '../../webhook/http-server.ts';
 
 const read = (name: string) => readFile(join(import.meta.dirname, '../../deploy/proxies', name), 'utf8');
 const seconds = LIMITS.requestMs / 1_000;

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
-import { serviceManager } from '../../ops/service-manager.js';
-import { eventually } from '../support/eventually.js';
-import { startRole } from '../support/processes/billsync.js';
-import { findSystemd } from '../support/tools/systemd.js';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
+import { serviceManager } from '../../ops/service-manager.ts';
+import { eventually } from '../support/eventually.ts';
+import { startRole } from '../support/processes/billsync.ts';
+import { findSystemd } from '../support/tools/systemd.ts';
 
 const run = promisify(execFile);
 const units = join(import.meta.dirname, '../../deploy/systemd');

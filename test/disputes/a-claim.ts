@@ -1,6 +1,6 @@
 /** A line of which only what matters is stated. */
 
-import type { ClaimedLine } from '../../disputes/claim.js';
+import type { ClaimedLine } from '../../disputes/claim.ts';
 
 export function aLine(stated: Partial<ClaimedLine> = {}): ClaimedLine {
   return {

@@ -3,8 +3,8 @@
  * and the version all of them have from then on. Arguments: the folder, and where its line numbers begin.
  */
 
-import { openClaimJournal } from '../../disputes/journal.js';
-import { aLine } from './a-claim.js';
+import { openClaimJournal } from '../../disputes/journal.ts';
+import { aLine } from './a-claim.ts';
 
 const [, , folder = '', from = '0'] = process.argv;
 const journal = openClaimJournal(folder);

@@ -3,11 +3,11 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { anArchivedEvent } from '../archive/an-event.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { cellsOf, unzipped } from '../support/tools/read-workbook.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { anArchivedEvent } from '../archive/an-event.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { cellsOf, unzipped } from '../support/tools/read-workbook.ts';
 
 const twice = (tracking: string, carrier: string) =>
   Array.from({ length: 2 }, () => aShipment({ tracking, carrier, cost: '12.5' }));

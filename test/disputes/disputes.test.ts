@@ -4,15 +4,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sumOfAmounts as sum } from '../../contract/decimal.js';
-import { lineKey } from '../../disputes/claim.js';
-import { type Disputes, disputePaths, openDisputes } from '../../disputes/disputes.js';
-import { type FindingName, rowKey } from '../../disputes/finding-kinds.js';
-import { type FindRequest, findLines } from '../../disputes/findings.js';
-import { totalsOf } from '../../disputes/totals.js';
-import type { ReportRow } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
-import { monthsInvoices, plantedIn } from '../support/reports/months-invoices.js';
+import { sumOfAmounts as sum } from '../../contract/decimal.ts';
+import { lineKey } from '../../disputes/claim.ts';
+import { type Disputes, disputePaths, openDisputes } from '../../disputes/disputes.ts';
+import { type FindingName, rowKey } from '../../disputes/finding-kinds.ts';
+import { type FindRequest, findLines } from '../../disputes/findings.ts';
+import { totalsOf } from '../../disputes/totals.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { monthsInvoices, plantedIn } from '../support/reports/months-invoices.ts';
 import {
   anInvoice,
   aShipment,
@@ -20,7 +20,7 @@ import {
   type FixtureShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 const NOW = new Date('2026-07-15T12:00:00Z');
 const MONTHS = monthsInvoices({ now: NOW, months: 6, shipments: 40 });

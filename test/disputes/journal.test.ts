@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openClaimJournal } from '../../disputes/journal.js';
-import { recoveredOf } from '../../disputes/recovered.js';
-import { deadlineOf, readClaimWindows } from '../../disputes/windows.js';
-import { cleanEnvironment } from '../support/processes/billsync.js';
-import { testProgram } from '../support/processes/test-program.js';
-import { aLine } from './a-claim.js';
+import { openClaimJournal } from '../../disputes/journal.ts';
+import { recoveredOf } from '../../disputes/recovered.ts';
+import { deadlineOf, readClaimWindows } from '../../disputes/windows.ts';
+import { cleanEnvironment } from '../support/processes/billsync.ts';
+import { testProgram } from '../support/processes/test-program.ts';
+import { aLine } from './a-claim.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OperatorWork } from '../../dashboard/operator/operator-work.js';
-import type { RunningDashboard } from '../../dashboard/server.js';
-import { type Disputes, openDisputes } from '../../disputes/disputes.js';
-import { disputePages } from '../../disputes/pages/pages.js';
-import { openAuditLog } from '../../ops/audit-log.js';
-import { dashboardOver } from '../dashboard/support.js';
+import type { OperatorWork } from '../../dashboard/operator/operator-work.ts';
+import type { RunningDashboard } from '../../dashboard/server.ts';
+import { type Disputes, openDisputes } from '../../disputes/disputes.ts';
+import { disputePages } from '../../disputes/pages/pages.ts';
+import { openAuditLog } from '../../ops/audit-log.ts';
+import { dashboardOver } from '../dashboard/support.ts';
 import {
   anInvoice,
   aShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
-import { launchChromium } from '../support/tools/chromium.js';
-import { cellsOf } from '../support/tools/read-workbook.js';
+} from '../support/reports/reports-fixture.ts';
+import { launchChromium } from '../support/tools/chromium.ts';
+import { cellsOf } from '../support/tools/read-workbook.ts';
 
 const ANN = { user: 'ann', password: 'ann-may-act' };
 const asAnn = { authorization: `Basic ${Buffer.from('ann:ann-may-act').toString('base64')}` };

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { VERBS } from '../../cli/verbs.js';
-import { eventually } from '../support/eventually.js';
-import { publishedStates } from '../support/invariants/published-states.js';
-import { type RunningRole, startRole } from '../support/processes/billsync.js';
-import { runCommand } from '../support/processes/run-command.js';
+import { VERBS } from '../../cli/verbs.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedStates } from '../support/invariants/published-states.ts';
+import { type RunningRole, startRole } from '../support/processes/billsync.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const TUTORIAL = 'docs/tutorial/first-day.md';

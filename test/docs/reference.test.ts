@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../ops/log-fields.js';
-import { dbtSources } from '../../scripts/reference/dbt-sources.js';
-import { referencePages } from '../../scripts/reference/pages.js';
+import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../ops/log-fields.ts';
+import { dbtSources } from '../../scripts/reference/dbt-sources.ts';
+import { referencePages } from '../../scripts/reference/pages.ts';
 
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'reference');
 const pages = await referencePages();

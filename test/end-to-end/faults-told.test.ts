@@ -1,9 +1,9 @@
 /** Faults of invoices in a running `up`: each is said by an alert, the dashboard, a metric and a command; `npm run chaos -- watch` plays all. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { INVOICE_FAULTS } from '../support/watched/invoice-faults.js';
-import { isTold, playFault } from '../support/watched/play-fault.js';
-import { openStage } from '../support/watched/stage.js';
+import { INVOICE_FAULTS } from '../support/watched/invoice-faults.ts';
+import { isTold, playFault } from '../support/watched/play-fault.ts';
+import { openStage } from '../support/watched/stage.ts';
 
 const PLAYED = ['redirect', 'malformed-csv', 'other-currency', 'schema-v2'];
 

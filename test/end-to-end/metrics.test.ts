@@ -4,10 +4,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
-import { createProduct, type Product } from '../support/processes/product.js';
-import { aDelivery, basic, deliver } from '../webhook/a-delivery.js';
+import { eventually } from '../support/eventually.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { createProduct, type Product } from '../support/processes/product.ts';
+import { aDelivery, basic, deliver } from '../webhook/a-delivery.ts';
 
 let service: ForeignService;
 let product: Product;

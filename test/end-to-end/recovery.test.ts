@@ -1,7 +1,7 @@
 /** The short forms of what `npm run chaos` proves at length with real processes (docs/proofs.md). */
 
 import { expect, test } from 'vitest';
-import { runWorkerPoints } from '../chaos/worker-points.js';
+import { runWorkerPoints } from '../chaos/worker-points.ts';
 
 test('a worker killed -9 around commit and publication loses nothing, doubles nothing', async () => {
   const points = ['committed before', 'committed after', 'renamed before'] as const;

@@ -4,12 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
-import { serviceSettings } from '../support/foreign-service/service-settings.js';
-import { publishedStates } from '../support/invariants/published-states.js';
-import { billsync, type RunningRole, startRole } from '../support/processes/billsync.js';
-import { freePort } from '../support/processes/free-port.js';
+import { eventually } from '../support/eventually.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { serviceSettings } from '../support/foreign-service/service-settings.ts';
+import { publishedStates } from '../support/invariants/published-states.ts';
+import { billsync, type RunningRole, startRole } from '../support/processes/billsync.ts';
+import { freePort } from '../support/processes/free-port.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-roles-'));
 const dataDir = join(folder, 'data');

@@ -8,19 +8,19 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { METRICS } from '../../ops/metric-definitions.js';
-import { processesNaming } from '../../temporal/processes.js';
-import { eventually } from '../support/eventually.js';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.js';
-import { serviceSettings } from '../support/foreign-service/service-settings.js';
-import { differences } from '../support/invariants/exact-sums.js';
-import { publishedStates } from '../support/invariants/published-states.js';
-import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.js';
-import { billsync, type RunningRole, startRole } from '../support/processes/billsync.js';
-import { freePort } from '../support/processes/free-port.js';
-import { useAllThreads } from '../support/processes/one-duckdb-thread.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { promtool } from '../support/tools/promtool.js';
+import { METRICS } from '../../ops/metric-definitions.ts';
+import { processesNaming } from '../../temporal/processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { serviceSettings } from '../support/foreign-service/service-settings.ts';
+import { differences } from '../support/invariants/exact-sums.ts';
+import { publishedStates } from '../support/invariants/published-states.ts';
+import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.ts';
+import { billsync, type RunningRole, startRole } from '../support/processes/billsync.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { useAllThreads } from '../support/processes/one-duckdb-thread.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { promtool } from '../support/tools/promtool.ts';
 
 // The product as it is started elsewhere.
 useAllThreads();

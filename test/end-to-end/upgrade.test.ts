@@ -12,12 +12,12 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { schemaNumber } from '../../warehouse/schema-number.js';
-import { eventually } from '../support/eventually.js';
-import { publishedStates } from '../support/invariants/published-states.js';
-import { type RunningRole, startRole } from '../support/processes/billsync.js';
-import { freePort } from '../support/processes/free-port.js';
-import { runCommand } from '../support/processes/run-command.js';
+import { schemaNumber } from '../../warehouse/schema-number.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedStates } from '../support/invariants/published-states.ts';
+import { type RunningRole, startRole } from '../support/processes/billsync.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 
 const LOADED = ['66271f59-6785-4f34-b6a1-dc40606f2d81', 'ad0aa8e4-23dd-4893-a114-70d59ec332f2'];
 const VOIDED = 'ee25843f-eb15-433d-81be-d9487725186a';

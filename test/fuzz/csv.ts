@@ -3,12 +3,12 @@
  * form comes, when that is tolerated, to the rows of the same file in the specified one.
  */
 
-import { CSV_HEADERS } from '../../contract/columns.js';
-import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/hostile/fuzz.js';
-import { damaged } from '../support/hostile/hostile-json.js';
-import { INVOICE } from '../warehouse/load/any-csv-file.js';
-import { type Forms, openReaders } from '../warehouse/load/two-readers.js';
+import { CSV_HEADERS } from '../../contract/columns.ts';
+import type { Dice } from '../simulation/dice.ts';
+import type { FuzzRun } from '../support/hostile/fuzz.ts';
+import { damaged } from '../support/hostile/hostile-json.ts';
+import { INVOICE } from '../warehouse/load/any-csv-file.ts';
+import { type Forms, openReaders } from '../warehouse/load/two-readers.ts';
 
 export const summary = 'CSV files at the byte scan and the load behind it';
 export const quickCases = 100;

@@ -1,11 +1,11 @@
 /** Any bytes at the delivery parser: it never throws, and what it makes of them can be kept, named and read again. */
 
-import { parseDelivery } from '../../contract/parse-delivery.js';
-import { wellFormedJson } from '../../contract/well-formed.js';
-import { bodyOf, encodeEntry, keyOf } from '../../inbox/inbox-entry.js';
-import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/hostile/fuzz.js';
-import { damaged, hostileJson } from '../support/hostile/hostile-json.js';
+import { parseDelivery } from '../../contract/parse-delivery.ts';
+import { wellFormedJson } from '../../contract/well-formed.ts';
+import { bodyOf, encodeEntry, keyOf } from '../../inbox/inbox-entry.ts';
+import type { Dice } from '../simulation/dice.ts';
+import type { FuzzRun } from '../support/hostile/fuzz.ts';
+import { damaged, hostileJson } from '../support/hostile/hostile-json.ts';
 
 export const summary = 'webhook deliveries at the parser';
 

@@ -1,11 +1,11 @@
 /** Any bytes in any pieces at the details parser: an answer or a refusal, and the same however it was cut. */
 
-import { MalformedAnswerError } from '../../contract/answer-json.js';
-import { DetailsReader } from '../../contract/parse-details.js';
-import { wellFormedJson } from '../../contract/well-formed.js';
-import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/hostile/fuzz.js';
-import { damaged, hostileJson } from '../support/hostile/hostile-json.js';
+import { MalformedAnswerError } from '../../contract/answer-json.ts';
+import { DetailsReader } from '../../contract/parse-details.ts';
+import { wellFormedJson } from '../../contract/well-formed.ts';
+import type { Dice } from '../simulation/dice.ts';
+import type { FuzzRun } from '../support/hostile/fuzz.ts';
+import { damaged, hostileJson } from '../support/hostile/hostile-json.ts';
 
 export const summary = 'details answers at their parser';
 

@@ -1,8 +1,8 @@
 /** Any text as an address: the guard never throws, and lets no form of an inside address pass. */
 
-import { mayDial } from '../../billing/address-guard.js';
-import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/hostile/fuzz.js';
+import { mayDial } from '../../billing/address-guard.ts';
+import type { Dice } from '../simulation/dice.ts';
+import type { FuzzRun } from '../support/hostile/fuzz.ts';
 
 export const summary = 'addresses at the guard of the client';
 

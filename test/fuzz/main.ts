@@ -5,17 +5,13 @@
 
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/hostile/fuzz.js';
-import type { FuzzThreadData } from '../support/hostile/fuzz-thread.js';
+import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/hostile/fuzz.ts';
+import type { FuzzThreadData } from '../support/hostile/fuzz-thread.ts';
 
 /** A case takes milliseconds, and some are played a hundred at once; a busy machine may make a thread wait for seconds. */
 const HANG_MS = 60_000;
 const MOST_SHOWN = 10;
-/** A thread does not inherit the loader that compiles TypeScript; it is given one. */
-const THREAD = `import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))}).then(({ register }) => {
-  register();
-  return import(${JSON.stringify(new URL('../support/hostile/fuzz-thread.ts', import.meta.url).href)});
-});`;
+const THREAD = new URL('../support/hostile/fuzz-thread.ts', import.meta.url);
 
 interface Wanted {
   readonly target: string;
@@ -96,7 +92,7 @@ function playInThread(
   onCrash: (crash: Crash) => void,
 ): Promise<'done' | 'hung' | Error> {
   return new Promise((resolve) => {
-    const worker = new Worker(THREAD, { eval: true, workerData: data });
+    const worker = new Worker(THREAD, { workerData: data });
     let seen = -1;
     let sinceMs = Date.now();
     const timer = setInterval(() => {

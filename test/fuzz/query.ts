@@ -6,15 +6,15 @@
 import fastify from 'fastify';
 import { pino } from 'pino';
 import { Agent, request } from 'undici';
-import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/address.js';
-import { refuses } from '../../dashboard/pages/reports.js';
-import { listReports, type ReportDefinition } from '../../reports/catalogue.js';
-import { dashboardOver } from '../dashboard/support.js';
-import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/hostile/fuzz.js';
-import { hostileText } from '../support/hostile/hostile-json.js';
-import { reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/address.ts';
+import { refuses } from '../../dashboard/pages/reports.ts';
+import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
+import { dashboardOver } from '../dashboard/support.ts';
+import type { Dice } from '../simulation/dice.ts';
+import type { FuzzRun } from '../support/hostile/fuzz.ts';
+import { hostileText } from '../support/hostile/hostile-json.ts';
+import { reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 export const summary = 'query strings of the dashboard: filters, parameters, pages';
 

@@ -3,13 +3,13 @@
 import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadSettings } from '../../config/load-settings.js';
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.js';
-import { SettingsError } from '../../config/settings-error.js';
-import type { Dice } from '../simulation/dice.js';
-import type { FuzzRun } from '../support/hostile/fuzz.js';
-import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.js';
-import { makeMemoryFolder } from '../support/memory-folder.js';
+import { loadSettings } from '../../config/load-settings.ts';
+import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
+import { SettingsError } from '../../config/settings-error.ts';
+import type { Dice } from '../simulation/dice.ts';
+import type { FuzzRun } from '../support/hostile/fuzz.ts';
+import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.ts';
+import { makeMemoryFolder } from '../support/memory-folder.ts';
 
 export const summary = 'settings files and environments';
 export const quickCases = 200;

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type DuckDBConnection, DuckDBDecimalValue, DuckDBInstance, version } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Database } from '../../warehouse/duckdb/database.js';
-import type { Session } from '../../warehouse/duckdb/session.js';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import type { Session } from '../../warehouse/duckdb/session.ts';
 
 let folder: string;
 let instance: DuckDBInstance;
@@ -211,7 +211,7 @@ describe('transactions', () => {
 
 describe('files', () => {
   test('hazard 10: the warehouse has no secondary index, and no key on its rows', async () => {
-    const { aWarehouse, ask } = await import('../warehouse/support.js');
+    const { aWarehouse, ask } = await import('../warehouse/support.ts');
     const t = await aWarehouse();
     const { path } = await t.warehouse.publish();
     expect(await ask(path, 'select * from duckdb_indexes()')).toEqual([]);

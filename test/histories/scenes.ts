@@ -3,14 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { startBackfill } from '../../temporal/backfill-client.js';
-import type { InvoiceRoute } from '../../temporal/invoice-client.js';
-import { askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
-import type { InvoiceActivities } from '../../workflows/options.js';
-import { eventually } from '../support/eventually.js';
-import { aLocation, anEvent, PARTNER_ID } from '../workflows/invoice-builders.js';
-import { aFinalizedWorld, type createScenes, type Scene } from '../workflows/invoice-scenes.js';
-import { aWorld, inTurn, unreachable, untilCancelled, type World } from '../workflows/scripted-world.js';
+import { startBackfill } from '../../temporal/backfill-client.ts';
+import type { InvoiceRoute } from '../../temporal/invoice-client.ts';
+import { askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.ts';
+import type { InvoiceActivities } from '../../workflows/options.ts';
+import { eventually } from '../support/eventually.ts';
+import { aLocation, anEvent, PARTNER_ID } from '../workflows/invoice-builders.ts';
+import { aFinalizedWorld, type createScenes, type Scene } from '../workflows/invoice-scenes.ts';
+import { aWorld, inTurn, unreachable, untilCancelled, type World } from '../workflows/scripted-world.ts';
 
 export interface Recording {
   readonly scenes: ReturnType<typeof createScenes>;

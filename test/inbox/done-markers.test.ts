@@ -6,7 +6,7 @@ import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openDoneMarkers } from '../../inbox/done-markers.js';
+import { openDoneMarkers } from '../../inbox/done-markers.ts';
 
 let root: string;
 

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Inbox, type InboxEntry, openInbox } from '../../inbox/inbox.js';
-import { brokenRecord } from '../archive/broken-records.js';
+import { type Inbox, type InboxEntry, openInbox } from '../../inbox/inbox.ts';
+import { brokenRecord } from '../archive/broken-records.ts';
 
 let root: string;
 let inbox: Inbox;

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { QuarantinedThing, RefusedThing } from '../../contract/quarantine.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { brokenRecord } from '../archive/broken-records.js';
+import type { QuarantinedThing, RefusedThing } from '../../contract/quarantine.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { brokenRecord } from '../archive/broken-records.ts';
 
 let root: string;
 

@@ -6,15 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { durationMs } from '../../config/duration.js';
-import { openChannels } from '../../ops/alert-channels/channels.js';
-import { decideOnAlerts } from '../../ops/alert-decisions.js';
-import { createAlerts } from '../../ops/alerts.js';
-import { createLogger } from '../../ops/log.js';
-import { createMetrics, type Metrics } from '../../ops/metrics.js';
-import { openAlerts } from '../../ops/open-alerts.js';
-import { createScrub } from '../../ops/scrub.js';
-import { alertSettings, testSettings } from '../webhook/a-delivery.js';
+import { durationMs } from '../../config/duration.ts';
+import { openChannels } from '../../ops/alert-channels/channels.ts';
+import { decideOnAlerts } from '../../ops/alert-decisions.ts';
+import { createAlerts } from '../../ops/alerts.ts';
+import { createLogger } from '../../ops/log.ts';
+import { createMetrics, type Metrics } from '../../ops/metrics.ts';
+import { openAlerts } from '../../ops/open-alerts.ts';
+import { createScrub } from '../../ops/scrub.ts';
+import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 const servers: Server[] = [];
 afterEach(() => {

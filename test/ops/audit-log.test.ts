@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.js';
-import { type AuditNote, audited, openAuditLog } from '../../ops/audit-log.js';
-import { attack } from '../support/hostile/attack.js';
+import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.ts';
+import { type AuditNote, audited, openAuditLog } from '../../ops/audit-log.ts';
+import { attack } from '../support/hostile/attack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-audit-'));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -12,9 +12,9 @@ import {
   removeSmall,
   replaceDurably,
   writeSynced,
-} from '../../ops/durable-files.js';
-import { shareFlush } from '../../ops/flush.js';
-import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.js';
+} from '../../ops/durable-files.ts';
+import { shareFlush } from '../../ops/flush.ts';
+import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.ts';
 
 let root: string;
 
@@ -128,7 +128,7 @@ describe('durable files', () => {
       await say(syncHandle(lying, 'a'));
       await say(syncHandle({ datasync: async () => {} }, 'a'));
       await say(syncFolder(${JSON.stringify(root)}));`;
-    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
     });
     const said = child.stdout.trim().split('\n');

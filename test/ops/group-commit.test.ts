@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { GroupCommit, type GroupLimits } from '../../ops/group-commit.js';
+import { GroupCommit, type GroupLimits } from '../../ops/group-commit.ts';
 
 /** One that answers what it was asked, and the groups that it made of it. */
 function recorded(limits: GroupLimits<number>) {

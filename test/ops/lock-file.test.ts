@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockOwner } from '../../ops/lock-file.js';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.js';
-import { WarehouseLockedError } from '../../warehouse/errors.js';
-import { eventually } from '../support/eventually.js';
+import { lockOwner } from '../../ops/lock-file.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { WarehouseLockedError } from '../../warehouse/errors.ts';
+import { eventually } from '../support/eventually.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 /** No secret of the settings leaves the process in any spelling, however it came into a log line. */
 
 import { describe, expect, test } from 'vitest';
-import { createLogger } from '../../ops/log.js';
-import { createScrub } from '../../ops/scrub.js';
-import { testSettings } from '../webhook/a-delivery.js';
+import { createLogger } from '../../ops/log.ts';
+import { createScrub } from '../../ops/scrub.ts';
+import { testSettings } from '../webhook/a-delivery.ts';
 
 const settings = {
   ...testSettings('/nowhere', {

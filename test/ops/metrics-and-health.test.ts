@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createHealth } from '../../ops/health.js';
-import { createMetrics } from '../../ops/metrics.js';
+import { createHealth } from '../../ops/health.ts';
+import { createMetrics } from '../../ops/metrics.ts';
 
 describe('metrics', () => {
   test('are labelled with their role, and one name is made once', async () => {

@@ -2,9 +2,9 @@
 
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { describeError } from '../../cli/errors.js';
-import { AdminPortTakenError } from '../../dashboard/probes.js';
-import { holderOf } from '../../ops/port-holder.js';
+import { describeError } from '../../cli/errors.ts';
+import { AdminPortTakenError } from '../../dashboard/probes.ts';
+import { holderOf } from '../../ops/port-holder.ts';
 
 test('names the process that listens at a port, also in what a command says of it', async () => {
   const server = createServer();

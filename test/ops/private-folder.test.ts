@@ -14,9 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { FolderError, makeFolders } from '../../ops/make-folders.js';
-import { keepPrivate } from '../../ops/private-folder.js';
-import { attack } from '../support/hostile/attack.js';
+import { FolderError, makeFolders } from '../../ops/make-folders.ts';
+import { keepPrivate } from '../../ops/private-folder.ts';
+import { attack } from '../support/hostile/attack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-private-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -1,10 +1,10 @@
 /** Work that is done again and again says when it fails or hangs, and when that is over. */
 
 import { describe, expect, test } from 'vitest';
-import { createHealth } from '../../ops/health.js';
-import { watchTask } from '../../ops/watch-task.js';
-import { watchedWarehouse } from '../../worker/watched-warehouse.js';
-import { eventually } from '../support/eventually.js';
+import { createHealth } from '../../ops/health.ts';
+import { watchTask } from '../../ops/watch-task.ts';
+import { watchedWarehouse } from '../../worker/watched-warehouse.ts';
+import { eventually } from '../support/eventually.ts';
 
 function aWatch(standsStillAfterMs?: number) {
   const said: string[] = [];

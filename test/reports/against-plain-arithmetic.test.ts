@@ -1,7 +1,7 @@
 /** Compares the grouping reports with the same question answered in plain TypeScript with whole numbers. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import type { ReportRow } from '../../reports/report-result.js';
+import type { ReportRow } from '../../reports/report-result.ts';
 import {
   costOf as cost,
   grouped,
@@ -10,14 +10,14 @@ import {
   percent,
   plainZone,
   ratedPounds,
-} from '../support/reports/plain-arithmetic.js';
+} from '../support/reports/plain-arithmetic.ts';
 import {
   decimalText,
   reportsFixture,
   roundedQuotient,
   tenThousandths,
-} from '../support/reports/reports-fixture.js';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
+} from '../support/reports/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const invoices = seededInvoices(11, 60);
 const rows = countedShipments(invoices);

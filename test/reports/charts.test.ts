@@ -1,11 +1,11 @@
 /** What charts show is what the rows say: one place, one value; amounts added exactly, currencies never. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.js';
-import { pointsOf } from '../../reports/render/chart-points.js';
-import { drawCharts } from '../../reports/render/chart-svg.js';
-import { decimalText, reportsFixture, tenThousandths } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { listReports } from '../../reports/catalogue.ts';
+import { pointsOf } from '../../reports/render/chart-points.ts';
+import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { decimalText, reportsFixture, tenThousandths } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const reports = await listReports();
 

@@ -1,17 +1,17 @@
 /** A report beside what it was in another period: the same figures as two reports, exact differences, every row once. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import { findReport } from '../../reports/catalogue.js';
-import { compareResults } from '../../reports/compare/compare-results.js';
-import { comparedWith } from '../../reports/compare/periods.js';
-import { pivoted } from '../../reports/compare/pivot.js';
-import { runCompared } from '../../reports/compare/run-compared.js';
-import { ReportFilterError } from '../../reports/errors.js';
-import type { ReportColumn, ReportRow } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
-import { cells } from '../support/reports/ask-report.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { findReport } from '../../reports/catalogue.ts';
+import { compareResults } from '../../reports/compare/compare-results.ts';
+import { comparedWith } from '../../reports/compare/periods.ts';
+import { pivoted } from '../../reports/compare/pivot.ts';
+import { runCompared } from '../../reports/compare/run-compared.ts';
+import { ReportFilterError } from '../../reports/errors.ts';
+import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { cells } from '../support/reports/ask-report.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const october = { shipDate: '2026-10-05', currency: 'GBP' };
 const september = { shipDate: '2026-09-30', currency: 'GBP' };

@@ -9,21 +9,21 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addDecimals, compareDecimals } from '../../contract/decimal.js';
-import { listReports, parseReport } from '../../reports/catalogue.js';
-import { type CellLead, leadOfCell } from '../../reports/drill-down/leads.js';
-import { drawCharts } from '../../reports/render/chart-svg.js';
-import type { ReportFilters } from '../../reports/report-filters.js';
-import type { ReportResult, ReportRow } from '../../reports/report-result.js';
-import { openReportSession, type ReportSession } from '../../reports/report-session.js';
-import { monthsInvoices } from '../support/reports/months-invoices.js';
+import { addDecimals, compareDecimals } from '../../contract/decimal.ts';
+import { listReports, parseReport } from '../../reports/catalogue.ts';
+import { type CellLead, leadOfCell } from '../../reports/drill-down/leads.ts';
+import { drawCharts } from '../../reports/render/chart-svg.ts';
+import type { ReportFilters } from '../../reports/report-filters.ts';
+import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
+import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
+import { monthsInvoices } from '../support/reports/months-invoices.ts';
 import {
   anInvoice,
   aShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+} from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const reports = await listReports();
 /** Two of one name, a renamed one, and a second partner's, so that labels differ from what lines say. */

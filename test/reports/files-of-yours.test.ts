@@ -4,15 +4,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.js';
-import { runReport } from '../../reports/run-report.js';
-import { askReport, cells } from '../support/reports/ask-report.js';
+import { listReports } from '../../reports/catalogue.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
   type FixtureShipment,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 const table = async (name: string, ...lines: string[]): Promise<string> => {
   const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);

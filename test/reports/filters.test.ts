@@ -3,19 +3,19 @@
 import { existsSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.js';
-import { ReportFilterError } from '../../reports/errors.js';
-import { checkFilters } from '../../reports/report-filters.js';
-import { openReportSession, type SessionRequest } from '../../reports/report-session.js';
-import { runReport } from '../../reports/run-report.js';
-import { INJECTIONS } from '../support/hostile/injections.js';
-import { askReport, cells } from '../support/reports/ask-report.js';
+import { listReports } from '../../reports/catalogue.ts';
+import { ReportFilterError } from '../../reports/errors.ts';
+import { checkFilters } from '../../reports/report-filters.ts';
+import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { INJECTIONS } from '../support/hostile/injections.ts';
+import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 const reports = await listReports();
 

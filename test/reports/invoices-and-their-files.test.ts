@@ -1,8 +1,8 @@
 /** What invoices state against what their files hold: small cases worked out by hand. */
 
 import { describe, expect, test } from 'vitest';
-import { askReport, cells } from '../support/reports/ask-report.js';
-import { anInvoice, aShipment } from '../support/reports/reports-fixture.js';
+import { askReport, cells } from '../support/reports/ask-report.ts';
+import { anInvoice, aShipment } from '../support/reports/reports-fixture.ts';
 
 describe('proof', () => {
   test('sets each invoice against its header', async () => {

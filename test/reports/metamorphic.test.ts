@@ -2,19 +2,19 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.js';
-import type { ReportFilters } from '../../reports/report-filters.js';
-import type { ReportRow } from '../../reports/report-result.js';
-import { openReportSession } from '../../reports/report-session.js';
-import { runReport } from '../../reports/run-report.js';
-import { withAllThreads } from '../support/processes/one-duckdb-thread.js';
+import { listReports } from '../../reports/catalogue.ts';
+import type { ReportFilters } from '../../reports/report-filters.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { openReportSession } from '../../reports/report-session.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
 import {
   anInvoice,
   decimalText,
   reportsFixture,
   tenThousandths,
-} from '../support/reports/reports-fixture.js';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
+} from '../support/reports/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const invoices = seededInvoices(23, 40);
 

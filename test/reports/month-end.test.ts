@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ReportFilters } from '../../reports/report-filters.js';
-import { askReport, cells } from '../support/reports/ask-report.js';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.js';
+import type { ReportFilters } from '../../reports/report-filters.ts';
+import { askReport, cells } from '../support/reports/ask-report.ts';
+import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.ts';
 
 let folder: string;
 beforeAll(async () => {

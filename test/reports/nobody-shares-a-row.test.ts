@@ -1,17 +1,17 @@
 /** In every report: tenants of one name and partners with the same numbers each have rows of their own. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.js';
-import type { ReportFilters } from '../../reports/report-filters.js';
-import type { ReportRow } from '../../reports/report-result.js';
-import { openReportSession } from '../../reports/report-session.js';
+import { listReports } from '../../reports/catalogue.ts';
+import type { ReportFilters } from '../../reports/report-filters.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { openReportSession } from '../../reports/report-session.ts';
 import {
   anInvoice,
   aShipment,
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 const reports = await listReports();
 

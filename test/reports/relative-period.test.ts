@@ -1,7 +1,7 @@
 /** What a report that is made again and again means by its days. */
 
 import { expect, test } from 'vitest';
-import { daysOf } from '../../reports/relative-period.js';
+import { daysOf } from '../../reports/relative-period.ts';
 
 test.each([
   ['yesterday', '2026-03-01T00:00:00Z', '2026-02-28', '2026-03-01'],

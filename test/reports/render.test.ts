@@ -7,14 +7,14 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import stringWidth from 'string-width';
 import { afterAll, describe, expect, test } from 'vitest';
-import { fromTenThousandths } from '../../contract/decimal.js';
-import { listReports } from '../../reports/catalogue.js';
-import { headerProse, sentence } from '../../reports/render/header-prose.js';
-import { fileNameOf, sheetNameOf } from '../../reports/render/names.js';
-import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { cellsOf, unzipped } from '../support/tools/read-workbook.js';
+import { fromTenThousandths } from '../../contract/decimal.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import { headerProse, sentence } from '../../reports/render/header-prose.ts';
+import { fileNameOf, sheetNameOf } from '../../reports/render/names.ts';
+import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { cellsOf, unzipped } from '../support/tools/read-workbook.ts';
 
 const fixture = await reportsFixture([
   ...seededInvoices(3, 30),

@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
-import { madeWhenNamed } from '../../reports/made-when-named.js';
-import { openPublishedFile } from '../../reports/published-file.js';
-import { reportsFixture } from '../support/reports/reports-fixture.js';
+import { madeWhenNamed } from '../../reports/made-when-named.ts';
+import { openPublishedFile } from '../../reports/published-file.ts';
+import { reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const fixture = await reportsFixture([]);
 const file = await openPublishedFile(fixture.path);

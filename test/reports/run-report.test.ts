@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
-import { listReports, PURPOSES, parseReport } from '../../reports/catalogue.js';
+import { listReports, PURPOSES, parseReport } from '../../reports/catalogue.ts';
 import {
   NotPublishedError,
   OtherVersionFileError,
   ReportInterruptedError,
   ReportNotFoundError,
-} from '../../reports/errors.js';
-import { openPublishedFile } from '../../reports/published-file.js';
-import { drawCharts } from '../../reports/render/chart-svg.js';
-import { openReportSession } from '../../reports/report-session.js';
-import { runReport } from '../../reports/run-report.js';
-import { reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+} from '../../reports/errors.ts';
+import { openPublishedFile } from '../../reports/published-file.ts';
+import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { openReportSession } from '../../reports/report-session.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const reports = await listReports();
 

@@ -3,10 +3,10 @@
 import { copyFile, readdir, readlink, rename } from 'node:fs/promises';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openPublishedFile } from '../../reports/published-file.js';
-import { keepOpen } from '../../reports/shared-instance.js';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+import { openPublishedFile } from '../../reports/published-file.ts';
+import { keepOpen } from '../../reports/shared-instance.ts';
+import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const COUNT = 'select cast(count(*) as integer) as n from shipments';
 let few: ReportsFixture;

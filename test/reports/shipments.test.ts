@@ -1,11 +1,11 @@
 /** The list of shipments against the same rows in plain TypeScript: conditions, order, pages, totals, exports. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import { ReportFilterError } from '../../reports/errors.js';
-import { renderReport } from '../../reports/render/render-report.js';
-import type { ReportFilters } from '../../reports/report-filters.js';
-import { openReportSession, type ReportSession } from '../../reports/report-session.js';
-import type { ShipmentsAnswer, ShipmentsAsked } from '../../reports/shipments/ask-shipments.js';
+import { ReportFilterError } from '../../reports/errors.ts';
+import { renderReport } from '../../reports/render/render-report.ts';
+import type { ReportFilters } from '../../reports/report-filters.ts';
+import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
+import type { ShipmentsAnswer, ShipmentsAsked } from '../../reports/shipments/ask-shipments.ts';
 import {
   anInvoice,
   aShipment,
@@ -13,8 +13,8 @@ import {
   type FixtureShipment,
   reportsFixture,
   tenThousandths,
-} from '../support/reports/reports-fixture.js';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.js';
+} from '../support/reports/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const invoices = seededInvoices(11, 60);
 const counted = countedShipments(invoices);

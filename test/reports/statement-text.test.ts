@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { statementText } from '../../reports/statement-text.js';
+import { statementText } from '../../reports/statement-text.ts';
 
 test('a statement that could not be read once is read when it is asked for again', async () => {
   const path = join(await mkdtemp(join(tmpdir(), 'statement-')), 'rows.sql');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { templatesIn } from '../../reports/render/templates.js';
+import { templatesIn } from '../../reports/render/templates.ts';
 
 test('a page asked for the first time after another version was installed is that of the running one', () => {
   const folder = mkdtempSync(join(tmpdir(), 'billsync-templates-'));

@@ -1,18 +1,18 @@
 /** Tenants and partners are told apart by their ids: names are labels, and filters find both. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.js';
-import type { ReportFilters } from '../../reports/report-filters.js';
-import type { ReportResult } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
-import { cells } from '../support/reports/ask-report.js';
+import { listReports } from '../../reports/catalogue.ts';
+import type { ReportFilters } from '../../reports/report-filters.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 /** An invoice of one line. */
 function billed(tenant: string, cost: string, stated: Partial<FixtureInvoice> = {}): FixtureInvoice {

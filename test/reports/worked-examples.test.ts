@@ -4,16 +4,16 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { helpOfReport } from '../../cli/commands/reports/report-help.js';
-import { listReports } from '../../reports/catalogue.js';
-import type { ExampleTable, WorkedExample } from '../../reports/worked-example.js';
-import { askReport, cells } from '../support/reports/ask-report.js';
+import { helpOfReport } from '../../cli/commands/reports/report-help.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import type { ExampleTable, WorkedExample } from '../../reports/worked-example.ts';
+import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
   type FixtureInvoice,
   type FixtureShipment,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 /** Columns as analysts know them, and what the fixture calls them. */
 const LINE_FIELDS: Readonly<Record<string, keyof FixtureShipment>> = {

@@ -5,12 +5,12 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runReport } from '../../reports/run-report.js';
-import { BILLSYNC } from '../support/processes/billsync.js';
-import { reportsFixture } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { installDuckDbTools, runHarlequin, runPython, runShell } from '../support/tools/duckdb-tools.js';
-import { installEvidence, runEvidenceSource } from '../support/tools/evidence-source.js';
+import { runReport } from '../../reports/run-report.ts';
+import { BILLSYNC } from '../support/processes/billsync.ts';
+import { reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { installDuckDbTools, runHarlequin, runPython, runShell } from '../support/tools/duckdb-tools.ts';
+import { installEvidence, runEvidenceSource } from '../support/tools/evidence-source.ts';
 
 const page = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
 const examples = (language: string): string[] =>

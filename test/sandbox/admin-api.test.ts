@@ -1,7 +1,7 @@
 /** The admin API: what a person does in the application, as routes, described by the document it serves. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { SpecClient } from './support.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { SpecClient } from './support.ts';
 
 let sandbox: Sandbox;
 let client: SpecClient;

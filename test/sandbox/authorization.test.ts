@@ -1,7 +1,7 @@
 /** Spec 2.1, 4.1, 4.2, 5 and 7: tokens, keys, and every way in which a caller is refused. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { SpecClient } from './support.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { SpecClient } from './support.ts';
 
 let sandbox: Sandbox;
 let client: SpecClient;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { sandboxCommand } from '../../sandbox/commands/command.js';
+import { sandboxCommand } from '../../sandbox/commands/command.ts';
 
 const ENTRY = `
   const { sandboxCommand } = await import(${JSON.stringify(new URL('../../sandbox/commands/command.ts', import.meta.url).href)});
@@ -22,7 +22,7 @@ interface Result {
 }
 
 function launch(args: readonly string[]): ChildProcess {
-  const node = ['--import', 'tsx', '--input-type=module', '--eval', ENTRY, '--', ...args];
+  const node = ['--input-type=module', '--eval', ENTRY, '--', ...args];
   return spawn(process.execPath, node, { stdio: ['ignore', 'pipe', 'pipe'] });
 }
 

@@ -1,9 +1,9 @@
 /** Spec 2.8 and 2.9: the invoice CSV, read back by an independent reader. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MALFORMATION_NAMES } from '../../sandbox/faults/malformed-csv.js';
-import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { envelope, SpecClient } from './support.js';
+import { MALFORMATION_NAMES } from '../../sandbox/faults/malformed-csv.ts';
+import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { envelope, SpecClient } from './support.ts';
 
 const HEADER =
   'Tenant,Invoice Generation Date,Invoice ID,Ship Date,Origin,Currency Code,Billing Cost,Billable Weight,' +

@@ -1,8 +1,8 @@
 /** Spec 4.6, 6 and 8: how events reach partner endpoints, and what happens when they do not. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { eventually } from '../support/eventually.js';
-import { envelope, type Receiver, startReceiver } from './support.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { envelope, type Receiver, startReceiver } from './support.ts';
 
 const RETRY_DELAY_MS = 150;
 /** Of the one test that waits for it. A second answer has to come within it, on a busy machine as well. */

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { SpecClient } from './support.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { SpecClient } from './support.ts';
 
 let sandbox: Sandbox;
 let client: SpecClient;

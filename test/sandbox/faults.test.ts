@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { FAULT_NAMES } from '../../sandbox/faults/fault-catalogue.js';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.js';
+import { FAULT_NAMES } from '../../sandbox/faults/fault-catalogue.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.ts';
 
 let sandbox: Sandbox;
 let receiver: Receiver;

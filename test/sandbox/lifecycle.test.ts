@@ -1,8 +1,8 @@
 /** Spec 3 and 6: statuses, transitions, events, schedules. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Invoice } from '../../sandbox/model.js';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.js';
+import type { Invoice } from '../../sandbox/model.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.ts';
 
 let sandbox: Sandbox;
 let receiver: Receiver;

@@ -1,10 +1,10 @@
 /** `seed --months`: a year of business in which every report finds what it looks for. */
 
 import { describe, expect, test } from 'vitest';
-import { type PlannedInvoice, planMonths } from '../../sandbox/billing/months.js';
-import { seededTenants } from '../../sandbox/billing/tenants.js';
-import type { Shipment } from '../../sandbox/model.js';
-import { startSandbox } from '../../sandbox/service.js';
+import { type PlannedInvoice, planMonths } from '../../sandbox/billing/months.ts';
+import { seededTenants } from '../../sandbox/billing/tenants.ts';
+import type { Shipment } from '../../sandbox/model.ts';
+import { startSandbox } from '../../sandbox/service.ts';
 
 const wanted = {
   seed: 3,

@@ -5,9 +5,9 @@ import axe from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTlsMaterial } from '../../sandbox/security/tls.js';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { launchChromium } from '../support/tools/chromium.js';
+import { createTlsMaterial } from '../../sandbox/security/tls.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { launchChromium } from '../support/tools/chromium.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&';
 

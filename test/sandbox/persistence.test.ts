@@ -4,11 +4,11 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.js';
-import { DataDirLockedError } from '../../sandbox/state/address-file.js';
-import { FolderSettingsError } from '../../sandbox/state/folder-settings.js';
-import { eventually } from '../support/eventually.js';
-import { envelope, SpecClient, startReceiver } from './support.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.ts';
+import { DataDirLockedError } from '../../sandbox/state/address-file.ts';
+import { FolderSettingsError } from '../../sandbox/state/folder-settings.ts';
+import { eventually } from '../support/eventually.ts';
+import { envelope, SpecClient, startReceiver } from './support.ts';
 
 let dataDir: string;
 const running = new Set<Sandbox>();
@@ -192,7 +192,7 @@ test('a kill -9 loses nothing that was answered, and a journal cut short opens',
       await sandbox.finalize(invoiceId);
       process.stdout.write(invoiceId + '\\n');
     }`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script]);
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();

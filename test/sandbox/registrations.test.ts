@@ -1,7 +1,7 @@
 /** Spec 2.3: the settings of a webhook registration and their rules. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { envelope, type Receiver, startReceiver } from './support.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { envelope, type Receiver, startReceiver } from './support.ts';
 
 let sandbox: Sandbox;
 let receiver: Receiver;

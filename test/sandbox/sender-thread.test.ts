@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import type { MadeAttempt } from '../../sandbox/delivery/sender.js';
-import { SenderThread } from '../../sandbox/delivery/sender-thread.js';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { eventually } from '../support/eventually.js';
-import { type Receiver, startReceiver } from './support.js';
+import type { MadeAttempt } from '../../sandbox/delivery/sender.ts';
+import { SenderThread } from '../../sandbox/delivery/sender-thread.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Receiver, startReceiver } from './support.ts';
 
 const TIMEOUT_MS = 2_000;
 /** More than may wait for an endpoint before that is called a burst. */

@@ -1,8 +1,8 @@
 /** Spec 2.7, 4.3, 8: presigned URLs, their expiry, and what object storage does with requests. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.js';
-import { envelope, SpecClient } from './support.js';
+import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { envelope, SpecClient } from './support.ts';
 
 let sandbox: Sandbox;
 let client: SpecClient;

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
-import { createTlsMaterial } from '../../sandbox/security/tls.js';
-import type { SandboxAccount } from '../../sandbox/service.js';
+import { createTlsMaterial } from '../../sandbox/security/tls.ts';
+import type { SandboxAccount } from '../../sandbox/service.ts';
 
 export interface ReceivedRequest {
   readonly method: string;

@@ -11,18 +11,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Archive } from '../../archive/archive.js';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import type { BillingService } from '../../billing/billing-service.js';
-import { createBillingService } from '../../billing/client.js';
-import { BillsyncError } from '../../contract/errors.js';
-import { serviceSettings } from '../billing/service-settings.js';
+import type { Archive } from '../../archive/archive.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import type { BillingService } from '../../billing/billing-service.ts';
+import { createBillingService } from '../../billing/client.ts';
+import { BillsyncError } from '../../contract/errors.ts';
+import { serviceSettings } from '../billing/service-settings.ts';
 import {
   type ForeignInvoice,
   type ForeignService,
   startForeignService,
-} from '../support/foreign-service/foreign-service.js';
-import { attack } from '../support/hostile/attack.js';
+} from '../support/foreign-service/foreign-service.ts';
+import { attack } from '../support/hostile/attack.ts';
 
 const MIB = 1024 * 1024;
 const dataDir = mkdtempSync(join(tmpdir(), 'billsync-answers-'));

@@ -3,18 +3,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunningDashboard } from '../../dashboard/server.js';
-import type { Alert, Alerts } from '../../ops/alerts.js';
-import { createHealth } from '../../ops/health.js';
-import { dashboardOver } from '../dashboard/support.js';
-import { attack } from '../support/hostile/attack.js';
-import { speak, statusesIn } from '../support/hostile/raw-http.js';
+import type { RunningDashboard } from '../../dashboard/server.ts';
+import type { Alert, Alerts } from '../../ops/alerts.ts';
+import { createHealth } from '../../ops/health.ts';
+import { dashboardOver } from '../dashboard/support.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { speak, statusesIn } from '../support/hostile/raw-http.ts';
 import {
   anInvoice,
   aShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 const MARKUP: readonly string[] = [
   '<script>alert(1)</script>',

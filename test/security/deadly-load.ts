@@ -1,10 +1,10 @@
 /** A writer that a file kills while it is loaded: opens the warehouse of a folder, begins to load that file, ends as by kill -9. */
 
 import { join } from 'node:path';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { Session } from '../../warehouse/duckdb/session.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { loadArchived, settingsFor, silent } from '../warehouse/support.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { Session } from '../../warehouse/duckdb/session.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { loadArchived, settingsFor, silent } from '../warehouse/support.ts';
 
 const [dataDir = '', deadly = ''] = process.argv.slice(2);
 const { all } = Session.prototype;

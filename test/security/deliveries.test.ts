@@ -1,10 +1,10 @@
 /** What a sender may put into a delivery to hurt the reader: each is answered as what it is, and the next is accepted. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Alert, Alerts } from '../../ops/alerts.js';
-import { startWebhook, type Webhook } from '../../webhook/server.js';
-import { attack } from '../support/hostile/attack.js';
-import { aDelivery, deliver, openParts } from '../webhook/a-delivery.js';
+import type { Alert, Alerts } from '../../ops/alerts.ts';
+import { startWebhook, type Webhook } from '../../webhook/server.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { aDelivery, deliver, openParts } from '../webhook/a-delivery.ts';
 
 const raised: string[] = [];
 let webhook: Webhook;

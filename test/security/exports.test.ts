@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
-import { renderCsv } from '../../reports/render/csv-text.js';
-import { attack } from '../support/hostile/attack.js';
-import { billsync } from '../support/processes/billsync.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
+import { renderCsv } from '../../reports/render/csv-text.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { billsync } from '../support/processes/billsync.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const FORMULAS = [
   ...['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'],

@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
-import { deliverFrom } from '../chaos/hostile-sockets.js';
-import { attack } from '../support/hostile/attack.js';
-import { openHostileSockets } from '../support/hostile/hostile-sockets.js';
-import { aDelivery, deliver, openParts } from '../webhook/a-delivery.js';
+import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
+import { deliverFrom } from '../chaos/hostile-sockets.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { openHostileSockets } from '../support/hostile/hostile-sockets.ts';
+import { aDelivery, deliver, openParts } from '../webhook/a-delivery.ts';
 
 const open: Webhook[] = [];
 

@@ -4,11 +4,11 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSemaphore } from '../../ops/semaphore.js';
-import { startWebhook, type Webhook } from '../../webhook/server.js';
-import { attack } from '../support/hostile/attack.js';
-import { speak, statusesIn } from '../support/hostile/raw-http.js';
-import { aDelivery, basic, deliver, openParts, type Parts } from '../webhook/a-delivery.js';
+import { createSemaphore } from '../../ops/semaphore.ts';
+import { startWebhook, type Webhook } from '../../webhook/server.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { speak, statusesIn } from '../support/hostile/raw-http.ts';
+import { aDelivery, basic, deliver, openParts, type Parts } from '../webhook/a-delivery.ts';
 
 let parts: Parts;
 let webhook: Webhook;

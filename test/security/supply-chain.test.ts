@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ACCEPTED_LICENCES, billOfMaterials } from '../../scripts/bill-of-materials.js';
+import { ACCEPTED_LICENCES, billOfMaterials } from '../../scripts/bill-of-materials.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openChannels } from '../../ops/alert-channels/channels.js';
-import { createAlerts } from '../../ops/alerts.js';
-import { createLogger } from '../../ops/log.js';
-import { attack } from '../support/hostile/attack.js';
-import { alertSettings, testSettings } from '../webhook/a-delivery.js';
+import { openChannels } from '../../ops/alert-channels/channels.ts';
+import { createAlerts } from '../../ops/alerts.ts';
+import { createLogger } from '../../ops/log.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-words-'));
 afterAll(() => rmSync(folder, { recursive: true }));

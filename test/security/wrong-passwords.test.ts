@@ -1,13 +1,13 @@
 /** Wrong credentials cost time, a line and an alert; right ones cost nothing, from whatever address. */
 
 import { expect, test } from 'vitest';
-import type { Alert, Alerts } from '../../ops/alerts.js';
-import { createFailedLogins, type FailedLogins } from '../../ops/failed-logins.js';
-import { createLogger } from '../../ops/log.js';
-import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.js';
-import { eventually } from '../support/eventually.js';
-import { attack } from '../support/hostile/attack.js';
-import { aDelivery, basic, deliver, openParts, testSettings } from '../webhook/a-delivery.js';
+import type { Alert, Alerts } from '../../ops/alerts.ts';
+import { createFailedLogins, type FailedLogins } from '../../ops/failed-logins.ts';
+import { createLogger } from '../../ops/log.ts';
+import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.ts';
+import { eventually } from '../support/eventually.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { aDelivery, basic, deliver, openParts, testSettings } from '../webhook/a-delivery.ts';
 
 interface Watched {
   readonly logins: FailedLogins;

@@ -13,9 +13,9 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import protos from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import type { Agenda } from './agenda.js';
-import type { Dice } from './dice.js';
-import { fromPayload, type Job, toPayload } from './workflow-sandbox.js';
+import type { Agenda } from './agenda.ts';
+import type { Dice } from './dice.ts';
+import { fromPayload, type Job, toPayload } from './workflow-sandbox.ts';
 
 export interface AttemptsOptions {
   readonly agenda: Agenda;

@@ -5,7 +5,7 @@
  * what it forgot, a load looks at the void by itself, reconciliation asks what nobody asked.
  */
 
-import type { Fact } from '../../archive/archive.js';
+import type { Fact } from '../../archive/archive.ts';
 
 interface CodeMutant {
   /** A piece of the bundle, which must be there exactly once. */

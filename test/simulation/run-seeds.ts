@@ -3,12 +3,12 @@
  * invariants, by the function that every kill test uses.
  */
 
-import { workflowBundle } from '../../worker/workflow-bundle.js';
-import { checkInvariants, type Truth } from '../support/invariants/invariants.js';
-import { forgottenBy, type MutantName, mutated } from './mutants.js';
-import { type Story, simulate } from './simulate.js';
-import { openSimulatedProduct, type SimulatedProduct } from './simulated-product.js';
-import { createWorkflowSandbox } from './workflow-sandbox.js';
+import { workflowBundle } from '../../worker/workflow-bundle.ts';
+import { checkInvariants, type Truth } from '../support/invariants/invariants.ts';
+import { forgottenBy, type MutantName, mutated } from './mutants.ts';
+import { type Story, simulate } from './simulate.ts';
+import { openSimulatedProduct, type SimulatedProduct } from './simulated-product.ts';
+import { createWorkflowSandbox } from './workflow-sandbox.ts';
 
 export interface SeedRange {
   readonly from: number;

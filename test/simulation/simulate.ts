@@ -6,25 +6,25 @@
 
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
-import { taskQueues } from '../../contract/names.js';
-import { createMetrics } from '../../ops/metrics.js';
-import { lookUpInvoice, retryInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
-import { forwardEntry } from '../../webhook/forward-entry.js';
-import { createReceiver } from '../../webhook/receive-delivery.js';
-import { exact } from '../support/invariants/exact-sums.js';
-import type { Truth } from '../support/invariants/invariants.js';
-import { type Agenda, createAgenda } from './agenda.js';
-import { createDice, type Dice } from './dice.js';
-import { PARTNER_ID, type SimulatedProduct } from './simulated-product.js';
-import { clientOf } from './virtual-client.js';
+import { taskQueues } from '../../contract/names.ts';
+import { createMetrics } from '../../ops/metrics.ts';
+import { lookUpInvoice, retryInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.ts';
+import { forwardEntry } from '../../webhook/forward-entry.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
+import { exact } from '../support/invariants/exact-sums.ts';
+import type { Truth } from '../support/invariants/invariants.ts';
+import { type Agenda, createAgenda } from './agenda.ts';
+import { createDice, type Dice } from './dice.ts';
+import { PARTNER_ID, type SimulatedProduct } from './simulated-product.ts';
+import { clientOf } from './virtual-client.ts';
 import {
   type BookedInvoice,
   createVirtualService,
   type SentEvent,
   type VirtualService,
-} from './virtual-service.js';
-import { createVirtualTemporal, type VirtualTemporal } from './virtual-temporal.js';
-import type { WorkflowSandbox } from './workflow-sandbox.js';
+} from './virtual-service.ts';
+import { createVirtualTemporal, type VirtualTemporal } from './virtual-temporal.ts';
+import type { WorkflowSandbox } from './workflow-sandbox.ts';
 
 export interface Story {
   readonly seed: number;

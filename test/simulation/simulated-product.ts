@@ -7,19 +7,19 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { createBillingActivities, createWarehouseActivities } from '../../activities/create-activities.js';
-import type { Archive, Fact } from '../../archive/archive.js';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import type { BillingService } from '../../billing/billing-service.js';
-import { loadSettings } from '../../config/load-settings.js';
-import type { Settings } from '../../config/settings.js';
-import type { Quarantine } from '../../contract/quarantine.js';
-import { type Inbox, openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { createMetrics } from '../../ops/metrics.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.js';
-import type { DueInvoice, Warehouse } from '../../warehouse/warehouse.js';
+import { createBillingActivities, createWarehouseActivities } from '../../activities/create-activities.ts';
+import type { Archive, Fact } from '../../archive/archive.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import type { BillingService } from '../../billing/billing-service.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import { type Inbox, openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { createMetrics } from '../../ops/metrics.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
+import type { DueInvoice, Warehouse } from '../../warehouse/warehouse.ts';
 
 /** What one seed lends the product while it plays. */
 export interface Tenant {

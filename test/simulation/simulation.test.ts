@@ -2,10 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { workflowBundle } from '../../worker/workflow-bundle.js';
-import { forgottenBy, MUTANTS, type MutantName, mutated } from './mutants.js';
-import { runSeeds } from './run-seeds.js';
-import type { Story } from './simulate.js';
+import { workflowBundle } from '../../worker/workflow-bundle.ts';
+import { forgottenBy, MUTANTS, type MutantName, mutated } from './mutants.ts';
+import { runSeeds } from './run-seeds.ts';
+import type { Story } from './simulate.ts';
 
 type Told = Map<number, readonly string[]>;
 

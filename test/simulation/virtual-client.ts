@@ -2,7 +2,7 @@
 
 import type { Duration } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
-import type { VirtualTemporal, WorkflowStart } from './virtual-temporal.js';
+import type { VirtualTemporal, WorkflowStart } from './virtual-temporal.ts';
 
 /** As much of Temporal's client as `temporal/invoice-client.ts` and the activities use. */
 export function clientOf(temporal: VirtualTemporal): unknown {

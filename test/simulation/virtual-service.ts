@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Archive } from '../../archive/archive.js';
-import type { BillingService } from '../../billing/billing-service.js';
+import type { Archive } from '../../archive/archive.ts';
+import type { BillingService } from '../../billing/billing-service.ts';
 import {
   HashMismatchError,
   NotExportedError,
@@ -17,13 +17,13 @@ import {
   UnknownInvoiceError,
   UnreachableError,
   UrlRefusedError,
-} from '../../billing/errors.js';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { CsvScanner } from '../../contract/csv-scanner.js';
-import type { ExportLocation } from '../../contract/invoice-event.js';
-import { EVENTS, type EventType, type FileSource, type WebhookStatus } from '../../contract/names.js';
-import type { Agenda } from './agenda.js';
-import type { Dice } from './dice.js';
+} from '../../billing/errors.ts';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { CsvScanner } from '../../contract/csv-scanner.ts';
+import type { ExportLocation } from '../../contract/invoice-event.ts';
+import { EVENTS, type EventType, type FileSource, type WebhookStatus } from '../../contract/names.ts';
+import type { Agenda } from './agenda.ts';
+import type { Dice } from './dice.ts';
 
 export interface BookedInvoice {
   readonly invoiceId: string;

@@ -4,7 +4,7 @@
  */
 
 import { tsToMs } from '@temporalio/common/lib/time.js';
-import { type ActivityTask, type AttemptsOptions, startActivity } from './activity-attempts.js';
+import { type ActivityTask, type AttemptsOptions, startActivity } from './activity-attempts.ts';
 import {
   type Command,
   fromPayload,
@@ -14,7 +14,7 @@ import {
   type Turn,
   toPayload,
   type WorkflowSandbox,
-} from './workflow-sandbox.js';
+} from './workflow-sandbox.ts';
 
 export interface VirtualTemporalOptions extends AttemptsOptions {
   readonly sandbox: WorkflowSandbox;

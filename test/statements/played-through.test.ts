@@ -11,30 +11,30 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sumOfAmounts } from '../../contract/decimal.js';
-import { findCosts } from '../../cost-alerts/find-costs.js';
-import { readCostRules } from '../../cost-alerts/rules.js';
-import { costPaths } from '../../cost-alerts/watch-costs.js';
-import { lineKey } from '../../disputes/claim.js';
-import type { Claimable } from '../../disputes/claimable.js';
-import { openDisputes } from '../../disputes/disputes.js';
-import type { FindingName } from '../../disputes/finding-kinds.js';
-import { totalsOf } from '../../disputes/totals.js';
-import type { ReportRow } from '../../reports/report-result.js';
-import { runReport } from '../../reports/run-report.js';
-import type { Plant } from '../../sandbox/billing/month-lines.js';
-import { makeStatements } from '../../statements/make-statements.js';
-import { sentFolder } from '../../statements/sent-statements.js';
-import type { Statement } from '../../statements/statement.js';
-import { lookAsWorker, SAID } from '../cost-alerts/look-as-worker.js';
-import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.js';
-import { testProgram } from '../support/processes/test-program.js';
-import { type MonthsInvoice, monthsInvoices, plantedIn } from '../support/reports/months-invoices.js';
+import { sumOfAmounts } from '../../contract/decimal.ts';
+import { findCosts } from '../../cost-alerts/find-costs.ts';
+import { readCostRules } from '../../cost-alerts/rules.ts';
+import { costPaths } from '../../cost-alerts/watch-costs.ts';
+import { lineKey } from '../../disputes/claim.ts';
+import type { Claimable } from '../../disputes/claimable.ts';
+import { openDisputes } from '../../disputes/disputes.ts';
+import type { FindingName } from '../../disputes/finding-kinds.ts';
+import { totalsOf } from '../../disputes/totals.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { runReport } from '../../reports/run-report.ts';
+import type { Plant } from '../../sandbox/billing/month-lines.ts';
+import { makeStatements } from '../../statements/make-statements.ts';
+import { sentFolder } from '../../statements/sent-statements.ts';
+import type { Statement } from '../../statements/statement.ts';
+import { lookAsWorker, SAID } from '../cost-alerts/look-as-worker.ts';
+import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
+import { testProgram } from '../support/processes/test-program.ts';
+import { type MonthsInvoice, monthsInvoices, plantedIn } from '../support/reports/months-invoices.ts';
 import {
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 
 /** What is published on a day: what is loaded by then, voided where that was heard by then. */
 interface Publication {

@@ -1,6 +1,6 @@
 /** Sends a statement and is killed the moment it is kept, before a file of it is written. Arguments: published file, folder, month. */
 
-import { makeStatements } from '../../statements/make-statements.js';
+import { makeStatements } from '../../statements/make-statements.ts';
 
 const [databasePath = '', sentFolder = '', period = ''] = process.argv.slice(2);
 await makeStatements(

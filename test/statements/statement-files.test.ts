@@ -5,15 +5,15 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { statementPages } from '../../statements/page/statement-pages.js';
-import { runsOf, unknownLetters } from '../../statements/pdf/fonts.js';
-import { sentFolder } from '../../statements/sent-statements.js';
-import { writeStatements } from '../../worker/write-statements.js';
-import { cleanEnvironment } from '../support/processes/billsync.js';
-import { runCommand } from '../support/processes/run-command.js';
-import { testProgram } from '../support/processes/test-program.js';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.js';
-import { unzipped } from '../support/tools/read-workbook.js';
+import { statementPages } from '../../statements/page/statement-pages.ts';
+import { runsOf, unknownLetters } from '../../statements/pdf/fonts.ts';
+import { sentFolder } from '../../statements/sent-statements.ts';
+import { writeStatements } from '../../worker/write-statements.ts';
+import { cleanEnvironment } from '../support/processes/billsync.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { testProgram } from '../support/processes/test-program.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { unzipped } from '../support/tools/read-workbook.ts';
 
 const line = (tenant: string, cost: string) =>
   aShipment({ tenant, cost, invoiceDate: '2026-10-10', service: '=1+1' });

@@ -5,24 +5,24 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sumOfAmounts } from '../../contract/decimal.js';
-import { runReport } from '../../reports/run-report.js';
+import { sumOfAmounts } from '../../contract/decimal.ts';
+import { runReport } from '../../reports/run-report.ts';
 import {
   type MadeStatement,
   makeStatements,
   type StatementsWanted,
-} from '../../statements/make-statements.js';
-import { renderStatement } from '../../statements/render-statement.js';
-import { sentFolder, shortKey } from '../../statements/sent-statements.js';
-import type { Statement } from '../../statements/statement.js';
+} from '../../statements/make-statements.ts';
+import { renderStatement } from '../../statements/render-statement.ts';
+import { sentFolder, shortKey } from '../../statements/sent-statements.ts';
+import type { Statement } from '../../statements/statement.ts';
 import {
   anInvoice,
   aShipment,
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
+} from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 
 const NOW = new Date('2026-11-02T08:00:00Z');
 const open: ReportsFixture[] = [];

@@ -7,8 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { Sandbox } from '../../sandbox/service.js';
-import { aWarehouse, settingsFor } from '../warehouse/support.js';
+import type { Sandbox } from '../../sandbox/service.ts';
+import { aWarehouse, settingsFor } from '../warehouse/support.ts';
 
 export const KINDS = {
   unchanged: 'loaded',

@@ -42,7 +42,7 @@ const PATIENCE_MS = 20_000;
 const [program = '', into = ''] = process.argv.slice(2);
 const { runVerb } = (await import(
   pathToFileURL(join(dirname(program), '../dist/cli/run-verb.js')).href
-)) as typeof import('../../cli/run-verb.js');
+)) as typeof import('../../cli/run-verb.ts');
 const own = { ...process.env };
 const home = process.cwd();
 process.umask(0o077);

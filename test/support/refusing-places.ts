@@ -9,9 +9,9 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Play, Played } from './play-commands.js';
-import { BILLSYNC, cleanEnvironment } from './processes/billsync.js';
-import { testProgram } from './processes/test-program.js';
+import type { Play, Played } from './play-commands.ts';
+import { BILLSYNC, cleanEnvironment } from './processes/billsync.ts';
+import { testProgram } from './processes/test-program.ts';
 
 const PLAYER = testProgram('support/play-commands.ts');
 

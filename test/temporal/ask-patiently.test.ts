@@ -2,7 +2,7 @@
 
 import { ServiceError } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
-import { askPatiently } from '../../temporal/ask-patiently.js';
+import { askPatiently } from '../../temporal/ask-patiently.ts';
 
 const away = (): never => {
   throw new ServiceError('Failed to query Workflow');

@@ -7,7 +7,7 @@ import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:htt
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openConnection } from '../../temporal/connect.js';
+import { openConnection } from '../../temporal/connect.ts';
 
 let server: Http2Server;
 let asked = 0;

@@ -2,14 +2,14 @@
 
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { isUnencrypted } from '../../contract/names.js';
+import { isUnencrypted } from '../../contract/names.ts';
 import {
   createCodec,
   type PayloadTrouble,
   UndecryptablePayloadError,
   UnencryptedPayloadError,
   UnknownEncryptionKeyError,
-} from '../../temporal/codec.js';
+} from '../../temporal/codec.ts';
 
 const oldKey = { id: 'old', key: new Uint8Array(32).fill(1) };
 const newKey = { id: 'new', key: new Uint8Array(32).fill(2) };

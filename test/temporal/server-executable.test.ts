@@ -13,7 +13,7 @@ import {
   TEMPORAL_CLI_VERSION,
   TemporalServerMissingError,
   temporalExecutable,
-} from '../../temporal/server-executable.js';
+} from '../../temporal/server-executable.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -6,11 +6,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { Session } from '../../warehouse/duckdb/session.js';
-import { startPublisher } from '../../warehouse/publish/publisher.js';
-import { openOrRebuild } from './open-or-rebuild.js';
-import { settingsFor } from './support.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { Session } from '../../warehouse/duckdb/session.ts';
+import { startPublisher } from '../../warehouse/publish/publisher.ts';
+import { openOrRebuild } from './open-or-rebuild.ts';
+import { settingsFor } from './support.ts';
 
 interface Planned {
   readonly invoiceId: string;

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { WarehouseCorruptError } from '../../warehouse/errors.js';
-import { openWarehouse } from '../../warehouse/open-warehouse.js';
-import { runDamage } from '../chaos/warehouse-damage.js';
-import { runKills } from '../chaos/warehouse-kills.js';
-import { runSnapshots } from '../chaos/warehouse-snapshots.js';
-import { withAllThreads } from '../support/processes/one-duckdb-thread.js';
-import { aWorkshop, inspect, kill, SOUND, startWriter, type Workshop } from './chaos.js';
-import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { WarehouseCorruptError } from '../../warehouse/errors.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { runDamage } from '../chaos/warehouse-damage.ts';
+import { runKills } from '../chaos/warehouse-kills.ts';
+import { runSnapshots } from '../chaos/warehouse-snapshots.ts';
+import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
+import { aWorkshop, inspect, kill, SOUND, startWriter, type Workshop } from './chaos.ts';
+import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.ts';
 
 describe('kill -9 of the writer', () => {
   test('loses, halves and doubles nothing', async () => {

@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
-import type { Verification } from '../../warehouse/warehouse.js';
-import { testProgram } from '../support/processes/test-program.js';
-import { openOrRebuild } from './open-or-rebuild.js';
-import { archiveCsv, ask, makeDataDir, manyRecords, settingsFor, silent } from './support.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
+import type { Verification } from '../../warehouse/warehouse.ts';
+import { testProgram } from '../support/processes/test-program.ts';
+import { openOrRebuild } from './open-or-rebuild.ts';
+import { archiveCsv, ask, makeDataDir, manyRecords, settingsFor, silent } from './support.ts';
 
 /** The fourth group of a large invoice's id. */
 const LARGE = '8222';

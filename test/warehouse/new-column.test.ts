@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { aCsv, aWarehouse, loadCsv } from './support.js';
+import { aCsv, aWarehouse, loadCsv } from './support.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const copy = mkdtempSync(join(tmpdir(), 'billsync-new-column-'));
@@ -39,7 +39,7 @@ test('a fifteenth column is one entry: files with it load, files without it stil
 
   const { stdout, stderr } = spawnSync(
     process.execPath,
-    ['--import', 'tsx', join(copy, 'test/warehouse/after-a-new-column.ts'), t.dataDir],
+    [join(copy, 'test/warehouse/after-a-new-column.ts'), t.dataDir],
     { encoding: 'utf8', cwd: copy },
   );
   rmSync(t.dataDir, { recursive: true, force: true });

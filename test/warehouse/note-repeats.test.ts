@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Session } from '../../warehouse/duckdb/session.js';
-import { noteRepeats } from '../../warehouse/publish/note-repeats.js';
-import { anInvoice, aShipment, reportsFixture, sessionOver } from '../support/reports/reports-fixture.js';
-import { seededInvoices } from '../support/reports/seeded-invoices.js';
-import { aCsv, anEvent, ask, aWarehouse, loadCsv } from './support.js';
+import type { Session } from '../../warehouse/duckdb/session.ts';
+import { noteRepeats } from '../../warehouse/publish/note-repeats.ts';
+import { anInvoice, aShipment, reportsFixture, sessionOver } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { aCsv, anEvent, ask, aWarehouse, loadCsv } from './support.ts';
 
 const ARE_NOTED = fileURLToPath(new URL('../../reports/session/repeats-are-noted.sql', import.meta.url));
 const THIRD = '33333333-3333-4333-8333-333333333333';

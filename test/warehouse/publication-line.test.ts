@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Database } from '../../warehouse/duckdb/database.js';
-import { migrate } from '../../warehouse/duckdb/migrate.js';
-import type { Session } from '../../warehouse/duckdb/session.js';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import { migrate } from '../../warehouse/duckdb/migrate.ts';
+import type { Session } from '../../warehouse/duckdb/session.ts';
 
 async function aDatabase(): Promise<Database> {
   const folder = mkdtempSync(join(tmpdir(), 'billsync-line-'));

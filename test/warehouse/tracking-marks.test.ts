@@ -5,12 +5,12 @@ import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Database } from '../../warehouse/duckdb/database.js';
-import { migrate } from '../../warehouse/duckdb/migrate.js';
-import { marksFolderOf } from '../../warehouse/paths.js';
-import { noteRepeats } from '../../warehouse/publish/note-repeats.js';
-import type { MarksPlace } from '../../warehouse/publish/tracking-marks.js';
-import { randomFrom } from '../support/reports/seeded-invoices.js';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import { migrate } from '../../warehouse/duckdb/migrate.ts';
+import { marksFolderOf } from '../../warehouse/paths.ts';
+import { noteRepeats } from '../../warehouse/publish/note-repeats.ts';
+import type { MarksPlace } from '../../warehouse/publish/tracking-marks.ts';
+import { randomFrom } from '../support/reports/seeded-invoices.ts';
 
 /** So many that a handful of new ones are few. */
 const MANY = 4_000;

@@ -5,16 +5,16 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import type { Archive } from '../../archive/archive.js';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { loadSettings } from '../../config/load-settings.js';
-import type { Settings } from '../../config/settings.js';
-import type { Quarantine } from '../../contract/quarantine.js';
-import { type Inbox, openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { createHealth, type Health } from '../../ops/health.js';
-import { createLogger, type Logger } from '../../ops/log.js';
-import { createMetrics, type Metrics } from '../../ops/metrics.js';
+import type { Archive } from '../../archive/archive.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import { type Inbox, openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { createHealth, type Health } from '../../ops/health.ts';
+import { createLogger, type Logger } from '../../ops/log.ts';
+import { createMetrics, type Metrics } from '../../ops/metrics.ts';
 
 export const PARTNER = '11111111-1111-1111-1111-111111111111';
 

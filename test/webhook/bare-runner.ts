@@ -12,9 +12,9 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createLogger } from '../../ops/log.js';
-import { prepareTlsFiles, readTlsFiles } from '../../webhook/tls-files.js';
-import { basic, testSettings } from './a-delivery.js';
+import { createLogger } from '../../ops/log.ts';
+import { prepareTlsFiles, readTlsFiles } from '../../webhook/tls-files.ts';
+import { basic, testSettings } from './a-delivery.ts';
 
 const [dataDir = '', port = '0'] = process.argv.slice(2);
 process.stdin.resume().on('close', () => process.exit(0));

@@ -2,8 +2,8 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openFolderArchive } from '../../archive/folder-archive.js';
-import { openInbox } from '../../inbox/inbox.js';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { openInbox } from '../../inbox/inbox.ts';
 
 export interface Acknowledged {
   readonly eventId: string;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { afterFirstRecord, firstRecordOf } from '../../webhook/client-hello.js';
+import { afterFirstRecord, firstRecordOf } from '../../webhook/client-hello.ts';
 
 const HELLO = Buffer.from([0x16, 3, 1, 0, 4, 1, 2, 3, 4]);
 

@@ -1,7 +1,7 @@
 /** Who holds many connections without credentials pays for who wants one. */
 
 import { describe, expect, test } from 'vitest';
-import { type ConnectionShare, createConnectionShare, type Verdict } from '../../webhook/connection-share.js';
+import { type ConnectionShare, createConnectionShare, type Verdict } from '../../webhook/connection-share.ts';
 
 interface Named {
   readonly name: string;

@@ -5,9 +5,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runDurablePoints } from '../chaos/durable-points.js';
-import { runEndpointKills } from '../chaos/endpoint-kills.js';
-import { checkEndpoint } from './check-endpoint.js';
+import { runDurablePoints } from '../chaos/durable-points.ts';
+import { runEndpointKills } from '../chaos/endpoint-kills.ts';
+import { checkEndpoint } from './check-endpoint.ts';
 
 describe('endpoint', () => {
   test('the check of these runs notices what is lost, wrongly sent, leaked or left over', async () => {

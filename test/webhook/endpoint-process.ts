@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { testProgram } from '../support/processes/test-program.js';
+import { testProgram } from '../support/processes/test-program.ts';
 
 export interface EndpointProcess {
   /** null while it is not up. */

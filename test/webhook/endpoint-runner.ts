@@ -9,16 +9,16 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { openArchive } from '../../archive/open-archive.js';
-import type { DurablePoint } from '../../inbox/durable-point.js';
-import { openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { createHealth } from '../../ops/health.js';
-import { createLogger } from '../../ops/log.js';
-import { createMetrics } from '../../ops/metrics.js';
-import { startForwarder } from '../../webhook/forwarder.js';
-import { startWebhook } from '../../webhook/server.js';
-import { PARTNER, testSettings } from './a-delivery.js';
+import { openArchive } from '../../archive/open-archive.ts';
+import type { DurablePoint } from '../../inbox/durable-point.ts';
+import { openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { createHealth } from '../../ops/health.ts';
+import { createLogger } from '../../ops/log.ts';
+import { createMetrics } from '../../ops/metrics.ts';
+import { startForwarder } from '../../webhook/forwarder.ts';
+import { startWebhook } from '../../webhook/server.ts';
+import { PARTNER, testSettings } from './a-delivery.ts';
 
 const [dataDir = '', port = '0', phaseMs = '0'] = process.argv.slice(2);
 const settings = testSettings(dataDir, { port: Number(port) });

@@ -1,11 +1,11 @@
 /** What an endpoint left behind is forwarded by the reconciliation, and only that. */
 
 import { describe, expect, test } from 'vitest';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { FsyncError } from '../../ops/flush.js';
-import { forwardWaiting } from '../../webhook/forward-waiting.js';
-import { createReceiver } from '../../webhook/receive-delivery.js';
-import { aDelivery, openParts, type Parts } from './a-delivery.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { FsyncError } from '../../ops/flush.ts';
+import { forwardWaiting } from '../../webhook/forward-waiting.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
+import { aDelivery, openParts, type Parts } from './a-delivery.ts';
 
 const MINUTE_MS = 60_000;
 

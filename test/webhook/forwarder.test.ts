@@ -3,14 +3,14 @@
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ArchivedEvent } from '../../archive/archive.js';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { openInbox } from '../../inbox/inbox.js';
-import { FsyncError } from '../../ops/flush.js';
-import { type Forwarder, type ForwarderDeps, startForwarder } from '../../webhook/forwarder.js';
-import { createReceiver } from '../../webhook/receive-delivery.js';
-import { eventually } from '../support/eventually.js';
-import { aDelivery, openParts, type Parts } from './a-delivery.js';
+import type { ArchivedEvent } from '../../archive/archive.ts';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { openInbox } from '../../inbox/inbox.ts';
+import { FsyncError } from '../../ops/flush.ts';
+import { type Forwarder, type ForwarderDeps, startForwarder } from '../../webhook/forwarder.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
+import { eventually } from '../support/eventually.ts';
+import { aDelivery, openParts, type Parts } from './a-delivery.ts';
 
 const open: Forwarder[] = [];
 const TIMING = { pollMs: 20, firstBackoffMs: 20, sendDeadlineMs: 200 };

@@ -1,9 +1,9 @@
 /** A delivery is parsed at the door and not again by the forwarder, unless a byte of it is another. */
 
 import { describe, expect, test } from 'vitest';
-import { parseDelivery } from '../../contract/parse-delivery.js';
-import { parseOnce } from '../../webhook/parse-once.js';
-import { aDelivery, type DeliveryOver, PARTNER } from './a-delivery.js';
+import { parseDelivery } from '../../contract/parse-delivery.ts';
+import { parseOnce } from '../../webhook/parse-once.ts';
+import { aDelivery, type DeliveryOver, PARTNER } from './a-delivery.ts';
 
 const options = { wirePrefix: 'auto', partnerId: PARTNER };
 const bytes = (over?: DeliveryOver): Buffer => Buffer.from(aDelivery(over).body);

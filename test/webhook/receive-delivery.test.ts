@@ -2,12 +2,12 @@
 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { tellDropped } from '../../inbox/tell-dropped.js';
-import type { Alert, Alerts } from '../../ops/alerts.js';
-import { startForwarder } from '../../webhook/forwarder.js';
-import { createReceiver } from '../../webhook/receive-delivery.js';
-import { aDelivery, openParts } from './a-delivery.js';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { tellDropped } from '../../inbox/tell-dropped.ts';
+import type { Alert, Alerts } from '../../ops/alerts.ts';
+import { startForwarder } from '../../webhook/forwarder.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
+import { aDelivery, openParts } from './a-delivery.ts';
 
 describe('receiver', () => {
   test('an event from the future is taken, and the clocks are told of', async () => {

@@ -1,13 +1,13 @@
 /** What a person may do with what was received: send it again, put it through the door again, or discard it. */
 
 import { describe, expect, test } from 'vitest';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { startForwarder } from '../../webhook/forwarder.js';
-import { createReceiver } from '../../webhook/receive-delivery.js';
-import { replayEvents } from '../../webhook/replay-events.js';
-import { discardQuarantined, requeueDelivery } from '../../webhook/requeue-delivery.js';
-import { anArchivedEvent, anEvent } from '../archive/an-event.js';
-import { aDelivery, openParts, type Parts } from './a-delivery.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { startForwarder } from '../../webhook/forwarder.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
+import { replayEvents } from '../../webhook/replay-events.ts';
+import { discardQuarantined, requeueDelivery } from '../../webhook/requeue-delivery.ts';
+import { anArchivedEvent, anEvent } from '../archive/an-event.ts';
+import { aDelivery, openParts, type Parts } from './a-delivery.ts';
 
 describe('replayEvents', () => {
   async function anArchive(): Promise<Parts & { invoiceId: string }> {

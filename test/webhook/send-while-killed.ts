@@ -1,10 +1,10 @@
 /** What sends deliveries to an endpoint, ours or a bare one, that is killed again and again meanwhile. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aDelivery, deliver } from './a-delivery.js';
-import { answerTimes } from './answer-times.js';
-import type { Acknowledged } from './check-endpoint.js';
-import type { EndpointProcess } from './endpoint-process.js';
+import { aDelivery, deliver } from './a-delivery.ts';
+import { answerTimes } from './answer-times.ts';
+import type { Acknowledged } from './check-endpoint.ts';
+import type { EndpointProcess } from './endpoint-process.ts';
 
 /** One figure a round but for the slowest. */
 export interface RoundTimes {

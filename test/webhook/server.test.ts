@@ -8,11 +8,11 @@ import { connect } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Settings } from '../../config/settings.js';
-import { FsyncError } from '../../ops/flush.js';
-import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.js';
-import { eventually } from '../support/eventually.js';
-import { aDelivery, basic, deliver, openParts, type Parts } from './a-delivery.js';
+import type { Settings } from '../../config/settings.ts';
+import { FsyncError } from '../../ops/flush.ts';
+import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
+import { eventually } from '../support/eventually.ts';
+import { aDelivery, basic, deliver, openParts, type Parts } from './a-delivery.ts';
 
 const open: Webhook[] = [];
 

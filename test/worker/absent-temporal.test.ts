@@ -3,13 +3,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EmbeddedTemporal } from '../../temporal/embedded.js';
-import { publishedPath } from '../../worker/published-path.js';
-import type { RunningWorker } from '../../worker/start-worker.js';
-import { dashboardOver } from '../dashboard/support.js';
-import { eventually } from '../support/eventually.js';
-import { settled } from './books.js';
-import { aRig, type Rig } from './rig.js';
+import type { EmbeddedTemporal } from '../../temporal/embedded.ts';
+import { publishedPath } from '../../worker/published-path.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { dashboardOver } from '../dashboard/support.ts';
+import { eventually } from '../support/eventually.ts';
+import { settled } from './books.ts';
+import { aRig, type Rig } from './rig.ts';
 
 let rig: Rig;
 let server: EmbeddedTemporal;

@@ -3,7 +3,7 @@
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { beatWhileRunning } from '../../worker/beat-while-running.js';
+import { beatWhileRunning } from '../../worker/beat-while-running.ts';
 
 describe('beatWhileRunning', () => {
   beforeEach(() => void vi.useFakeTimers());

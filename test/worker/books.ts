@@ -1,9 +1,9 @@
 /** What a rig's service billed against what its worker has loaded, invoice by invoice. */
 
-import type { RunningWorker } from '../../worker/start-worker.js';
-import { eventually } from '../support/eventually.js';
-import { addTo, differences, exact, type Sum } from '../support/invariants/exact-sums.js';
-import type { Rig } from './rig.js';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { eventually } from '../support/eventually.ts';
+import { addTo, differences, exact, type Sum } from '../support/invariants/exact-sums.ts';
+import type { Rig } from './rig.ts';
 
 /** By the service's own rows: invoice to number of rows and exact sum. */
 function billed({ service }: Pick<Rig, 'service'>): ReadonlyMap<string, Sum> {

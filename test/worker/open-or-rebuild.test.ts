@@ -3,11 +3,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Alert } from '../../ops/alerts.js';
-import { createHealth } from '../../ops/health.js';
-import { WarehouseCorruptError } from '../../warehouse/errors.js';
-import { openOrRebuild } from '../../worker/open-or-rebuild.js';
-import { eventually } from '../support/eventually.js';
+import type { Alert } from '../../ops/alerts.ts';
+import { createHealth } from '../../ops/health.ts';
+import { WarehouseCorruptError } from '../../warehouse/errors.ts';
+import { openOrRebuild } from '../../worker/open-or-rebuild.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   aCsv,
   anEvent,
@@ -16,7 +16,7 @@ import {
   loadCsv,
   silent,
   type TestWarehouse,
-} from '../warehouse/support.js';
+} from '../warehouse/support.ts';
 
 let at: TestWarehouse;
 const said: string[] = [];

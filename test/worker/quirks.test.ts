@@ -6,17 +6,17 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { Decimal } from 'decimal.js';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openArchive } from '../../archive/open-archive.js';
-import { openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { createMetrics } from '../../ops/metrics.js';
-import { askReconcile } from '../../temporal/writer-client.js';
-import { createReceiver } from '../../webhook/receive-delivery.js';
-import type { RunningWorker } from '../../worker/start-worker.js';
-import { eventually } from '../support/eventually.js';
-import { csvOf } from '../support/foreign-service/foreign-rows.js';
-import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service/foreign-service.js';
-import { aRig, changed, type Envelope, type Rig } from './rig.js';
+import { openArchive } from '../../archive/open-archive.ts';
+import { openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { createMetrics } from '../../ops/metrics.ts';
+import { askReconcile } from '../../temporal/writer-client.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { eventually } from '../support/eventually.ts';
+import { csvOf } from '../support/foreign-service/foreign-rows.ts';
+import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service/foreign-service.ts';
+import { aRig, changed, type Envelope, type Rig } from './rig.ts';
 
 type Answer = ForeignQuirk;
 type Quirk = Partial<Record<ForeignRoute, Answer>> & {

@@ -1,9 +1,9 @@
 /** An activity that somebody without the key starts does nothing. */
 
 import { describe, expect, test } from 'vitest';
-import { UNENCRYPTED } from '../../contract/names.js';
-import { UnencryptedPayloadError } from '../../temporal/codec.js';
-import { refuseUnencrypted } from '../../worker/refuse-unencrypted.js';
+import { UNENCRYPTED } from '../../contract/names.ts';
+import { UnencryptedPayloadError } from '../../temporal/codec.ts';
+import { refuseUnencrypted } from '../../worker/refuse-unencrypted.ts';
 
 describe('refuseUnencrypted', () => {
   test('lets an activity begin only with what was encrypted', async () => {

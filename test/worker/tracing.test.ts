@@ -4,17 +4,17 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { openArchive } from '../../archive/open-archive.js';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { parseDelivery } from '../../contract/parse-delivery.js';
-import { openInbox } from '../../inbox/inbox.js';
-import { openQuarantine } from '../../inbox/quarantine-folder.js';
-import { createScrub } from '../../ops/scrub.js';
-import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
-import { activeTracing, startTracing } from '../../temporal/tracing.js';
-import { forwardEntry } from '../../webhook/forward-entry.js';
-import { eventually } from '../support/eventually.js';
-import { aRig, type Rig } from './rig.js';
+import { openArchive } from '../../archive/open-archive.ts';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { parseDelivery } from '../../contract/parse-delivery.ts';
+import { openInbox } from '../../inbox/inbox.ts';
+import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { createScrub } from '../../ops/scrub.ts';
+import { sendInvoiceEvent } from '../../temporal/invoice-client.ts';
+import { activeTracing, startTracing } from '../../temporal/tracing.ts';
+import { forwardEntry } from '../../webhook/forward-entry.ts';
+import { eventually } from '../support/eventually.ts';
+import { aRig, type Rig } from './rig.ts';
 
 interface Span {
   readonly traceId: string;

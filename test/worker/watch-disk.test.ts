@@ -3,13 +3,13 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Alert } from '../../ops/alerts.js';
-import { createHealth } from '../../ops/health.js';
-import { createMetrics } from '../../ops/metrics.js';
-import { requireDiskSpace } from '../../warehouse/disk-space.js';
-import { NoDiskSpaceError } from '../../warehouse/errors.js';
-import { watchDisk } from '../../worker/watch-disk.js';
-import { eventually } from '../support/eventually.js';
+import type { Alert } from '../../ops/alerts.ts';
+import { createHealth } from '../../ops/health.ts';
+import { createMetrics } from '../../ops/metrics.ts';
+import { requireDiskSpace } from '../../warehouse/disk-space.ts';
+import { NoDiskSpaceError } from '../../warehouse/errors.ts';
+import { watchDisk } from '../../worker/watch-disk.ts';
+import { eventually } from '../support/eventually.ts';
 
 async function watched(dataDir: string) {
   const said: string[] = [];

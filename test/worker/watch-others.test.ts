@@ -1,9 +1,9 @@
 /** What others run is said to be away only after a while, and is taken back at once. */
 
 import { expect, test } from 'vitest';
-import { createHealth } from '../../ops/health.js';
-import { watchOthers } from '../../worker/watch-others.js';
-import { eventually } from '../support/eventually.js';
+import { createHealth } from '../../ops/health.ts';
+import { watchOthers } from '../../worker/watch-others.ts';
+import { eventually } from '../support/eventually.ts';
 
 test('Temporal or the service being unwell is an alert after a while, not before, until it is well again', async () => {
   let nowMs = Date.UTC(2026, 2, 1);

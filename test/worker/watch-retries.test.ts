@@ -3,8 +3,8 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test, vi } from 'vitest';
-import type { Alert } from '../../ops/alerts.js';
-import { watchRetries } from '../../worker/watch-retries.js';
+import type { Alert } from '../../ops/alerts.ts';
+import { watchRetries } from '../../worker/watch-retries.ts';
 
 test('a step that fails again and again is an alert that names its invoice, until it goes well or is given up', async () => {
   const open = new Map<string, Alert>();

@@ -1,12 +1,12 @@
 /** The billing service as a component of health: its last good answer, its token, and what went wrong since when. */
 
 import { expect, test } from 'vitest';
-import type { BillingService } from '../../billing/billing-service.js';
-import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.js';
-import type { Alert } from '../../ops/alerts.js';
-import { createHealth } from '../../ops/health.js';
-import { keepToken, watchedService } from '../../worker/watch-service.js';
-import { eventually } from '../support/eventually.js';
+import type { BillingService } from '../../billing/billing-service.ts';
+import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.ts';
+import type { Alert } from '../../ops/alerts.ts';
+import { createHealth } from '../../ops/health.ts';
+import { keepToken, watchedService } from '../../worker/watch-service.ts';
+import { eventually } from '../support/eventually.ts';
 
 function aService() {
   let at = Date.parse('2026-03-01T08:00:00Z');

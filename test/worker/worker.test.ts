@@ -6,22 +6,22 @@ import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { invoiceWorkflowId } from '../../contract/names.js';
-import { openConnection } from '../../temporal/connect.js';
-import type { EmbeddedTemporal } from '../../temporal/embedded.js';
+import { invoiceWorkflowId } from '../../contract/names.ts';
+import { openConnection } from '../../temporal/connect.ts';
+import type { EmbeddedTemporal } from '../../temporal/embedded.ts';
 import {
   applySchedule,
   pauseSchedule,
   resumeSchedule,
   showSchedule,
   triggerSchedule,
-} from '../../temporal/schedule.js';
-import { askImport, askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.js';
-import type { RunningWorker } from '../../worker/start-worker.js';
-import { eventually } from '../support/eventually.js';
-import { createRandom } from '../support/foreign-service/foreign-story.js';
-import { settled } from './books.js';
-import { aRig, type Rig } from './rig.js';
+} from '../../temporal/schedule.ts';
+import { askImport, askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRandom } from '../support/foreign-service/foreign-story.ts';
+import { settled } from './books.ts';
+import { aRig, type Rig } from './rig.ts';
 
 let rig: Rig;
 let temporal: EmbeddedTemporal;

@@ -5,9 +5,9 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { endWhenStuck, useOwnWorkflowThread } from '../../worker/workflow-threads.js';
-import { eventually } from '../support/eventually.js';
-import { aRig } from './rig.js';
+import { endWhenStuck, useOwnWorkflowThread } from '../../worker/workflow-threads.ts';
+import { eventually } from '../support/eventually.ts';
+import { aRig } from './rig.ts';
 
 const require = createRequire(import.meta.url);
 

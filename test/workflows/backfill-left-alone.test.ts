@@ -8,18 +8,18 @@ import {
   type BackfillRequest,
   followBackfill,
   startBackfill,
-} from '../../temporal/backfill-client.js';
+} from '../../temporal/backfill-client.ts';
 import {
   type BackfillBatch,
   type BackfillBatchResult,
   type BackfillResult,
   backfillBatchSignal,
   backfillControlSignal,
-} from '../../workflows/backfill-messages.js';
-import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/temporal/quick-route.js';
-import { PARTNER_ID } from './invoice-builders.js';
-import { openWorkflowFixture } from './workflow-fixture.js';
+} from '../../workflows/backfill-messages.ts';
+import { eventually } from '../support/eventually.ts';
+import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { PARTNER_ID } from './invoice-builders.ts';
+import { openWorkflowFixture } from './workflow-fixture.ts';
 
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
 const fixture = openWorkflowFixture(route);

@@ -7,14 +7,14 @@ import {
   type BackfillOutcome,
   followBackfill,
   startBackfill,
-} from '../../temporal/backfill-client.js';
-import { sendInvoiceEvent } from '../../temporal/invoice-client.js';
-import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/temporal/quick-route.js';
-import { startWorkers } from '../support/temporal/temporal.js';
-import { anEvent, PARTNER_ID } from './invoice-builders.js';
-import { aWorld } from './scripted-world.js';
-import { openWorkflowFixture } from './workflow-fixture.js';
+} from '../../temporal/backfill-client.ts';
+import { sendInvoiceEvent } from '../../temporal/invoice-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { startWorkers } from '../support/temporal/temporal.ts';
+import { anEvent, PARTNER_ID } from './invoice-builders.ts';
+import { aWorld } from './scripted-world.ts';
+import { openWorkflowFixture } from './workflow-fixture.ts';
 
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
 const fixture = openWorkflowFixture(route);

@@ -2,12 +2,12 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { LookUpInvoiceResult } from '../../activities/look-up-invoice.js';
-import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/temporal/quick-route.js';
-import { anEvent } from './invoice-builders.js';
-import { aWorld, inTurn, unreachable } from './scripted-world.js';
-import { openWorkflowFixture } from './workflow-fixture.js';
+import type { LookUpInvoiceResult } from '../../activities/look-up-invoice.ts';
+import { eventually } from '../support/eventually.ts';
+import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anEvent } from './invoice-builders.ts';
+import { aWorld, inTurn, unreachable } from './scripted-world.ts';
+import { openWorkflowFixture } from './workflow-fixture.ts';
 
 const { play } = openWorkflowFixture(anInvoiceRoute()).scenes;
 

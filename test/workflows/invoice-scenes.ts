@@ -1,24 +1,24 @@
 /** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
 
 import { type Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
-import { findBatchEnd } from '../../activities/find-batch-end.js';
-import { isWorkflowOpen } from '../../activities/is-workflow-open.js';
-import { startLookUps } from '../../activities/start-look-ups.js';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { invoiceWorkflowId } from '../../contract/names.js';
+import { findBatchEnd } from '../../activities/find-batch-end.ts';
+import { isWorkflowOpen } from '../../activities/is-workflow-open.ts';
+import { startLookUps } from '../../activities/start-look-ups.ts';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { invoiceWorkflowId } from '../../contract/names.ts';
 import {
   type InvoiceRoute,
   lookUpInvoice,
   retryInvoice,
   sendInvoiceEvent,
   watchInvoice,
-} from '../../temporal/invoice-client.js';
-import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.js';
-import type { Pace } from '../../workflows/pace.js';
-import { eventually } from '../support/eventually.js';
-import { PARTNER_ID } from './invoice-builders.js';
-import { standingsOf, surveyOf } from './scripted-survey.js';
-import { activitiesOf, aWorld, type World } from './scripted-world.js';
+} from '../../temporal/invoice-client.ts';
+import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.ts';
+import type { Pace } from '../../workflows/pace.ts';
+import { eventually } from '../support/eventually.ts';
+import { PARTNER_ID } from './invoice-builders.ts';
+import { standingsOf, surveyOf } from './scripted-survey.ts';
+import { activitiesOf, aWorld, type World } from './scripted-world.ts';
 
 /** What a scene can do with its invoice and see of it. */
 export interface InvoiceUnderTest {

@@ -4,14 +4,14 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { describe, expect, test } from 'vitest';
-import type { ExportCsvResult } from '../../activities/export-csv.js';
-import type { LoadInvoiceResult } from '../../activities/load-invoice.js';
-import type { RegenerateUrlResult } from '../../activities/regenerate-url.js';
-import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute, QUICK_PACE } from '../support/temporal/quick-route.js';
-import { aLocation, anEvent } from './invoice-builders.js';
-import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.js';
-import { openWorkflowFixture } from './workflow-fixture.js';
+import type { ExportCsvResult } from '../../activities/export-csv.ts';
+import type { LoadInvoiceResult } from '../../activities/load-invoice.ts';
+import type { RegenerateUrlResult } from '../../activities/regenerate-url.ts';
+import { eventually } from '../support/eventually.ts';
+import { anInvoiceRoute, QUICK_PACE } from '../support/temporal/quick-route.ts';
+import { aLocation, anEvent } from './invoice-builders.ts';
+import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.ts';
+import { openWorkflowFixture } from './workflow-fixture.ts';
 
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { EVENT_TYPES } from '../../contract/names.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { EVENT_TYPES } from '../../contract/names.ts';
 import {
   hear,
   type Knowledge,
@@ -15,8 +15,8 @@ import {
   settleLoad,
   settleVoid,
   stateOf,
-} from '../../workflows/lifecycle.js';
-import { aLocation, anEvent } from './invoice-builders.js';
+} from '../../workflows/lifecycle.ts';
+import { aLocation, anEvent } from './invoice-builders.ts';
 
 const INVOICE_ID = '11111111-1111-1111-1111-111111111111';
 

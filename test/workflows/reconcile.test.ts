@@ -3,22 +3,22 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { scheduleWatch } from '../../temporal/look-at-schedules.js';
+import { scheduleWatch } from '../../temporal/look-at-schedules.ts';
 import {
   applySchedule,
   pauseSchedule,
   resumeSchedule,
   scheduleId,
   triggerSchedule,
-} from '../../temporal/schedule.js';
-import { askReconcile } from '../../temporal/writer-client.js';
-import { eventually } from '../support/eventually.js';
+} from '../../temporal/schedule.ts';
+import { askReconcile } from '../../temporal/writer-client.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   connectForTests,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
-} from '../support/temporal/temporal.js';
+} from '../support/temporal/temporal.ts';
 
 const queues = {
   billing: `reconcile-${randomUUID()}-billing`,

@@ -7,9 +7,9 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { installRuntime } from '../../worker/runtime.js';
-import type { CarriedInvoice } from '../../workflows/messages.js';
-import { HISTORY_SCENES } from '../histories/scenes.js';
+import { installRuntime } from '../../worker/runtime.ts';
+import type { CarriedInvoice } from '../../workflows/messages.ts';
+import { HISTORY_SCENES } from '../histories/scenes.ts';
 
 const folder = join(import.meta.dirname, '..', 'histories');
 const recordings = readdirSync(folder)

@@ -9,30 +9,30 @@ import {
   createReportActivities,
   type ScheduledReport,
   TENANT_STATEMENTS,
-} from '../../activities/write-report.js';
-import type { Alert } from '../../ops/alerts.js';
-import { sentFolder } from '../../statements/sent-statements.js';
+} from '../../activities/write-report.ts';
+import type { Alert } from '../../ops/alerts.ts';
+import { sentFolder } from '../../statements/sent-statements.ts';
 import {
   applyReportSchedule,
   listReportSchedules,
   removeReportSchedule,
   triggerReportSchedule,
-} from '../../temporal/report-schedules.js';
-import { writeReport } from '../../worker/write-report.js';
-import { writeScheduled } from '../../worker/write-scheduled.js';
-import { eventually } from '../support/eventually.js';
+} from '../../temporal/report-schedules.ts';
+import { writeReport } from '../../worker/write-report.ts';
+import { writeScheduled } from '../../worker/write-scheduled.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   anInvoice,
   aShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.js';
+} from '../support/reports/reports-fixture.ts';
 import {
   connectForTests,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
-} from '../support/temporal/temporal.js';
+} from '../support/temporal/temporal.ts';
 
 const NOW = new Date('2026-04-02T05:00:00Z');
 const settings = { environment: 'test' } as const;

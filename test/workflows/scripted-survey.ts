@@ -1,16 +1,16 @@
 /** What a backfill asks about many invoices at once, answered out of the world of each; the survey itself is the real one. */
 
-import { surveyInvoices } from '../../activities/survey-invoices.js';
-import type { BillingService } from '../../billing/billing-service.js';
+import { surveyInvoices } from '../../activities/survey-invoices.ts';
+import type { BillingService } from '../../billing/billing-service.ts';
 import {
   NotExportedError,
   RefusedError,
   ServerFaultError,
   UnknownInvoiceError,
   UnreachableError,
-} from '../../billing/errors.js';
-import type { InvoiceStanding } from '../../warehouse/warehouse.js';
-import type { World } from './scripted-world.js';
+} from '../../billing/errors.ts';
+import type { InvoiceStanding } from '../../warehouse/warehouse.ts';
+import type { World } from './scripted-world.ts';
 
 const NO_ALERTS = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
 

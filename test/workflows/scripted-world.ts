@@ -5,10 +5,10 @@
 
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import type { InvoiceLedger } from '../../activities/ledger.js';
-import type { InvoiceState } from '../../contract/names.js';
-import type { InvoiceActivities } from '../../workflows/options.js';
-import { aLocation } from './invoice-builders.js';
+import type { InvoiceLedger } from '../../activities/ledger.ts';
+import type { InvoiceState } from '../../contract/names.ts';
+import type { InvoiceActivities } from '../../workflows/options.ts';
+import { aLocation } from './invoice-builders.ts';
 
 export type World = ReturnType<typeof aWorld>;
 

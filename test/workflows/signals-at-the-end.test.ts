@@ -1,9 +1,9 @@
 /** The short form of `npm run chaos -- signals-at-the-end`. */
 
 import { expect, test } from 'vitest';
-import { anInvoiceRoute } from '../support/temporal/quick-route.js';
-import { sendSignalsAroundTheEnd } from './signals-at-the-end.js';
-import { openWorkflowFixture } from './workflow-fixture.js';
+import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { sendSignalsAroundTheEnd } from './signals-at-the-end.ts';
+import { openWorkflowFixture } from './workflow-fixture.ts';
 
 const route = anInvoiceRoute();
 const fixture = openWorkflowFixture(route);

@@ -1,13 +1,13 @@
 /** Signals that arrive just when a workflow ends: each must be taken in, by the run that ends or by the next one. */
 
 import type { Client } from '@temporalio/client';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { type InvoiceRoute, lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
-import type { InvoiceStatus } from '../../workflows/messages.js';
-import { eventually } from '../support/eventually.js';
-import { anEvent, PARTNER_ID } from './invoice-builders.js';
-import type { createScenes } from './invoice-scenes.js';
-import { aWorld, type World } from './scripted-world.js';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { type InvoiceRoute, lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.ts';
+import type { InvoiceStatus } from '../../workflows/messages.ts';
+import { eventually } from '../support/eventually.ts';
+import { anEvent, PARTNER_ID } from './invoice-builders.ts';
+import type { createScenes } from './invoice-scenes.ts';
+import { aWorld, type World } from './scripted-world.ts';
 
 export interface SignalsFigures {
   readonly workflows: number;

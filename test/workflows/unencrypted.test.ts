@@ -3,15 +3,15 @@
 import { Client, WorkflowFailedError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { invoiceWorkflowId } from '../../contract/names.js';
-import { applySchedule, scheduleId, showSchedule } from '../../temporal/schedule.js';
-import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/temporal/quick-route.js';
-import { foreignEvents } from '../support/temporal/temporal.js';
-import { anEvent, PARTNER_ID } from './invoice-builders.js';
-import type { InvoiceUnderTest } from './invoice-scenes.js';
-import { aWorld } from './scripted-world.js';
-import { openWorkflowFixture } from './workflow-fixture.js';
+import { invoiceWorkflowId } from '../../contract/names.ts';
+import { applySchedule, scheduleId, showSchedule } from '../../temporal/schedule.ts';
+import { eventually } from '../support/eventually.ts';
+import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { foreignEvents } from '../support/temporal/temporal.ts';
+import { anEvent, PARTNER_ID } from './invoice-builders.ts';
+import type { InvoiceUnderTest } from './invoice-scenes.ts';
+import { aWorld } from './scripted-world.ts';
+import { openWorkflowFixture } from './workflow-fixture.ts';
 
 const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
 const fixture = openWorkflowFixture(route);

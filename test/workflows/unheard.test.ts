@@ -2,14 +2,14 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { invoiceWorkflowId } from '../../contract/names.js';
-import { lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.js';
-import { type InvoiceResult, invoiceEventSignal } from '../../workflows/messages.js';
-import { eventually } from '../support/eventually.js';
-import { anInvoiceRoute } from '../support/temporal/quick-route.js';
-import { anEvent, PARTNER_ID } from './invoice-builders.js';
-import { aWorld, unreachable } from './scripted-world.js';
-import { openWorkflowFixture } from './workflow-fixture.js';
+import { invoiceWorkflowId } from '../../contract/names.ts';
+import { lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.ts';
+import { type InvoiceResult, invoiceEventSignal } from '../../workflows/messages.ts';
+import { eventually } from '../support/eventually.ts';
+import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anEvent, PARTNER_ID } from './invoice-builders.ts';
+import { aWorld, unreachable } from './scripted-world.ts';
+import { openWorkflowFixture } from './workflow-fixture.ts';
 
 const route = anInvoiceRoute();
 const fixture = openWorkflowFixture(route);

@@ -2,14 +2,14 @@
 
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll } from 'vitest';
-import type { anInvoiceRoute } from '../support/temporal/quick-route.js';
+import type { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import {
   connectForTests,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
-} from '../support/temporal/temporal.js';
-import { createScenes } from './invoice-scenes.js';
+} from '../support/temporal/temporal.ts';
+import { createScenes } from './invoice-scenes.ts';
 
 export interface WorkflowFixture {
   readonly scenes: ReturnType<typeof createScenes>;

@@ -2,8 +2,8 @@
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { CSV_HEADERS } from '../../contract/columns.js';
-import { MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
+import { CSV_HEADERS } from '../../contract/columns.ts';
+import { MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
 
 const BUFFERED_CHARACTERS = 1 << 18;
 

@@ -7,13 +7,13 @@
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
-import { CSV_COLUMNS, CSV_HEADERS } from '../../contract/columns.js';
-import type { CsvFinding } from '../../contract/csv-file.js';
-import { addedCells, type CsvForm } from '../../contract/csv-form.js';
-import { MAX_FINDINGS, MAX_RECORD_BYTES } from '../../contract/csv-scanner.js';
-import { dropIdleZeros } from '../../contract/decimal.js';
-import { printable } from '../../contract/printable.js';
-import { brokenCells } from './cell-rules.js';
+import { CSV_COLUMNS, CSV_HEADERS } from '../../contract/columns.ts';
+import type { CsvFinding } from '../../contract/csv-file.ts';
+import { addedCells, type CsvForm } from '../../contract/csv-form.ts';
+import { MAX_FINDINGS, MAX_RECORD_BYTES } from '../../contract/csv-scanner.ts';
+import { dropIdleZeros } from '../../contract/decimal.ts';
+import { printable } from '../../contract/printable.ts';
+import { brokenCells } from './cell-rules.ts';
 
 export interface BrokenRows {
   /** The first 100, in order of the file. */

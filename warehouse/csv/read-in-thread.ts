@@ -7,9 +7,10 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { startThread } from '../../ops/start-thread.js';
-import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import { type Read, type Reading, readNow } from './readings.js';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import { type Read, type Reading, readNow } from './readings.ts';
 
 /** Reading was stopped by its limits of time or memory; the file's contents remain unknown. */
 export interface ReadingStopped {
@@ -52,8 +53,9 @@ async function readInThread(
   reading: Reading,
   { timeMs, memoryMb }: Pick<ReadingLimits, 'timeMs' | 'memoryMb'>,
 ): Promise<Read | ReadingStopped> {
-  const thread = startThread(new URL('./reader-thread.js', import.meta.url), reading, {
-    maxOldGenerationSizeMb: memoryMb,
+  const thread = new Worker(new URL(`./reader-thread${extname(import.meta.filename)}`, import.meta.url), {
+    workerData: reading,
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   });
   let timer: NodeJS.Timeout | undefined;
   try {

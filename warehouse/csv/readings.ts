@@ -1,14 +1,14 @@
 /** What csv-parse is asked to do with a file, as values that can be sent to a thread. */
 
 import { closeSync, openSync, readSync } from 'node:fs';
-import { type CsvScan, type CsvTolerance, isHeaderOnly } from '../../contract/csv-file.js';
-import type { CsvForm } from '../../contract/csv-form.js';
-import { CsvScanner, MAX_RECORD_BYTES } from '../../contract/csv-scanner.js';
-import type { Row } from '../duckdb/statements.js';
-import { ChunkWriter } from './chunk-writer.js';
-import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.js';
-import { readFormOf } from './read-form.js';
-import { RowTotals } from './row-totals.js';
+import { type CsvScan, type CsvTolerance, isHeaderOnly } from '../../contract/csv-file.ts';
+import type { CsvForm } from '../../contract/csv-form.ts';
+import { CsvScanner, MAX_RECORD_BYTES } from '../../contract/csv-scanner.ts';
+import type { Row } from '../duckdb/statements.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';
+import { readFormOf } from './read-form.ts';
+import { RowTotals } from './row-totals.ts';
 
 /** @property invoiceId null: nobody knows whose rows they are, and any UUID will do */
 export interface Reading {

@@ -1,8 +1,8 @@
 /** The count and sum of rows as csv-parse reads them, as `totalsOf` says it of rows that are loaded. */
 
-import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.js';
-import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.js';
-import type { Row } from '../duckdb/statements.js';
+import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.ts';
+import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import type { Row } from '../duckdb/statements.ts';
 
 interface Total {
   shipments: number;

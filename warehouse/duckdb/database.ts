@@ -8,17 +8,17 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { asDamage } from '../../ops/damaged-file.js';
+import { asDamage } from '../../ops/damaged-file.ts';
 import {
   DatabaseClosedError,
   WarehouseCorruptError,
   WarehouseError,
   WarehouseLockedError,
-} from '../errors.js';
-import { Session } from './session.js';
-import { sql } from './sql.js';
-import type { Params, Row } from './statements.js';
-import { Threads } from './threads.js';
+} from '../errors.ts';
+import { Session } from './session.ts';
+import { sql } from './sql.ts';
+import type { Params, Row } from './statements.ts';
+import { Threads } from './threads.ts';
 
 export interface DatabaseOptions {
   /** `:memory:` for one whose tables are attached. */

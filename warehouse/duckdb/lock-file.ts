@@ -3,8 +3,8 @@
  * same process drops that lock.
  */
 
-import { type LockFile, type LockRequest, takeLock } from '../../ops/lock-file.js';
-import { WarehouseLockedError } from '../errors.js';
+import { type LockFile, type LockRequest, takeLock } from '../../ops/lock-file.ts';
+import { WarehouseLockedError } from '../errors.ts';
 
 /** @throws WarehouseLockedError a living process has it */
 export function lockWarehouse(path: string, request: Omit<LockRequest, 'refusal'>): Promise<LockFile> {

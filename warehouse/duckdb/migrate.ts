@@ -4,12 +4,12 @@
  * transaction, which takes a third less.
  */
 
-import { WarehouseTooNewError } from '../errors.js';
-import { laterColumns } from './csv-columns.js';
-import type { Database } from './database.js';
-import type { Session } from './session.js';
-import { type Migration, migrations, views } from './sql.js';
-import { commentsOf } from './view-comments.js';
+import { WarehouseTooNewError } from '../errors.ts';
+import { laterColumns } from './csv-columns.ts';
+import type { Database } from './database.ts';
+import type { Session } from './session.ts';
+import { type Migration, migrations, views } from './sql.ts';
+import { commentsOf } from './view-comments.ts';
 
 /** @throws WarehouseTooNewError the file was made by a newer billsync */
 export async function migrate(database: Database, now: Date): Promise<void> {

@@ -5,8 +5,8 @@
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
-import { sql } from './sql.js';
-import { checkNames, type Params, type Row, type Statements } from './statements.js';
+import { sql } from './sql.ts';
+import { checkNames, type Params, type Row, type Statements } from './statements.ts';
 
 /** One more attempt was nearly always enough (of 1,700 checkpoints beside three readers one took two more). */
 const CHECKPOINT_ATTEMPTS = 200;

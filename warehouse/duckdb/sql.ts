@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { COLUMN_MEANINGS } from './column-meanings.js';
-import { withCsvColumns } from './csv-columns.js';
+import { COLUMN_MEANINGS } from './column-meanings.ts';
+import { withCsvColumns } from './csv-columns.ts';
 
 const folder = new URL('../sql/', import.meta.url);
 let texts: ReadonlyMap<string, string> | undefined;

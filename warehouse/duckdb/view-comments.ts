@@ -3,9 +3,9 @@
  * catalogue shows it. A view says what stands at the top of its file, a column what docs/reference/tables.md has of it.
  */
 
-import { COLUMN_MEANINGS } from './column-meanings.js';
-import type { Session } from './session.js';
-import { views } from './sql.js';
+import { COLUMN_MEANINGS } from './column-meanings.ts';
+import type { Session } from './session.ts';
+import { views } from './sql.ts';
 
 const OF_TABLES = 'Internal to billsync, and not safe to sum: ask the views. May change with any version.';
 

@@ -1,8 +1,8 @@
 /** The thread of `take-copy.ts`: copies one file, says so, scans the copy, says what it found, ends. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { copyPrivately, scanCopy } from './copy-and-scan.js';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { copyPrivately, scanCopy } from './copy-and-scan.ts';
 
 export type CopyMessage = 'copied' | ArchivedFile;
 

@@ -3,19 +3,19 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import type { Archive } from '../../archive/archive.js';
-import { CSV_HEADERS } from '../../contract/columns.js';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { readForm } from '../../contract/csv-form.js';
-import type { InvoiceHeader } from '../../contract/invoice-event.js';
-import type { WebhookStatus } from '../../contract/names.js';
-import { printable } from '../../contract/printable.js';
-import type { Quarantine } from '../../contract/quarantine.js';
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { refusedByCells, refusedByScan } from '../load/refusal.js';
-import type { CheckOutcome, LoadOutcome, Rejection, Warehouse } from '../warehouse.js';
-import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.js';
-import { type Copy, takeCopy } from './take-copy.js';
+import type { Archive } from '../../archive/archive.ts';
+import { CSV_HEADERS } from '../../contract/columns.ts';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { readForm } from '../../contract/csv-form.ts';
+import type { InvoiceHeader } from '../../contract/invoice-event.ts';
+import type { WebhookStatus } from '../../contract/names.ts';
+import { printable } from '../../contract/printable.ts';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import { refusedByCells, refusedByScan } from '../load/refusal.ts';
+import type { CheckOutcome, LoadOutcome, Rejection, Warehouse } from '../warehouse.ts';
+import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.ts';
+import { type Copy, takeCopy } from './take-copy.ts';
 
 export interface ImportRequest {
   /** The person's file; it is copied, never moved. */

@@ -6,9 +6,9 @@
  */
 
 import { statSync } from 'node:fs';
-import { createSemaphore } from '../../ops/semaphore.js';
-import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import { inWaves } from '../load/waves.js';
+import { createSemaphore } from '../../ops/semaphore.ts';
+import { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import { inWaves } from '../load/waves.ts';
 import {
   archiveCopy,
   type ImportDeps,
@@ -17,8 +17,8 @@ import {
   invoiceOf,
   loadCopy,
   nameCopy,
-} from './import-file.js';
-import { type Copy, type CopyBegun, THREAD_FROM_BYTES, takeCopy } from './take-copy.js';
+} from './import-file.ts';
+import { type Copy, type CopyBegun, THREAD_FROM_BYTES, takeCopy } from './take-copy.ts';
 
 export interface ImportManyDeps extends ImportDeps {
   /** Files done, refused ones too. */

@@ -1,8 +1,8 @@
 /** Keeps the files that were refused in quarantine, whoever brought them, until another one of their invoice is loaded. */
 
-import type { Quarantine } from '../../contract/quarantine.js';
-import { CRASH_RULE } from '../load/load-attempts.js';
-import type { Rejection } from '../warehouse.js';
+import type { Quarantine } from '../../contract/quarantine.ts';
+import { CRASH_RULE } from '../load/load-attempts.ts';
+import type { Rejection } from '../warehouse.ts';
 
 export interface RefusedFile {
   readonly invoiceId: string;

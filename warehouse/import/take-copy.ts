@@ -7,14 +7,13 @@
 
 import { mkdirSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { syncHandle } from '../../ops/flush.js';
-import { startThread } from '../../ops/start-thread.js';
-import { temporaryName } from '../../ops/temporary-names.js';
-import { copyPrivately, scanCopy } from './copy-and-scan.js';
-import type { CopyMessage } from './copy-thread.js';
+import { extname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { syncHandle } from '../../ops/flush.ts';
+import { temporaryName } from '../../ops/temporary-names.ts';
+import { copyPrivately, scanCopy } from './copy-and-scan.ts';
+import type { CopyMessage } from './copy-thread.ts';
 
 export interface Copy {
   readonly path: string;
@@ -42,7 +41,8 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
       copyPrivately(from, path);
       return { path, file: scanCopy(path) };
     }
-    thread = startThread(new URL('./copy-thread.js', import.meta.url), { from, to: path });
+    const program = new URL(`./copy-thread${extname(import.meta.filename)}`, import.meta.url);
+    thread = new Worker(program, { workerData: { from, to: path } });
     return { path, file: await answerOf(thread, () => flush(path)) };
   };
   const taken = take();

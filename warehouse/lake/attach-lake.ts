@@ -1,11 +1,11 @@
 /** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
 
-import { SettingsError } from '../../config/settings-error.js';
-import { type CatalogAddress, providePassword } from './catalog-address.js';
-import { extensionsFor, loadExtensions } from './extensions.js';
-import { ledgerSchema, unreachable } from './ledger.js';
-import { quoted, type RunStatement } from './run-statement.js';
-import { giveS3Credentials } from './s3-credentials.js';
+import { SettingsError } from '../../config/settings-error.ts';
+import { type CatalogAddress, providePassword } from './catalog-address.ts';
+import { extensionsFor, loadExtensions } from './extensions.ts';
+import { ledgerSchema, unreachable } from './ledger.ts';
+import { quoted, type RunStatement } from './run-statement.ts';
+import { giveS3Credentials } from './s3-credentials.ts';
 
 export interface LakePlace {
   readonly address: CatalogAddress;

@@ -5,7 +5,7 @@ export async function checkBucket(dataPath: string): Promise<void> {
   if (!dataPath.startsWith('s3://')) return;
   const [{ ListObjectsV2Command }, { openS3Client }] = await Promise.all([
     import('@aws-sdk/client-s3'),
-    import('../../archive/s3/client.js'),
+    import('../../archive/s3/client.ts'),
   ]);
   const client = openS3Client({});
   try {
@@ -20,8 +20,8 @@ export async function checkBucket(dataPath: string): Promise<void> {
 /** In the words that the archive has for its own bucket. */
 export async function explainBucketError(error: unknown, dataPath: string): Promise<unknown> {
   const [{ explainS3Error }, { ownEndpoint }] = await Promise.all([
-    import('../../archive/s3/errors.js'),
-    import('../../archive/s3/client.js'),
+    import('../../archive/s3/errors.ts'),
+    import('../../archive/s3/client.ts'),
   ]);
   return explainS3Error(error, {
     bucket: new URL(dataPath).hostname,

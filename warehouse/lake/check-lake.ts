@@ -1,11 +1,11 @@
 /** Tries a lake as a reader would, for `doctor`: the extensions, the catalogue, and whether the rows can be reached. */
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { readCatalogAddress } from './catalog-address.js';
-import { extensionsFor, loadExtensions } from './extensions.js';
-import { knownGeneration } from './generation.js';
-import { attachForReading } from './lake-reader.js';
-import type { LakeSettings } from './lake-source.js';
+import { readCatalogAddress } from './catalog-address.ts';
+import { extensionsFor, loadExtensions } from './extensions.ts';
+import { knownGeneration } from './generation.ts';
+import { attachForReading } from './lake-reader.ts';
+import type { LakeSettings } from './lake-source.ts';
 
 /**
  * @returns one line for people, without secrets

@@ -1,7 +1,7 @@
 /** What can be wrong with a lake besides what can be wrong with any warehouse. */
 
-import { EXIT } from '../../contract/errors.js';
-import { WarehouseError } from '../errors.js';
+import { EXIT } from '../../contract/errors.ts';
+import { WarehouseError } from '../errors.ts';
 
 /** PostgreSQL does not answer, or refuses us. */
 export class CatalogUnreachableError extends WarehouseError {

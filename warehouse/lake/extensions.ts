@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { ExtensionMissingError } from './errors.js';
-import { quoted, type RunStatement } from './run-statement.js';
+import { ExtensionMissingError } from './errors.ts';
+import { quoted, type RunStatement } from './run-statement.ts';
 
 export type ExtensionName = 'ducklake' | 'postgres_scanner' | 'httpfs';
 

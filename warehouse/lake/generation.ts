@@ -6,11 +6,11 @@
  */
 
 import pg from 'pg';
-import type { EnvironmentName } from '../../contract/names.js';
-import { EnvironmentMismatchError, WarehouseTooNewError } from '../errors.js';
-import type { CatalogAddress } from './catalog-address.js';
-import { ledgerMigrations, ledgerStatement, ledgerValues } from './lake-statements.js';
-import { applicationName, type Ledger, LOCK, ledgerSchema, unreachable } from './ledger.js';
+import type { EnvironmentName } from '../../contract/names.ts';
+import { EnvironmentMismatchError, WarehouseTooNewError } from '../errors.ts';
+import type { CatalogAddress } from './catalog-address.ts';
+import { ledgerMigrations, ledgerStatement, ledgerValues } from './lake-statements.ts';
+import { applicationName, type Ledger, LOCK, ledgerSchema, unreachable } from './ledger.ts';
 
 const CONNECT_MS = 15_000;
 

@@ -1,9 +1,9 @@
 /** Reads on in the archive for a lake: one process at a time, the others find it done. */
 
-import type { Archive } from '../../archive/archive.js';
-import type { KeyedMutex } from '../duckdb/read-write-lock.js';
-import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.js';
-import { holdInvoices, type Ledger } from './ledger.js';
+import type { Archive } from '../../archive/archive.ts';
+import type { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
+import { holdInvoices, type Ledger } from './ledger.ts';
 
 export interface IngestLakeOptions {
   readonly ledger: Ledger;

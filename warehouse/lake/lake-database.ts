@@ -1,13 +1,13 @@
 /** DuckDB as a writer of a lake uses it: in memory, the lake and the ledgers attached, the readers' views over them. */
 
-import { laterColumns } from '../duckdb/csv-columns.js';
-import { Database } from '../duckdb/database.js';
-import type { Session } from '../duckdb/session.js';
-import { views } from '../duckdb/sql.js';
-import type { WarehouseCorruptError } from '../errors.js';
-import { attachLake, generationPath, type LakePlace } from './attach-lake.js';
-import { rowStatement } from './lake-statements.js';
-import type { RunStatement } from './run-statement.js';
+import { laterColumns } from '../duckdb/csv-columns.ts';
+import { Database } from '../duckdb/database.ts';
+import type { Session } from '../duckdb/session.ts';
+import { views } from '../duckdb/sql.ts';
+import type { WarehouseCorruptError } from '../errors.ts';
+import { attachLake, generationPath, type LakePlace } from './attach-lake.ts';
+import { rowStatement } from './lake-statements.ts';
+import type { RunStatement } from './run-statement.ts';
 
 export interface LakeDatabaseOptions {
   readonly place: LakePlace;

@@ -3,11 +3,11 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Session } from '../duckdb/session.js';
-import type { Params } from '../duckdb/statements.js';
-import { spanOf } from '../load/commit-load.js';
-import type { LoadPlaces } from '../load/file-load.js';
-import type { Ledger, LedgerTransaction } from './ledger.js';
+import type { Session } from '../duckdb/session.ts';
+import type { Params } from '../duckdb/statements.ts';
+import { spanOf } from '../load/commit-load.ts';
+import type { LoadPlaces } from '../load/file-load.ts';
+import type { Ledger, LedgerTransaction } from './ledger.ts';
 
 /** For loads that are committed together. Holds their invoices, and tells by a lock of each that it is in flight. */
 export function lakePlaces(

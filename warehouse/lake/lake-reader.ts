@@ -8,14 +8,14 @@
 
 import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { readingLimits } from '../../ops/reading-limits.js';
-import { attachLake } from './attach-lake.js';
-import { readCatalogAddress } from './catalog-address.js';
-import { CatalogUnreachableError } from './errors.js';
-import { knownGeneration } from './generation.js';
-import type { LakeSettings } from './lake-source.js';
-import { quoted, type RunStatement } from './run-statement.js';
-import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.js';
+import { readingLimits } from '../../ops/reading-limits.ts';
+import { attachLake } from './attach-lake.ts';
+import { readCatalogAddress } from './catalog-address.ts';
+import { CatalogUnreachableError } from './errors.ts';
+import { knownGeneration } from './generation.ts';
+import type { LakeSettings } from './lake-source.ts';
+import { quoted, type RunStatement } from './run-statement.ts';
+import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.ts';
 
 interface Opened {
   /** Of the file and the generation; a rebuild changes both. */

@@ -3,9 +3,9 @@
  * attaches the lake first. Readers know a path; who has the settings says here what it takes.
  */
 
-import type { Settings } from '../../config/settings.js';
-import { Database } from '../duckdb/database.js';
-import type { RunStatement } from './run-statement.js';
+import type { Settings } from '../../config/settings.ts';
+import { Database } from '../duckdb/database.ts';
+import type { RunStatement } from './run-statement.ts';
 
 export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
 
@@ -20,7 +20,7 @@ export function lakeSourceOf(path: string, lake: LakeSettings): void {
 export async function attachBehind(path: string, run: RunStatement): Promise<void> {
   const lake = lakes.get(path);
   if (lake === undefined) return;
-  const { attachForReading } = await import('./lake-reader.js');
+  const { attachForReading } = await import('./lake-reader.ts');
   await attachForReading(lake, run);
 }
 
@@ -31,7 +31,7 @@ export async function shellStatementsFor(
 ): Promise<readonly string[]> {
   const lake = lakes.get(path);
   if (lake === undefined) return [];
-  const { shellStatements } = await import('./shell-statements.js');
+  const { shellStatements } = await import('./shell-statements.ts');
   return shellStatements(lake, await shellVersion());
 }
 

@@ -1,9 +1,9 @@
 /** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
 
 import { existsSync } from 'node:fs';
-import { type Migration, migrationsIn, readStatement, sql } from '../duckdb/sql.js';
-import { checkNames, type Params } from '../duckdb/statements.js';
-import { SHORT_STATEMENTS } from './short-statements.js';
+import { type Migration, migrationsIn, readStatement, sql } from '../duckdb/sql.ts';
+import { checkNames, type Params } from '../duckdb/statements.ts';
+import { SHORT_STATEMENTS } from './short-statements.ts';
 
 /** A statement as `pg` takes it: values by number. */
 export interface LedgerStatement {

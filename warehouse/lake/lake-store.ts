@@ -6,25 +6,25 @@
  * not at all; a writer that dies in between leaves rows that never count, and `tidy` removes them.
  */
 
-import type { Archive } from '../../archive/archive.js';
-import { DamagedFileError } from '../../ops/damaged-file.js';
-import type { Logger } from '../../ops/log.js';
-import type { Database } from '../duckdb/database.js';
-import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import type { Ingested } from '../ledger/ingest.js';
-import type { FileLoad, LoadPlaces } from '../load/file-load.js';
-import { knownFiles } from '../load/known-load.js';
-import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
-import { loadFile } from '../load/load-file.js';
-import type { NewLoad, Store, StoreIngest } from '../store/store.js';
-import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.js';
-import { ingestLake } from './ingest-lake.js';
-import { lakePlaces } from './lake-places.js';
-import type { Ledger } from './ledger.js';
-import { removeLeftovers } from './leftovers.js';
-import { touchPointerFile } from './pointer-file.js';
-import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.js';
-import { tidyLake } from './tidy-lake.js';
+import type { Archive } from '../../archive/archive.ts';
+import { DamagedFileError } from '../../ops/damaged-file.ts';
+import type { Logger } from '../../ops/log.ts';
+import type { Database } from '../duckdb/database.ts';
+import { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import type { Ingested } from '../ledger/ingest.ts';
+import type { FileLoad, LoadPlaces } from '../load/file-load.ts';
+import { knownFiles } from '../load/known-load.ts';
+import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.ts';
+import { loadFile } from '../load/load-file.ts';
+import type { NewLoad, Store, StoreIngest } from '../store/store.ts';
+import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.ts';
+import { ingestLake } from './ingest-lake.ts';
+import { lakePlaces } from './lake-places.ts';
+import type { Ledger } from './ledger.ts';
+import { removeLeftovers } from './leftovers.ts';
+import { touchPointerFile } from './pointer-file.ts';
+import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.ts';
+import { tidyLake } from './tidy-lake.ts';
 
 export interface LakeStoreParts {
   readonly database: Database;

@@ -8,11 +8,11 @@
 
 import { hostname } from 'node:os';
 import pg from 'pg';
-import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.js';
-import { type CatalogAddress, withoutPassword } from './catalog-address.js';
-import { CatalogUnreachableError, LakeReplacedError } from './errors.js';
-import { ledgerStatement, ledgerValues } from './lake-statements.js';
-import { UNASKED } from './short-statements.js';
+import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
+import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
+import { CatalogUnreachableError, LakeReplacedError } from './errors.ts';
+import { ledgerStatement, ledgerValues } from './lake-statements.ts';
+import { UNASKED } from './short-statements.ts';
 
 /** First number of a lock: ours, of what kind. The second is the generation, or a load. */
 export const LOCK = {

@@ -1,7 +1,7 @@
 /** Rows that a dead writer left in the lake: no ledger counts them, nobody sees them, here they go. */
 
-import type { Database } from '../duckdb/database.js';
-import type { Ledger } from './ledger.js';
+import type { Database } from '../duckdb/database.ts';
+import type { Ledger } from './ledger.ts';
 
 /** @returns ids of the loads whose rows were removed; those of loads in flight stay */
 export async function removeLeftovers(database: Database, ledger: Ledger): Promise<readonly number[]> {

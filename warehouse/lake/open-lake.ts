@@ -6,34 +6,34 @@
  */
 
 import { mkdir } from 'node:fs/promises';
-import type { Archive } from '../../archive/archive.js';
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import type { Logger } from '../../ops/log.js';
-import { sweepLeftBehind } from '../../ops/temporary-names.js';
-import { claimDataFolder } from '../data-folder.js';
-import type { Database } from '../duckdb/database.js';
-import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import { WarehouseLockedError } from '../errors.js';
-import type { LoadFact } from '../ledger/ingest.js';
-import type { FileLoad } from '../load/file-load.js';
-import { loadBatch, measureBatches } from '../load/load-batch.js';
-import { loadFile } from '../load/load-file.js';
-import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.js';
-import { warehousePaths } from '../paths.js';
-import { loadFact, lossOf, noteFailed, tellOfIngested } from '../recover/catch-up.js';
-import { repeatUnrepeated } from '../recover/repeat-loads.js';
-import { LedgerWarehouse } from '../store/ledger-warehouse.js';
-import type { LakePlace } from './attach-lake.js';
-import { generationPath } from './attach-lake.js';
-import { readCatalogAddress } from './catalog-address.js';
-import { checkBucket } from './check-bucket.js';
-import { currentGeneration, migrateLedger } from './generation.js';
-import { ingestLake } from './ingest-lake.js';
-import { openLakeDatabase } from './lake-database.js';
-import { lakePlaces } from './lake-places.js';
-import { LakeStore } from './lake-store.js';
-import { Ledger } from './ledger.js';
-import { writePointerFile } from './pointer-file.js';
+import type { Archive } from '../../archive/archive.ts';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import type { Logger } from '../../ops/log.ts';
+import { sweepLeftBehind } from '../../ops/temporary-names.ts';
+import { claimDataFolder } from '../data-folder.ts';
+import type { Database } from '../duckdb/database.ts';
+import { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import { WarehouseLockedError } from '../errors.ts';
+import type { LoadFact } from '../ledger/ingest.ts';
+import type { FileLoad } from '../load/file-load.ts';
+import { loadBatch, measureBatches } from '../load/load-batch.ts';
+import { loadFile } from '../load/load-file.ts';
+import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.ts';
+import { warehousePaths } from '../paths.ts';
+import { loadFact, lossOf, noteFailed, tellOfIngested } from '../recover/catch-up.ts';
+import { repeatUnrepeated } from '../recover/repeat-loads.ts';
+import { LedgerWarehouse } from '../store/ledger-warehouse.ts';
+import type { LakePlace } from './attach-lake.ts';
+import { generationPath } from './attach-lake.ts';
+import { readCatalogAddress } from './catalog-address.ts';
+import { checkBucket } from './check-bucket.ts';
+import { currentGeneration, migrateLedger } from './generation.ts';
+import { ingestLake } from './ingest-lake.ts';
+import { openLakeDatabase } from './lake-database.ts';
+import { lakePlaces } from './lake-places.ts';
+import { LakeStore } from './lake-store.ts';
+import { Ledger } from './ledger.ts';
+import { writePointerFile } from './pointer-file.ts';
 
 /** @throws EnvironmentMismatchError, CatalogUnreachableError, ExtensionMissingError, WarehouseTooNewError */
 export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWarehouse> {

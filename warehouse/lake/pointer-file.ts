@@ -8,12 +8,12 @@
 import { constants } from 'node:fs';
 import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Session } from '../duckdb/session.js';
-import { commentsOf } from '../duckdb/view-comments.js';
-import { attachStatements, type LakePlace } from './attach-lake.js';
-import { extensionsFor } from './extensions.js';
-import { viewScripts } from './lake-database.js';
-import { quoted } from './run-statement.js';
+import type { Session } from '../duckdb/session.ts';
+import { commentsOf } from '../duckdb/view-comments.ts';
+import { attachStatements, type LakePlace } from './attach-lake.ts';
+import { extensionsFor } from './extensions.ts';
+import { viewScripts } from './lake-database.ts';
+import { quoted } from './run-statement.ts';
 
 /** In a session that has the lake attached and may still write files. Replaces what was there. */
 export async function writePointerFile(session: Session, path: string, place: LakePlace): Promise<void> {

@@ -6,19 +6,19 @@
  * With the settings pointing to another kind of warehouse than before, this is also the way over, in both directions.
  */
 
-import { claimDataFolder } from '../data-folder.js';
-import type { Database } from '../duckdb/database.js';
-import { RebuildLossError } from '../errors.js';
-import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.js';
-import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
-import { beginDraft, type DoneBefore, leftDraft } from '../recover/draft.js';
-import { findLosses } from '../recover/missing-from-rebuild.js';
-import { generationPath } from './attach-lake.js';
-import { currentGeneration, dropGenerations, moveTo } from './generation.js';
-import { Ledger } from './ledger.js';
-import { removeLeftovers } from './leftovers.js';
-import { enterLake, lakeAddress, openLake, prepareLake, tellArchive } from './open-lake.js';
-import { removeFiles } from './remove-files.js';
+import { claimDataFolder } from '../data-folder.ts';
+import type { Database } from '../duckdb/database.ts';
+import { RebuildLossError } from '../errors.ts';
+import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.ts';
+import type { Made, RebuildOptions, Rebuilt } from '../opening.ts';
+import { beginDraft, type DoneBefore, leftDraft } from '../recover/draft.ts';
+import { findLosses } from '../recover/missing-from-rebuild.ts';
+import { generationPath } from './attach-lake.ts';
+import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
+import { Ledger } from './ledger.ts';
+import { removeLeftovers } from './leftovers.ts';
+import { enterLake, lakeAddress, openLake, prepareLake, tellArchive } from './open-lake.ts';
+import { removeFiles } from './remove-files.ts';
 
 /** @throws WarehouseLockedError a writer has the lake open, stop it first; RebuildLossError it would hold less */
 export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {

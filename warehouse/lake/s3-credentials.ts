@@ -4,8 +4,8 @@
  * Credentials of a role end after an hour or so, long before a worker does: they are given again now and then.
  */
 
-import { explainBucketError } from './check-bucket.js';
-import { quoted, type RunStatement } from './run-statement.js';
+import { explainBucketError } from './check-bucket.ts';
+import { quoted, type RunStatement } from './run-statement.ts';
 
 /** Well below the shortest life that a role's credentials can have (15 min). */
 export const GIVE_AGAIN_MS = 300_000;

@@ -6,13 +6,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { attachStatements } from './attach-lake.js';
-import { providePassword } from './catalog-address.js';
-import { type ExtensionName, extensionCache, extensionsFor } from './extensions.js';
-import { placeOf } from './lake-reader.js';
-import type { LakeSettings } from './lake-source.js';
-import { quoted } from './run-statement.js';
-import { giveS3Credentials } from './s3-credentials.js';
+import { attachStatements } from './attach-lake.ts';
+import { providePassword } from './catalog-address.ts';
+import { type ExtensionName, extensionCache, extensionsFor } from './extensions.ts';
+import { placeOf } from './lake-reader.ts';
+import type { LakeSettings } from './lake-source.ts';
+import { quoted } from './run-statement.ts';
+import { giveS3Credentials } from './s3-credentials.ts';
 
 /**
  * @param shellVersion of the shell, as `1.5.5`; extensions fit one version

@@ -1,6 +1,6 @@
 /** Statements of a lake's ledgers that are a line each, by name; longer ones are the files of `ledger/`. */
 
-import type { Row } from '../duckdb/statements.js';
+import type { Row } from '../duckdb/statements.ts';
 
 export const SHORT_STATEMENTS: ReadonlyMap<string, string> = new Map(
   Object.entries({

@@ -3,11 +3,11 @@
  * no look at the lake needs any more is removed. One process does it at a time; writers and readers go on meanwhile.
  */
 
-import type { Database } from '../duckdb/database.js';
-import type { Row } from '../duckdb/statements.js';
-import type { Tidied } from '../warehouse.js';
-import type { Ledger } from './ledger.js';
-import { removeLeftovers } from './leftovers.js';
+import type { Database } from '../duckdb/database.ts';
+import type { Row } from '../duckdb/statements.ts';
+import type { Tidied } from '../warehouse.ts';
+import type { Ledger } from './ledger.ts';
+import { removeLeftovers } from './leftovers.ts';
 
 export interface TidyOptions {
   readonly database: Database;

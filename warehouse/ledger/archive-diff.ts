@@ -1,7 +1,7 @@
 /** What a warehouse holds that the archive has to know of, so that the two, or two warehouses, can be compared. */
 
-import type { Fact } from '../../archive/archive.js';
-import type { Ledgers } from '../duckdb/statements.js';
+import type { Fact } from '../../archive/archive.ts';
+import type { Ledgers } from '../duckdb/statements.ts';
 
 /** A load, an event, an invoice, or lines that facts of a kind left about one invoice or event. */
 export interface HeldRecord {

@@ -3,10 +3,10 @@
  * with who, when and why, so a warehouse that is made again keeps it.
  */
 
-import type { Fact } from '../../archive/archive.js';
-import type { Decided, Decision } from '../warehouse.js';
-import { deriveInvoice } from './derive-invoice.js';
-import type { InvoiceLines } from './invoice-lines.js';
+import type { Fact } from '../../archive/archive.ts';
+import type { Decided, Decision } from '../warehouse.ts';
+import { deriveInvoice } from './derive-invoice.ts';
+import type { InvoiceLines } from './invoice-lines.ts';
 
 /**
  * @param lines what the ledgers hold of the invoice; undefined: nothing

@@ -1,8 +1,8 @@
 /** Which version of an invoice counts, and what is open about it since. */
 
-import { VOID_CONTRADICTED } from './derive-void.js';
-import { compare, latest } from './instants.js';
-import type { AttentionLine, Evidence, LoadLine } from './invoice-lines.js';
+import { VOID_CONTRADICTED } from './derive-void.ts';
+import { compare, latest } from './instants.ts';
+import type { AttentionLine, Evidence, LoadLine } from './invoice-lines.ts';
 
 /**
  * The version that was announced last. A load that no event announced is as new as its loading; one that a person

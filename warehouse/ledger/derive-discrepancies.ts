@@ -1,10 +1,10 @@
 /** Where the service's statements about an invoice differ from each other or from the file that is loaded. */
 
-import { compareDecimals } from '../../contract/decimal.js';
-import { isWebhookStatus, WEBHOOK_STATUSES } from '../../contract/names.js';
-import { statusOf } from './derive-header.js';
-import { compare, latest } from './instants.js';
-import type { DiscrepancyLine, Evidence, HeaderCells, LoadLine } from './invoice-lines.js';
+import { compareDecimals } from '../../contract/decimal.ts';
+import { isWebhookStatus, WEBHOOK_STATUSES } from '../../contract/names.ts';
+import { statusOf } from './derive-header.ts';
+import { compare, latest } from './instants.ts';
+import type { DiscrepancyLine, Evidence, HeaderCells, LoadLine } from './invoice-lines.ts';
 
 /** Everything that two honest sources say differently of an invoice; nothing of it stops a load. */
 export function discrepanciesOf(

@@ -7,9 +7,9 @@ import {
   RANK_OF_STATUS,
   RANKS,
   type Rank,
-} from '../../contract/names.js';
-import { compare } from './instants.js';
-import { type Evidence, HEADER_CELLS, type HeaderCell, type HeaderCells } from './invoice-lines.js';
+} from '../../contract/names.ts';
+import { compare } from './instants.ts';
+import { type Evidence, HEADER_CELLS, type HeaderCell, type HeaderCells } from './invoice-lines.ts';
 
 /** An event's type decides, whatever status its payload carries (a contradiction is a discrepancy). */
 export function statusOf({ event_type: type, invoice_status: status }: Evidence): string | null {

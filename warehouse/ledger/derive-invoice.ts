@@ -5,13 +5,13 @@
  * header and which version count is decided by rank and by what was stated last, not by what came last.
  */
 
-import { type InvoiceState, RANKS, type Rank } from '../../contract/names.js';
-import type { Proof } from '../warehouse.js';
-import { currentLoad, openAttention, openFailure } from './derive-current.js';
-import { contradictions, discrepanciesOf } from './derive-discrepancies.js';
-import { deriveHeader, rankOf } from './derive-header.js';
-import { type DerivedVoid, deriveVoid } from './derive-void.js';
-import { earliest, latest } from './instants.js';
+import { type InvoiceState, RANKS, type Rank } from '../../contract/names.ts';
+import type { Proof } from '../warehouse.ts';
+import { currentLoad, openAttention, openFailure } from './derive-current.ts';
+import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
+import { deriveHeader, rankOf } from './derive-header.ts';
+import { type DerivedVoid, deriveVoid } from './derive-void.ts';
+import { earliest, latest } from './instants.ts';
 import type {
   AttentionLine,
   DiscrepancyLine,
@@ -20,7 +20,7 @@ import type {
   InvoiceLines,
   InvoiceRow,
   LoadLine,
-} from './invoice-lines.js';
+} from './invoice-lines.ts';
 
 export interface DerivedInvoice {
   readonly row: InvoiceRow;

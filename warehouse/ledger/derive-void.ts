@@ -5,8 +5,8 @@
  * then, so the same event told again changes nothing; whatever says so later voids the invoice anew.
  */
 
-import type { VoidWord } from '../warehouse.js';
-import type { AttentionLine } from './invoice-lines.js';
+import type { VoidWord } from '../warehouse.ts';
+import type { AttentionLine } from './invoice-lines.ts';
 
 /** Code of the attention that stands while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';

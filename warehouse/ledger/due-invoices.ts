@@ -1,8 +1,8 @@
 /** Which invoices reconciliation has to look after, and the note that the service was asked about them. */
 
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import type { Ledgers, Row } from '../duckdb/statements.js';
-import type { DueInvoice, DueInvoices, DueRequest } from '../warehouse.js';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import type { Ledgers, Row } from '../duckdb/statements.ts';
+import type { DueInvoice, DueInvoices, DueRequest } from '../warehouse.ts';
 
 /** Each kind by one statement that answers no more than is asked for, so that a run's cost is not that of all invoices. */
 export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<DueInvoices> {

@@ -11,13 +11,13 @@ import {
   CursorError,
   type Fact,
   type OnUnreadable,
-} from '../../archive/archive.js';
-import type { Ledgers } from '../duckdb/statements.js';
-import type { SetAside } from '../opening.js';
-import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.js';
-import { type TakeOptions, takeEntries } from './insert-entries.js';
-import { insertEvents, insertFacts } from './insert-ledger-lines.js';
-import { noteSetAside } from './set-aside.js';
+} from '../../archive/archive.ts';
+import type { Ledgers } from '../duckdb/statements.ts';
+import type { SetAside } from '../opening.ts';
+import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
+import { type TakeOptions, takeEntries } from './insert-entries.ts';
+import { insertEvents, insertFacts } from './insert-ledger-lines.ts';
+import { noteSetAside } from './set-aside.ts';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
 

@@ -1,9 +1,9 @@
 /** Takes a batch of the archive's records into the ledgers, and leaves out the one that cannot be taken. */
 
-import type { Ledgers, Statements } from '../duckdb/statements.js';
-import type { SetAside } from '../opening.js';
-import { refreshInvoices, type Taken } from './invoice-states.js';
-import { isRecordError, noteSetAside } from './set-aside.js';
+import type { Ledgers, Statements } from '../duckdb/statements.ts';
+import type { SetAside } from '../opening.ts';
+import { refreshInvoices, type Taken } from './invoice-states.ts';
+import { isRecordError, noteSetAside } from './set-aside.ts';
 
 export interface TakeOptions {
   readonly database: Ledgers;

@@ -1,10 +1,10 @@
 /** Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
 
-import type { ArchivedEvent, Fact } from '../../archive/archive.js';
-import { wellFormedJson } from '../../contract/well-formed.js';
-import type { Statements } from '../duckdb/statements.js';
-import type { Taken } from './invoice-states.js';
-import { eventLine, factLines, instant } from './ledger-lines.js';
+import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
+import { wellFormedJson } from '../../contract/well-formed.ts';
+import type { Statements } from '../duckdb/statements.ts';
+import type { Taken } from './invoice-states.ts';
+import { eventLine, factLines, instant } from './ledger-lines.ts';
 
 export interface TakenEvents extends Taken {
   /** Ids that were not in the ledger before, or were refused before. */

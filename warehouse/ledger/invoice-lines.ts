@@ -1,7 +1,7 @@
 /** What the ledgers say about an invoice, line by line, and the row that is made of them. */
 
-import type { InvoiceState } from '../../contract/names.js';
-import type { Proof, VoidWord } from '../warehouse.js';
+import type { InvoiceState } from '../../contract/names.ts';
+import type { Proof, VoidWord } from '../warehouse.ts';
 
 export const HEADER_CELLS = [
   'partner_invoice_id',

@@ -1,10 +1,10 @@
 /** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
 import assert from 'node:assert/strict';
-import { wellFormedJson } from '../../contract/well-formed.js';
-import type { Row, Statements } from '../duckdb/statements.js';
-import { type DerivedInvoice, deriveInvoice } from './derive-invoice.js';
-import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.js';
+import { wellFormedJson } from '../../contract/well-formed.ts';
+import type { Row, Statements } from '../duckdb/statements.ts';
+import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
+import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
 
 /** What an invoice's row says of the lines that it was made of. */
 export interface HeldInvoice {

@@ -1,10 +1,10 @@
 /** Invoices as the rest of billsync asks for them: the view `invoices`, in camelCase. */
 
-import type { InvoiceHeader } from '../../contract/invoice-event.js';
-import type { InvoiceState } from '../../contract/names.js';
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import type { Ledgers, Row } from '../duckdb/statements.js';
-import type { InvoiceStanding, InvoiceSummary } from '../warehouse.js';
+import type { InvoiceHeader } from '../../contract/invoice-event.ts';
+import type { InvoiceState } from '../../contract/names.ts';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import type { Ledgers, Row } from '../duckdb/statements.ts';
+import type { InvoiceStanding, InvoiceSummary } from '../warehouse.ts';
 
 /** @param filter.states left out: all */
 export async function readInvoices(

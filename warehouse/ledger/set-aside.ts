@@ -5,10 +5,10 @@
  * network: those are thrown on, and everything is tried again.
  */
 
-import { printable } from '../../contract/printable.js';
-import { isRowError } from '../duckdb/row-error.js';
-import type { Row, Statements } from '../duckdb/statements.js';
-import type { SetAside } from '../opening.js';
+import { printable } from '../../contract/printable.ts';
+import { isRowError } from '../duckdb/row-error.ts';
+import type { Row, Statements } from '../duckdb/statements.ts';
+import type { SetAside } from '../opening.ts';
 
 /** Inside the caller's transaction. @returns those that nobody knew of before */
 export async function noteSetAside(

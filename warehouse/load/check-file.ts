@@ -6,21 +6,21 @@ import {
   isHeaderOnly,
   isOfOtherForm,
   isSpecified,
-} from '../../contract/csv-file.js';
-import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
-import type { Read, Reading } from '../csv/readings.js';
-import type { Ledgers, Row } from '../duckdb/statements.js';
-import { MisreadError } from '../errors.js';
-import { deriveInvoice } from '../ledger/derive-invoice.js';
-import type { Evidence, InvoiceLines } from '../ledger/invoice-lines.js';
-import { readInvoiceLines } from '../ledger/invoice-states.js';
-import { factLines } from '../ledger/ledger-lines.js';
-import type { CheckOutcome, FileToCheck } from '../warehouse.js';
-import { checkRows } from './check-rows.js';
-import { loadedRows } from './commit-load.js';
-import type { FileLoad } from './file-load.js';
-import { knownLoad } from './known-load.js';
-import { Refusal, refusedByScan, refusedRows } from './refusal.js';
+} from '../../contract/csv-file.ts';
+import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
+import type { Read, Reading } from '../csv/readings.ts';
+import type { Ledgers, Row } from '../duckdb/statements.ts';
+import { MisreadError } from '../errors.ts';
+import { deriveInvoice } from '../ledger/derive-invoice.ts';
+import type { Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
+import { readInvoiceLines } from '../ledger/invoice-states.ts';
+import { factLines } from '../ledger/ledger-lines.ts';
+import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
+import { checkRows } from './check-rows.ts';
+import { loadedRows } from './commit-load.ts';
+import type { FileLoad } from './file-load.ts';
+import { knownLoad } from './known-load.ts';
+import { Refusal, refusedByScan, refusedRows } from './refusal.ts';
 
 export interface CheckPlaces {
   readonly ledgers: Ledgers;

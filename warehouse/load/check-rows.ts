@@ -1,14 +1,14 @@
 /** Holds the rows of a load against the byte scan, the announcement and the invoice's header, and makes the load's line of them. */
 
-import { compareDecimals } from '../../contract/decimal.js';
-import { isCurrency } from '../csv/currencies.js';
-import type { Row } from '../duckdb/statements.js';
-import { MisreadError } from '../errors.js';
-import { contradictions } from '../ledger/derive-discrepancies.js';
-import { deriveInvoice } from '../ledger/derive-invoice.js';
-import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.js';
-import type { FileLoad } from './file-load.js';
-import { Refusal } from './refusal.js';
+import { compareDecimals } from '../../contract/decimal.ts';
+import { isCurrency } from '../csv/currencies.ts';
+import type { Row } from '../duckdb/statements.ts';
+import { MisreadError } from '../errors.ts';
+import { contradictions } from '../ledger/derive-discrepancies.ts';
+import { deriveInvoice } from '../ledger/derive-invoice.ts';
+import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
+import type { FileLoad } from './file-load.ts';
+import { Refusal } from './refusal.ts';
 
 export interface NewLine extends LoadLine {
   readonly tenant: string | null;

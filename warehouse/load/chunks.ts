@@ -9,9 +9,9 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { CsvScanner } from '../../contract/csv-scanner.js';
-import { temporaryName } from '../../ops/temporary-names.js';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { CsvScanner } from '../../contract/csv-scanner.ts';
+import { temporaryName } from '../../ops/temporary-names.ts';
 
 export interface Chunks {
   /** Holds `0.csv`, `1.csv` and so on, each with the file's header. */

@@ -3,17 +3,17 @@
  * read back after the commit.
  */
 
-import { wellFormedJson } from '../../contract/well-formed.js';
-import type { Session } from '../duckdb/session.js';
-import type { Row, Statements } from '../duckdb/statements.js';
-import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.js';
-import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.js';
-import type { InvoiceLines } from '../ledger/invoice-lines.js';
-import { type HeldInvoice, readHeldLines, writeInvoices } from '../ledger/invoice-states.js';
-import type { FileLoadOutcome, LoadedRows } from '../warehouse.js';
-import { checkRows, type NewLine } from './check-rows.js';
-import type { FileLoad, LoadPlaces } from './file-load.js';
-import { Refusal } from './refusal.js';
+import { wellFormedJson } from '../../contract/well-formed.ts';
+import type { Session } from '../duckdb/session.ts';
+import type { Row, Statements } from '../duckdb/statements.ts';
+import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.ts';
+import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.ts';
+import type { InvoiceLines } from '../ledger/invoice-lines.ts';
+import { type HeldInvoice, readHeldLines, writeInvoices } from '../ledger/invoice-states.ts';
+import type { FileLoadOutcome, LoadedRows } from '../warehouse.ts';
+import { checkRows, type NewLine } from './check-rows.ts';
+import type { FileLoad, LoadPlaces } from './file-load.ts';
+import { Refusal } from './refusal.ts';
 
 export interface Commit {
   readonly places: LoadPlaces;

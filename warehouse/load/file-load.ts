@@ -1,9 +1,9 @@
 /** A file that is to be loaded, and where its rows go. */
 
-import type { ArchivedFile, CsvTolerance } from '../../contract/csv-file.js';
-import type { FileSource } from '../../contract/names.js';
-import type { Session } from '../duckdb/session.js';
-import type { Statements } from '../duckdb/statements.js';
+import type { ArchivedFile, CsvTolerance } from '../../contract/csv-file.ts';
+import type { FileSource } from '../../contract/names.ts';
+import type { Session } from '../duckdb/session.ts';
+import type { Statements } from '../duckdb/statements.ts';
 
 export interface FileLoad {
   readonly invoiceId: string;

@@ -1,11 +1,11 @@
 /** Whether there is anything to do for a file; asked before the transaction, which asks again. */
 
-import type { Ledgers } from '../duckdb/statements.js';
-import { deriveInvoice } from '../ledger/derive-invoice.js';
-import type { InvoiceLines } from '../ledger/invoice-lines.js';
-import { readInvoiceLines } from '../ledger/invoice-states.js';
-import type { LoadOutcome, LoadRequest } from '../warehouse.js';
-import type { FileLoad } from './file-load.js';
+import type { Ledgers } from '../duckdb/statements.ts';
+import { deriveInvoice } from '../ledger/derive-invoice.ts';
+import type { InvoiceLines } from '../ledger/invoice-lines.ts';
+import { readInvoiceLines } from '../ledger/invoice-states.ts';
+import type { LoadOutcome, LoadRequest } from '../warehouse.ts';
+import type { FileLoad } from './file-load.ts';
 
 type Asked = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
 

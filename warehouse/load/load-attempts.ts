@@ -9,8 +9,8 @@
 
 import { appendFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import type { Rejection } from '../warehouse.js';
+import { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import type { Rejection } from '../warehouse.ts';
 
 /** Attempts that may end with the process before the file is left alone. */
 export const MOST_CRASHES = 3;

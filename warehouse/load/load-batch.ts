@@ -6,15 +6,15 @@
  * It knows no diagnosis: a file that has to be looked at leaves the batch and is loaded alone.
  */
 
-import { hasAllColumns } from '../../contract/csv-file.js';
-import { GroupCommit } from '../../ops/group-commit.js';
-import type { Metrics } from '../../ops/metrics.js';
-import type { Database } from '../duckdb/database.js';
-import type { Session } from '../duckdb/session.js';
-import type { FileLoadOutcome, LoadOutcome } from '../warehouse.js';
-import { commitLoads, spanOf, totalsOf } from './commit-load.js';
-import type { FileLoad, LoadPlaces } from './file-load.js';
-import { ONE_FILE } from './load-file.js';
+import { hasAllColumns } from '../../contract/csv-file.ts';
+import { GroupCommit } from '../../ops/group-commit.ts';
+import type { Metrics } from '../../ops/metrics.ts';
+import type { Database } from '../duckdb/database.ts';
+import type { Session } from '../duckdb/session.ts';
+import type { FileLoadOutcome, LoadOutcome } from '../warehouse.ts';
+import { commitLoads, spanOf, totalsOf } from './commit-load.ts';
+import type { FileLoad, LoadPlaces } from './file-load.ts';
+import { ONE_FILE } from './load-file.ts';
 
 /** A file with more records than this gains nothing by company. */
 const SMALL_RECORDS = 20_000;

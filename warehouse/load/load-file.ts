@@ -8,20 +8,20 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { isOfOtherForm, isSpecified } from '../../contract/csv-file.js';
-import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
-import { printable } from '../../contract/printable.js';
-import type { Database } from '../duckdb/database.js';
-import { isRowError } from '../duckdb/row-error.js';
-import type { Session } from '../duckdb/session.js';
-import type { Params, Row } from '../duckdb/statements.js';
-import { FileNotArchivedError, MisreadError } from '../errors.js';
-import type { FileLoadOutcome } from '../warehouse.js';
-import { type Chunks, cutIntoChunks, numberChunks } from './chunks.js';
-import { commitLoad, spanOf, totalsOf } from './commit-load.js';
-import type { FileLoad, LoadPlaces } from './file-load.js';
-import { Refusal, refusedByCells, refusedByScan } from './refusal.js';
-import { tolerate } from './tolerate.js';
+import { isOfOtherForm, isSpecified } from '../../contract/csv-file.ts';
+import { RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
+import { printable } from '../../contract/printable.ts';
+import type { Database } from '../duckdb/database.ts';
+import { isRowError } from '../duckdb/row-error.ts';
+import type { Session } from '../duckdb/session.ts';
+import type { Params, Row } from '../duckdb/statements.ts';
+import { FileNotArchivedError, MisreadError } from '../errors.ts';
+import type { FileLoadOutcome } from '../warehouse.ts';
+import { type Chunks, cutIntoChunks, numberChunks } from './chunks.ts';
+import { commitLoad, spanOf, totalsOf } from './commit-load.ts';
+import type { FileLoad, LoadPlaces } from './file-load.ts';
+import { Refusal, refusedByCells, refusedByScan } from './refusal.ts';
+import { tolerate } from './tolerate.ts';
 
 /** Rows and ledgers in one file: one transaction. */
 export const ONE_FILE: LoadPlaces = {

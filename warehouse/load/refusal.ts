@@ -1,14 +1,14 @@
 /** Why a file is not loaded, told whole: what the byte scan found, and what is wrong in the cells. */
 
-import type { CsvTolerance } from '../../contract/csv-file.js';
-import { MAX_FINDINGS, type ScanRule } from '../../contract/csv-scanner.js';
-import { dropIdleZeros } from '../../contract/decimal.js';
-import { printable } from '../../contract/printable.js';
-import type { BrokenRows } from '../csv/find-broken-rows.js';
-import { readFormOf } from '../csv/read-form.js';
-import { readBounded } from '../csv/read-in-thread.js';
-import type { FileLoadOutcome, Rejection } from '../warehouse.js';
-import type { FileLoad } from './file-load.js';
+import type { CsvTolerance } from '../../contract/csv-file.ts';
+import { MAX_FINDINGS, type ScanRule } from '../../contract/csv-scanner.ts';
+import { dropIdleZeros } from '../../contract/decimal.ts';
+import { printable } from '../../contract/printable.ts';
+import type { BrokenRows } from '../csv/find-broken-rows.ts';
+import { readFormOf } from '../csv/read-form.ts';
+import { readBounded } from '../csv/read-in-thread.ts';
+import type { FileLoadOutcome, Rejection } from '../warehouse.ts';
+import type { FileLoad } from './file-load.ts';
 
 /**
  * Faults that leave the records apart: what else is wrong in them can be said at once, not after the next new file.

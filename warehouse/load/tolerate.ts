@@ -8,13 +8,13 @@
  */
 
 import { mkdir, rm } from 'node:fs/promises';
-import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../contract/csv-file.js';
-import { temporaryName } from '../../ops/temporary-names.js';
-import { limitsBySize, readBounded } from '../csv/read-in-thread.js';
-import type { Rejection } from '../warehouse.js';
-import type { Chunks } from './chunks.js';
-import type { FileLoad } from './file-load.js';
-import { rejected } from './refusal.js';
+import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../contract/csv-file.ts';
+import { temporaryName } from '../../ops/temporary-names.ts';
+import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
+import type { Rejection } from '../warehouse.ts';
+import type { Chunks } from './chunks.ts';
+import type { FileLoad } from './file-load.ts';
+import { rejected } from './refusal.ts';
 
 export interface ToleratedFile {
   /** As `cutIntoChunks` makes them, with the added columns as JSON in one more. */

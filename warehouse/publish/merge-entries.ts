@@ -1,6 +1,6 @@
 /** Sorted streams of marks as one. */
 
-import type { Entries } from './mark-file.js';
+import type { Entries } from './mark-file.ts';
 
 const BLOCK = 8_192;
 

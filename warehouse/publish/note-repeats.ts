@@ -6,9 +6,9 @@
  * the numbers of those that are noted.
  */
 
-import type { Session } from '../duckdb/session.js';
-import type { Row } from '../duckdb/statements.js';
-import { findMarked, type MarksPlace } from './tracking-marks.js';
+import type { Session } from '../duckdb/session.ts';
+import type { Row } from '../duckdb/statements.ts';
+import { findMarked, type MarksPlace } from './tracking-marks.ts';
 
 /**
  * From so large a part of all rows on, new ones are not looked up among the others: all are sorted together. Of 22 million

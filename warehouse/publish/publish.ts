@@ -9,14 +9,14 @@
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { namesIn } from '../../ops/names-in.js';
-import { sizeOf } from '../disk-space.js';
-import { Database } from '../duckdb/database.js';
-import type { Row } from '../duckdb/statements.js';
-import { PublicationError } from '../errors.js';
-import { marksFolderOf } from '../paths.js';
-import type { Publication } from '../warehouse.js';
-import { noteRepeats } from './note-repeats.js';
+import { namesIn } from '../../ops/names-in.ts';
+import { sizeOf } from '../disk-space.ts';
+import { Database } from '../duckdb/database.ts';
+import type { Row } from '../duckdb/statements.ts';
+import { PublicationError } from '../errors.ts';
+import { marksFolderOf } from '../paths.ts';
+import type { Publication } from '../warehouse.ts';
+import { noteRepeats } from './note-repeats.ts';
 
 export interface PublishRequest {
   readonly database: Database;

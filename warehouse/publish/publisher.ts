@@ -6,9 +6,9 @@
  * quarter where it takes 2 s.
  */
 
-import type { Logger } from '../../ops/log.js';
-import type { Metrics } from '../../ops/metrics.js';
-import type { Publication, Warehouse } from '../warehouse.js';
+import type { Logger } from '../../ops/log.ts';
+import type { Metrics } from '../../ops/metrics.ts';
+import type { Publication, Warehouse } from '../warehouse.ts';
 
 /** The part of a warehouse that it needs. */
 export type PublishedWarehouse = Pick<Warehouse, 'ingestArchive' | 'publish' | 'onChange'>;

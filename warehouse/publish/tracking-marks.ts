@@ -10,8 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from '../../ops/names-in.js';
-import type { Session } from '../duckdb/session.js';
+import { namesIn } from '../../ops/names-in.ts';
+import type { Session } from '../duckdb/session.ts';
 import {
   type Entries,
   findInMarkFile,
@@ -19,8 +19,8 @@ import {
   MarkFileDamagedError,
   readMarkFile,
   writeMarkFile,
-} from './mark-file.js';
-import { mergeEntries } from './merge-entries.js';
+} from './mark-file.ts';
+import { mergeEntries } from './merge-entries.ts';
 
 /** Rows by their number's mark, a column each. */
 export interface MarkedRows {

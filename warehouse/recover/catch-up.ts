@@ -1,17 +1,17 @@
 /** What opening does before anybody may write: read on in the archive, repeat loads it tells of, tell it of loads it lacks. */
 
-import type { Archive, Fact } from '../../archive/archive.js';
-import type { Logger } from '../../ops/log.js';
-import type { Database } from '../duckdb/database.js';
-import type { Row, Statements } from '../duckdb/statements.js';
-import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.js';
-import { insertFacts } from '../ledger/insert-ledger-lines.js';
-import { refreshInvoices } from '../ledger/invoice-states.js';
-import type { FileLoad } from '../load/file-load.js';
-import { loadBatch } from '../load/load-batch.js';
-import { loadFile } from '../load/load-file.js';
-import type { CatchUpProgress, Loss, OnSetAside } from '../opening.js';
-import { type FailedLoad, repeatUnrepeated } from './repeat-loads.js';
+import type { Archive, Fact } from '../../archive/archive.ts';
+import type { Logger } from '../../ops/log.ts';
+import type { Database } from '../duckdb/database.ts';
+import type { Row, Statements } from '../duckdb/statements.ts';
+import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.ts';
+import { insertFacts } from '../ledger/insert-ledger-lines.ts';
+import { refreshInvoices } from '../ledger/invoice-states.ts';
+import type { FileLoad } from '../load/file-load.ts';
+import { loadBatch } from '../load/load-batch.ts';
+import { loadFile } from '../load/load-file.ts';
+import type { CatchUpProgress, Loss, OnSetAside } from '../opening.ts';
+import { type FailedLoad, repeatUnrepeated } from './repeat-loads.ts';
 
 export interface CaughtUp {
   /** The highest load id that was ever given. */

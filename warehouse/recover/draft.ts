@@ -5,15 +5,15 @@
  * purged of which it has rows.
  */
 
-import { readRetention } from '../../archive/retention.js';
-import { exists } from '../../ops/durable-files.js';
-import { version } from '../../ops/version.js';
-import { type Database, removeDatabase } from '../duckdb/database.js';
-import { migrate } from '../duckdb/migrate.js';
-import { views } from '../duckdb/sql.js';
-import type { Ledgers } from '../duckdb/statements.js';
-import type { RebuildOptions } from '../opening.js';
-import { schemaNumber } from '../schema-number.js';
+import { readRetention } from '../../archive/retention.ts';
+import { exists } from '../../ops/durable-files.ts';
+import { version } from '../../ops/version.ts';
+import { type Database, removeDatabase } from '../duckdb/database.ts';
+import { migrate } from '../duckdb/migrate.ts';
+import { views } from '../duckdb/sql.ts';
+import type { Ledgers } from '../duckdb/statements.ts';
+import type { RebuildOptions } from '../opening.ts';
+import { schemaNumber } from '../schema-number.ts';
 
 export interface Draft {
   readonly database: Database;

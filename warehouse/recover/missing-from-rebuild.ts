@@ -1,8 +1,8 @@
 /** What a rebuild would lose: what could not be repeated, and what the warehouse before it has and it has not. */
 
-import { type HeldRecord, lackingFacts } from '../ledger/archive-diff.js';
-import type { LoadFact } from '../ledger/ingest.js';
-import type { Loss } from '../opening.js';
+import { type HeldRecord, lackingFacts } from '../ledger/archive-diff.ts';
+import type { LoadFact } from '../ledger/ingest.ts';
+import type { Loss } from '../opening.ts';
 
 export interface Losses {
   readonly losses: readonly Loss[];

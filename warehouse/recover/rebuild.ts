@@ -11,18 +11,18 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Logger } from '../../ops/log.js';
-import { claimDataFolder } from '../data-folder.js';
-import { Database, removeDatabase } from '../duckdb/database.js';
-import { lockWarehouse } from '../duckdb/lock-file.js';
-import { RebuildLossError, WarehouseLockedError } from '../errors.js';
-import { findLacking, type HeldRecord } from '../ledger/archive-diff.js';
-import type { Made, RebuildOptions, Rebuilt } from '../opening.js';
-import { type WarehousePaths, warehousePaths } from '../paths.js';
-import { publish } from '../publish/publish.js';
-import { catchUp, tellArchive } from './catch-up.js';
-import { openDraft } from './draft.js';
-import { findLosses } from './missing-from-rebuild.js';
+import type { Logger } from '../../ops/log.ts';
+import { claimDataFolder } from '../data-folder.ts';
+import { Database, removeDatabase } from '../duckdb/database.ts';
+import { lockWarehouse } from '../duckdb/lock-file.ts';
+import { RebuildLossError, WarehouseLockedError } from '../errors.ts';
+import { findLacking, type HeldRecord } from '../ledger/archive-diff.ts';
+import type { Made, RebuildOptions, Rebuilt } from '../opening.ts';
+import { type WarehousePaths, warehousePaths } from '../paths.ts';
+import { publish } from '../publish/publish.ts';
+import { catchUp, tellArchive } from './catch-up.ts';
+import { openDraft } from './draft.ts';
+import { findLosses } from './missing-from-rebuild.ts';
 
 /** @throws WarehouseLockedError a worker has the warehouse, stop it first; RebuildLossError it would hold less */
 export async function rebuildFile(options: RebuildOptions): Promise<Rebuilt> {

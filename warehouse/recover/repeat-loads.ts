@@ -1,19 +1,19 @@
 /** Loads again what the archive tells of: an opening does so with what is missing, a rebuild with everything. */
 
-import type { Archive } from '../../archive/archive.js';
-import { purgedFilesOf } from '../../archive/retention.js';
-import { CSV_TOLERANCES } from '../../contract/csv-file.js';
-import type { Logger } from '../../ops/log.js';
-import { createSemaphore } from '../../ops/semaphore.js';
-import { KeyedMutex } from '../duckdb/read-write-lock.js';
-import type { Ledgers } from '../duckdb/statements.js';
-import { FileNotArchivedError, MisreadError } from '../errors.js';
-import { findUnrepeated, type LoadFact } from '../ledger/ingest.js';
-import { isRecordError } from '../ledger/set-aside.js';
-import type { FileLoad } from '../load/file-load.js';
-import { BatchingLoader, type LoadWays } from '../load/load-batch.js';
-import { inWaves } from '../load/waves.js';
-import type { LoadOutcome } from '../warehouse.js';
+import type { Archive } from '../../archive/archive.ts';
+import { purgedFilesOf } from '../../archive/retention.ts';
+import { CSV_TOLERANCES } from '../../contract/csv-file.ts';
+import type { Logger } from '../../ops/log.ts';
+import { createSemaphore } from '../../ops/semaphore.ts';
+import { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import type { Ledgers } from '../duckdb/statements.ts';
+import { FileNotArchivedError, MisreadError } from '../errors.ts';
+import { findUnrepeated, type LoadFact } from '../ledger/ingest.ts';
+import { isRecordError } from '../ledger/set-aside.ts';
+import type { FileLoad } from '../load/file-load.ts';
+import { BatchingLoader, type LoadWays } from '../load/load-batch.ts';
+import { inWaves } from '../load/waves.ts';
+import type { LoadOutcome } from '../warehouse.ts';
 
 export interface RepeatContext {
   readonly ways: LoadWays<FileLoad>;

@@ -1,7 +1,7 @@
 /** Which files of the archive a purge may remove without changing what any report answers from an instant on (ADR 41). */
 
-import type { Database } from '../duckdb/database.js';
-import type { RemovableFile } from '../warehouse.js';
+import type { Database } from '../duckdb/database.ts';
+import type { RemovableFile } from '../warehouse.ts';
 
 /** @param before ISO 8601 UTC */
 export async function readRemovableFiles(

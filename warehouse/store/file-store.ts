@@ -6,22 +6,22 @@
  * never wait for each other in a ring.
  */
 
-import type { Archive } from '../../archive/archive.js';
-import type { LockFile } from '../../ops/lock-file.js';
-import { createSemaphore } from '../../ops/semaphore.js';
-import { requireDiskSpace, sizeOf } from '../disk-space.js';
-import { CONNECTIONS, type Database } from '../duckdb/database.js';
+import type { Archive } from '../../archive/archive.ts';
+import type { LockFile } from '../../ops/lock-file.ts';
+import { createSemaphore } from '../../ops/semaphore.ts';
+import { requireDiskSpace, sizeOf } from '../disk-space.ts';
+import { CONNECTIONS, type Database } from '../duckdb/database.ts';
 
-import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.js';
-import { type Ingested, ingest } from '../ledger/ingest.js';
-import type { FileLoad, LoadPlaces } from '../load/file-load.js';
-import { knownFiles } from '../load/known-load.js';
-import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.js';
-import { loadFile } from '../load/load-file.js';
-import type { WarehousePaths } from '../paths.js';
-import { publish } from '../publish/publish.js';
-import type { FileLoadOutcome, LoadOutcome, Publication } from '../warehouse.js';
-import type { NewLoad, Store, StoreIngest } from './store.js';
+import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.ts';
+import { type Ingested, ingest } from '../ledger/ingest.ts';
+import type { FileLoad, LoadPlaces } from '../load/file-load.ts';
+import { knownFiles } from '../load/known-load.ts';
+import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.ts';
+import { loadFile } from '../load/load-file.ts';
+import type { WarehousePaths } from '../paths.ts';
+import { publish } from '../publish/publish.ts';
+import type { FileLoadOutcome, LoadOutcome, Publication } from '../warehouse.ts';
+import type { NewLoad, Store, StoreIngest } from './store.ts';
 
 export interface FileStoreParts {
   readonly database: Database;

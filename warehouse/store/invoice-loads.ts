@@ -1,15 +1,15 @@
 /** A file is loaded once: what is there already is known, a load that counts is told to the archive, and nothing in between is forgotten. */
 
-import type { Archive, Fact } from '../../archive/archive.js';
-import type { ArchivedFile, CsvTolerance } from '../../contract/csv-file.js';
-import { GroupCommit } from '../../ops/group-commit.js';
-import { FileNotArchivedError, LoadedMeanwhileError } from '../errors.js';
-import type { HeldRecord } from '../ledger/archive-diff.js';
-import { knownLoads } from '../load/known-load.js';
-import { LoadAttempts } from '../load/load-attempts.js';
-import { isSmall } from '../load/load-batch.js';
-import type { LoadOutcome, LoadRequest } from '../warehouse.js';
-import type { Store } from './store.js';
+import type { Archive, Fact } from '../../archive/archive.ts';
+import type { ArchivedFile, CsvTolerance } from '../../contract/csv-file.ts';
+import { GroupCommit } from '../../ops/group-commit.ts';
+import { FileNotArchivedError, LoadedMeanwhileError } from '../errors.ts';
+import type { HeldRecord } from '../ledger/archive-diff.ts';
+import { knownLoads } from '../load/known-load.ts';
+import { LoadAttempts } from '../load/load-attempts.ts';
+import { isSmall } from '../load/load-batch.ts';
+import type { LoadOutcome, LoadRequest } from '../warehouse.ts';
+import type { Store } from './store.ts';
 
 export interface InvoiceLoadsParts {
   readonly store: Store;

@@ -3,24 +3,24 @@
  * loaded once, and closing waits for what is at work. Where rows and ledgers lie is the store's affair.
  */
 
-import type { Archive, Fact } from '../../archive/archive.js';
-import type { CsvTolerance } from '../../contract/csv-file.js';
-import type { InvoiceHeader } from '../../contract/invoice-event.js';
-import type { InvoiceState, WebhookStatus } from '../../contract/names.js';
-import { uuidOrNull } from '../../contract/uuid-or-null.js';
-import { GroupCommit } from '../../ops/group-commit.js';
-import type { Logger } from '../../ops/log.js';
-import { ReadWriteLock } from '../duckdb/read-write-lock.js';
-import { checkDecision } from '../ledger/decide.js';
-import { noteAsked, readDue } from '../ledger/due-invoices.js';
-import type { OnMissing } from '../ledger/ingest.js';
-import { readInvoiceLines } from '../ledger/invoice-states.js';
-import { readInvoices, readInvoicesOf, readStandings } from '../ledger/read-invoices.js';
-import { checkFile } from '../load/check-file.js';
-import type { OnSetAside, OpenWarehouseOptions } from '../opening.js';
-import { tellOfIngested } from '../recover/catch-up.js';
-import { readRemovableFiles } from '../retention/removable-files.js';
-import { verifyWarehouse } from '../verify/verify.js';
+import type { Archive, Fact } from '../../archive/archive.ts';
+import type { CsvTolerance } from '../../contract/csv-file.ts';
+import type { InvoiceHeader } from '../../contract/invoice-event.ts';
+import type { InvoiceState, WebhookStatus } from '../../contract/names.ts';
+import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import { GroupCommit } from '../../ops/group-commit.ts';
+import type { Logger } from '../../ops/log.ts';
+import { ReadWriteLock } from '../duckdb/read-write-lock.ts';
+import { checkDecision } from '../ledger/decide.ts';
+import { noteAsked, readDue } from '../ledger/due-invoices.ts';
+import type { OnMissing } from '../ledger/ingest.ts';
+import { readInvoiceLines } from '../ledger/invoice-states.ts';
+import { readInvoices, readInvoicesOf, readStandings } from '../ledger/read-invoices.ts';
+import { checkFile } from '../load/check-file.ts';
+import type { OnSetAside, OpenWarehouseOptions } from '../opening.ts';
+import { tellOfIngested } from '../recover/catch-up.ts';
+import { readRemovableFiles } from '../retention/removable-files.ts';
+import { verifyWarehouse } from '../verify/verify.ts';
 import type {
   CheckOutcome,
   Decided,
@@ -38,9 +38,9 @@ import type {
   Tidied,
   Verification,
   Warehouse,
-} from '../warehouse.js';
-import { InvoiceLoads } from './invoice-loads.js';
-import type { Store } from './store.js';
+} from '../warehouse.ts';
+import { InvoiceLoads } from './invoice-loads.ts';
+import type { Store } from './store.ts';
 
 export class LedgerWarehouse implements Warehouse {
   readonly #store: Store;

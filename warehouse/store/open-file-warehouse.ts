@@ -7,20 +7,20 @@
 
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isAlive } from '../../ops/process-identity.js';
-import { sweepLeftBehind } from '../../ops/temporary-names.js';
-import { claimDataFolder } from '../data-folder.js';
-import { RESERVED_BYTES } from '../disk-space.js';
-import { Database, removeDatabase } from '../duckdb/database.js';
-import { lockWarehouse } from '../duckdb/lock-file.js';
-import { migrate } from '../duckdb/migrate.js';
-import { measureBatches } from '../load/load-batch.js';
-import type { OpenWarehouseOptions } from '../opening.js';
-import { warehousePaths } from '../paths.js';
-import { catchUp } from '../recover/catch-up.js';
-import type { Warehouse } from '../warehouse.js';
-import { FileStore } from './file-store.js';
-import { LedgerWarehouse } from './ledger-warehouse.js';
+import { isAlive } from '../../ops/process-identity.ts';
+import { sweepLeftBehind } from '../../ops/temporary-names.ts';
+import { claimDataFolder } from '../data-folder.ts';
+import { RESERVED_BYTES } from '../disk-space.ts';
+import { Database, removeDatabase } from '../duckdb/database.ts';
+import { lockWarehouse } from '../duckdb/lock-file.ts';
+import { migrate } from '../duckdb/migrate.ts';
+import { measureBatches } from '../load/load-batch.ts';
+import type { OpenWarehouseOptions } from '../opening.ts';
+import { warehousePaths } from '../paths.ts';
+import { catchUp } from '../recover/catch-up.ts';
+import type { Warehouse } from '../warehouse.ts';
+import { FileStore } from './file-store.ts';
+import { LedgerWarehouse } from './ledger-warehouse.ts';
 
 /** @throws WarehouseLockedError, EnvironmentMismatchError, WarehouseCorruptError, WarehouseTooNewError */
 export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {

@@ -3,11 +3,11 @@
 import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parse } from 'csv-parse';
-import type { Archive } from '../../archive/archive.js';
-import type { InvoiceState } from '../../contract/names.js';
-import type { Row } from '../duckdb/statements.js';
-import { openForReading } from '../lake/lake-source.js';
-import type { Proof } from '../warehouse.js';
+import type { Archive } from '../../archive/archive.ts';
+import type { InvoiceState } from '../../contract/names.ts';
+import type { Row } from '../duckdb/statements.ts';
+import { openForReading } from '../lake/lake-source.ts';
+import type { Proof } from '../warehouse.ts';
 
 export interface Explanation {
   readonly trackingNumber: string;

@@ -1,10 +1,10 @@
 /** What a decision of a person would come to, checked on the published copy: nobody's lock is taken, nothing is written. */
 
 import { tmpdir } from 'node:os';
-import { openForReading } from '../lake/lake-source.js';
-import { checkDecision } from '../ledger/decide.js';
-import { readInvoiceLines } from '../ledger/invoice-states.js';
-import type { Decided, Decision } from '../warehouse.js';
+import { openForReading } from '../lake/lake-source.ts';
+import { checkDecision } from '../ledger/decide.ts';
+import { readInvoiceLines } from '../ledger/invoice-states.ts';
+import type { Decided, Decision } from '../warehouse.ts';
 
 export async function rehearseDecision(publishedPath: string, asked: Decision): Promise<Decided> {
   const invoiceId = asked.invoiceId.toLowerCase();

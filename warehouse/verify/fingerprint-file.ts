@@ -1,11 +1,11 @@
 /** What a file of the archive holds, as one number and a few sums that `verify` holds against the rows that were loaded of it. */
 
-import { CSV_TOLERANCES, type CsvScan, isSpecified } from '../../contract/csv-file.js';
-import { RECORDS_PER_CUT } from '../../contract/csv-scanner.js';
-import type { Database } from '../duckdb/database.js';
-import type { Row } from '../duckdb/statements.js';
-import { numberChunks } from '../load/chunks.js';
-import { tolerate } from '../load/tolerate.js';
+import { CSV_TOLERANCES, type CsvScan, isSpecified } from '../../contract/csv-file.ts';
+import { RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
+import type { Database } from '../duckdb/database.ts';
+import type { Row } from '../duckdb/statements.ts';
+import { numberChunks } from '../load/chunks.ts';
+import { tolerate } from '../load/tolerate.ts';
 
 export interface FileToFingerprint {
   readonly invoiceId: string;

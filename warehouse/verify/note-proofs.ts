@@ -1,6 +1,6 @@
 /** Notes which loads are proved while others still are being: a proof of many files that is interrupted goes on with the rest. */
 
-import type { Database } from '../duckdb/database.js';
+import type { Database } from '../duckdb/database.ts';
 
 export interface NotedProofs {
   readonly add: (loadId: number) => Promise<void>;

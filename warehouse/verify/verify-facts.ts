@@ -3,8 +3,8 @@
  * must be here, and what is here the archive must still tell of, else a rebuild would make less.
  */
 
-import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../../archive/archive.js';
-import type { Database } from '../duckdb/database.js';
+import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../../archive/archive.ts';
+import type { Database } from '../duckdb/database.ts';
 import {
   type Counts,
   type HeldRecord,
@@ -13,8 +13,8 @@ import {
   lackingFacts,
   lackingFrom,
   readHeldRecords,
-} from '../ledger/archive-diff.js';
-import type { Drift } from '../warehouse.js';
+} from '../ledger/archive-diff.ts';
+import type { Drift } from '../warehouse.ts';
 
 export interface VerifyFactsOptions {
   readonly database: Database;

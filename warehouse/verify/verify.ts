@@ -5,22 +5,22 @@
  * verification has proved; with `full` everything, and whether the archive still has every event and fact of it.
  */
 
-import type { Archive } from '../../archive/archive.js';
-import { purgedFilesOf } from '../../archive/retention.js';
-import type { ArchivedFile } from '../../contract/csv-file.js';
-import { DamagedFileError } from '../../ops/damaged-file.js';
-import type { Database } from '../duckdb/database.js';
-import type { Session } from '../duckdb/session.js';
-import type { Row } from '../duckdb/statements.js';
-import type { HeldRecord } from '../ledger/archive-diff.js';
-import { deriveInvoice } from '../ledger/derive-invoice.js';
-import { readInvoiceLines } from '../ledger/invoice-states.js';
-import { readSetAside } from '../ledger/set-aside.js';
-import type { SetAside } from '../opening.js';
-import type { Drift, Verification } from '../warehouse.js';
-import { fingerprintFile } from './fingerprint-file.js';
-import { noteProofs } from './note-proofs.js';
-import { damaged, verifyFacts } from './verify-facts.js';
+import type { Archive } from '../../archive/archive.ts';
+import { purgedFilesOf } from '../../archive/retention.ts';
+import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { DamagedFileError } from '../../ops/damaged-file.ts';
+import type { Database } from '../duckdb/database.ts';
+import type { Session } from '../duckdb/session.ts';
+import type { Row } from '../duckdb/statements.ts';
+import type { HeldRecord } from '../ledger/archive-diff.ts';
+import { deriveInvoice } from '../ledger/derive-invoice.ts';
+import { readInvoiceLines } from '../ledger/invoice-states.ts';
+import { readSetAside } from '../ledger/set-aside.ts';
+import type { SetAside } from '../opening.ts';
+import type { Drift, Verification } from '../warehouse.ts';
+import { fingerprintFile } from './fingerprint-file.ts';
+import { noteProofs } from './note-proofs.ts';
+import { damaged, verifyFacts } from './verify-facts.ts';
 
 export interface VerifyOptions {
   readonly database: Database;

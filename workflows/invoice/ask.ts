@@ -1,11 +1,11 @@
 /** Asks the service what it knows of the invoice: because an event is overdue or was never heard, or somebody wants to know. */
 
 import { condition, workflowInfo } from '@temporalio/workflow';
-import { askService } from '../ask-service.js';
-import { failureOf } from '../failure.js';
-import * as lifecycle from '../lifecycle.js';
-import { inMilliseconds, nthBackoff } from '../pace.js';
-import { type InvoiceRun, TRIED_AGAIN } from './run.js';
+import { askService } from '../ask-service.ts';
+import { failureOf } from '../failure.ts';
+import * as lifecycle from '../lifecycle.ts';
+import { inMilliseconds, nthBackoff } from '../pace.ts';
+import { type InvoiceRun, TRIED_AGAIN } from './run.ts';
 
 /** @returns false when the service could not be asked; the pause that follows grows with each time */
 export async function ask(run: InvoiceRun): Promise<false | { readonly isKnown: boolean }> {

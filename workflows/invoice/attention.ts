@@ -1,13 +1,13 @@
 /** What is parked waits for a retry, a new event or, of a file with a bad row, its repair. */
 
 import { condition, patched } from '@temporalio/workflow';
-import { findRepairedFile } from '../find-repaired-file.js';
-import * as lifecycle from '../lifecycle.js';
-import { nthBackoff } from '../pace.js';
-import { ask } from './ask.js';
-import { resume } from './park.js';
-import type { InvoiceRun } from './run.js';
-import { isVoidSettled } from './void.js';
+import { findRepairedFile } from '../find-repaired-file.ts';
+import * as lifecycle from '../lifecycle.ts';
+import { nthBackoff } from '../pace.ts';
+import { ask } from './ask.ts';
+import { resume } from './park.ts';
+import type { InvoiceRun } from './run.ts';
+import { isVoidSettled } from './void.ts';
 
 /** Returns when something is to be done: a retry, a new event, a repaired file. */
 export async function waitForPerson(run: InvoiceRun): Promise<void> {

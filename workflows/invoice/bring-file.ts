@@ -1,14 +1,14 @@
 /** Brings a finalized invoice's file and loads it: one series of attempts, then a pause or a person. */
 
 import { workflowInfo } from '@temporalio/workflow';
-import type { LoadInvoiceResult } from '../../activities/load-invoice.js';
-import { type Failure, failureOf } from '../failure.js';
-import { type ArrivedFile, getFile } from '../get-file.js';
-import type { Announcement } from '../lifecycle.js';
-import * as lifecycle from '../lifecycle.js';
-import { inMilliseconds, nthBackoff } from '../pace.js';
-import { park } from './park.js';
-import { type InvoiceRun, TRIED_AGAIN } from './run.js';
+import type { LoadInvoiceResult } from '../../activities/load-invoice.ts';
+import { type Failure, failureOf } from '../failure.ts';
+import { type ArrivedFile, getFile } from '../get-file.ts';
+import type { Announcement } from '../lifecycle.ts';
+import * as lifecycle from '../lifecycle.ts';
+import { inMilliseconds, nthBackoff } from '../pace.ts';
+import { park } from './park.ts';
+import { type InvoiceRun, TRIED_AGAIN } from './run.ts';
 
 /** One series of attempts at the file and its load; a failed one is followed by a pause, or by a person. */
 export async function bringFile(run: InvoiceRun): Promise<void> {

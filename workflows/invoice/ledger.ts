@@ -1,12 +1,12 @@
 /** Takes what is heard into the ledger first, then into account, and reads there what earlier runs did. */
 
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
-import type { InvoiceLedger } from '../../activities/ledger.js';
-import type { InvoiceEvent } from '../../contract/invoice-event.js';
-import { rankOfEvent } from '../../contract/names.js';
-import * as lifecycle from '../lifecycle.js';
-import { resume } from './park.js';
-import type { InvoiceRun } from './run.js';
+import type { InvoiceLedger } from '../../activities/ledger.ts';
+import type { InvoiceEvent } from '../../contract/invoice-event.ts';
+import { rankOfEvent } from '../../contract/names.ts';
+import * as lifecycle from '../lifecycle.ts';
+import { resume } from './park.ts';
+import type { InvoiceRun } from './run.ts';
 
 /** Takes every queued event into the ledger, then into account, in that order. */
 export async function drain(run: InvoiceRun): Promise<void> {

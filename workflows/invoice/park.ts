@@ -1,9 +1,9 @@
 /** Leaves an invoice to a person, with a reason, and takes it back once it needs nobody any more. */
 
 import { patched } from '@temporalio/workflow';
-import type { Attention } from '../lifecycle.js';
-import * as lifecycle from '../lifecycle.js';
-import type { InvoiceRun } from './run.js';
+import type { Attention } from '../lifecycle.ts';
+import * as lifecycle from '../lifecycle.ts';
+import type { InvoiceRun } from './run.ts';
 
 export async function park(run: InvoiceRun, attention: Attention): Promise<void> {
   // A newer event arrived meanwhile and may have cured it: try that first.

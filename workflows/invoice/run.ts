@@ -10,17 +10,17 @@ import {
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import type { FileTag } from '../../billing/billing-service.js';
-import type { ExportLocation } from '../../contract/invoice-event.js';
-import type { InvoiceState } from '../../contract/names.js';
-import { type Failure, failureOf } from '../failure.js';
-import { InvoiceMailbox } from '../invoice-mailbox.js';
-import type { Knowledge } from '../lifecycle.js';
-import * as lifecycle from '../lifecycle.js';
-import type { InvoiceInput, InvoiceResult, InvoiceStatus } from '../messages.js';
-import { type CalledActivities, invoiceActivities } from '../options.js';
-import { DEFAULT_PACE, nthBackoff, type Pace } from '../pace.js';
-import { environmentKey, invoiceStateKey } from '../search-attribute-keys.js';
+import type { FileTag } from '../../billing/billing-service.ts';
+import type { ExportLocation } from '../../contract/invoice-event.ts';
+import type { InvoiceState } from '../../contract/names.ts';
+import { type Failure, failureOf } from '../failure.ts';
+import { InvoiceMailbox } from '../invoice-mailbox.ts';
+import type { Knowledge } from '../lifecycle.ts';
+import * as lifecycle from '../lifecycle.ts';
+import type { InvoiceInput, InvoiceResult, InvoiceStatus } from '../messages.ts';
+import { type CalledActivities, invoiceActivities } from '../options.ts';
+import { DEFAULT_PACE, nthBackoff, type Pace } from '../pace.ts';
+import { environmentKey, invoiceStateKey } from '../search-attribute-keys.ts';
 
 /** Ends a reason that people read, where nothing is asked of them. */
 export const TRIED_AGAIN = 'It is retried automatically.';

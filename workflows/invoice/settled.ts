@@ -1,12 +1,12 @@
 /** The end of a run: the invoice is loaded, voided or unknown, everybody who asked is told, and nothing waits any more. */
 
 import { allHandlersFinished, condition, patched } from '@temporalio/workflow';
-import * as lifecycle from '../lifecycle.js';
-import type { InvoiceResult } from '../messages.js';
-import { nthBackoff } from '../pace.js';
-import { ask } from './ask.js';
-import { learnOfRestore } from './ledger.js';
-import type { InvoiceRun } from './run.js';
+import * as lifecycle from '../lifecycle.ts';
+import type { InvoiceResult } from '../messages.ts';
+import { nthBackoff } from '../pace.ts';
+import { ask } from './ask.ts';
+import { learnOfRestore } from './ledger.ts';
+import type { InvoiceRun } from './run.ts';
 
 /** So many series of attempts to ask about a loaded invoice fail before somebody is told. */
 const UNANSWERED_AFTER = 3;

@@ -1,12 +1,12 @@
 /** A void: applied at once, and confirmed by the service where only an event reported it (ADR 27). */
 
 import { condition, patched } from '@temporalio/workflow';
-import { askAboutVoid } from '../ask-about-void.js';
-import * as lifecycle from '../lifecycle.js';
-import { inMilliseconds, nthBackoff } from '../pace.js';
-import { drain, learnOfRestore } from './ledger.js';
-import { park } from './park.js';
-import type { InvoiceRun } from './run.js';
+import { askAboutVoid } from '../ask-about-void.ts';
+import * as lifecycle from '../lifecycle.ts';
+import { inMilliseconds, nthBackoff } from '../pace.ts';
+import { drain, learnOfRestore } from './ledger.ts';
+import { park } from './park.ts';
+import type { InvoiceRun } from './run.ts';
 
 /** Has the warehouse leave the invoice out of every total, tried until it is. */
 export async function applyVoid(run: InvoiceRun): Promise<void> {

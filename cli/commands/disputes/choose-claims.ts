@@ -1,12 +1,12 @@
 /** The claims that a command is about: named by their ids, or chosen by state and carrier. */
 
 import { type Command, Option } from 'commander';
-import { CLAIM_STATES, type ClaimState, chosenOf } from '../../../disputes/claim.js';
-import type { Disputes } from '../../../disputes/disputes.js';
-import type { StandingClaim } from '../../../disputes/standing.js';
-import { CliError, EXIT } from '../../errors.js';
-import type { Output } from '../../terminal/output.js';
-import { printable } from '../../terminal/terminal-text.js';
+import { CLAIM_STATES, type ClaimState, chosenOf } from '../../../disputes/claim.ts';
+import type { Disputes } from '../../../disputes/disputes.ts';
+import type { StandingClaim } from '../../../disputes/standing.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import type { Output } from '../../terminal/output.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 
 export interface ChooseFlags {
   readonly state?: ClaimState;

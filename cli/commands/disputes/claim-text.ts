@@ -1,10 +1,10 @@
 /** Claims as a person reads them at a terminal. */
 
-import type { claimableJson, claimJson, totalsJson } from '../../../disputes/claim-json.js';
-import type { StandingClaim } from '../../../disputes/standing.js';
-import { counted } from '../../terminal/output.js';
-import type { Column } from '../../terminal/render-table.js';
-import { printable } from '../../terminal/terminal-text.js';
+import type { claimableJson, claimJson, totalsJson } from '../../../disputes/claim-json.ts';
+import type { StandingClaim } from '../../../disputes/standing.ts';
+import { counted } from '../../terminal/output.ts';
+import type { Column } from '../../terminal/render-table.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 
 /** A line below the list, for one currency of one partner. */
 export function totalText({

@@ -2,19 +2,19 @@
 
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { claimableJson } from '../../../disputes/claim-json.js';
-import type { Claimable } from '../../../disputes/claimable.js';
-import type { Disputes } from '../../../disputes/disputes.js';
-import { FINDING_NAMES } from '../../../disputes/finding-kinds.js';
-import { filtersNamed, type NamedFilters } from '../../../reports/report-filters.js';
-import { noteOutcome } from '../../audited-commands.js';
-import { CliError, EXIT } from '../../errors.js';
-import { counted, type Output } from '../../terminal/output.js';
-import { printable } from '../../terminal/terminal-text.js';
-import { collect, seconds, verb, withJson } from '../../verb.js';
-import { collectParameter, withFilterFlags } from '../reports/filter-flags.js';
-import { FOUND_COLUMNS } from './claim-text.js';
-import { disputesOf } from './disputes-of.js';
+import { claimableJson } from '../../../disputes/claim-json.ts';
+import type { Claimable } from '../../../disputes/claimable.ts';
+import type { Disputes } from '../../../disputes/disputes.ts';
+import { FINDING_NAMES } from '../../../disputes/finding-kinds.ts';
+import { filtersNamed, type NamedFilters } from '../../../reports/report-filters.ts';
+import { noteOutcome } from '../../audited-commands.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import { counted, type Output } from '../../terminal/output.ts';
+import { printable } from '../../terminal/terminal-text.ts';
+import { collect, seconds, verb, withJson } from '../../verb.ts';
+import { collectParameter, withFilterFlags } from '../reports/filter-flags.ts';
+import { FOUND_COLUMNS } from './claim-text.ts';
+import { disputesOf } from './disputes-of.ts';
 
 interface FindFlags extends NamedFilters {
   readonly tracking?: readonly string[];

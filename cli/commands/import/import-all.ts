@@ -5,16 +5,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
-import type { Archive } from '../../../archive/archive.js';
-import type { BillingService } from '../../../billing/billing-service.js';
-import type { Settings } from '../../../config/settings.js';
-import { claimDataFolder } from '../../../warehouse/data-folder.js';
-import type { Imported, ImportRequest } from '../../../warehouse/import/import-file.js';
-import { type CopyBegun, takeCopy } from '../../../warehouse/import/take-copy.js';
-import type { Warehouse } from '../../../warehouse/warehouse.js';
-import type { Output } from '../../terminal/output.js';
-import { paceOf } from '../../terminal/pace.js';
-import { withWriter } from '../../writer.js';
+import type { Archive } from '../../../archive/archive.ts';
+import type { BillingService } from '../../../billing/billing-service.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { claimDataFolder } from '../../../warehouse/data-folder.ts';
+import type { Imported, ImportRequest } from '../../../warehouse/import/import-file.ts';
+import { type CopyBegun, takeCopy } from '../../../warehouse/import/take-copy.ts';
+import type { Warehouse } from '../../../warehouse/warehouse.ts';
+import type { Output } from '../../terminal/output.ts';
+import { paceOf } from '../../terminal/pace.ts';
+import { withWriter } from '../../writer.ts';
 
 /** A check makes no data folder where there is none: it is done in one that is gone afterwards. */
 export async function rehearse(
@@ -74,8 +74,8 @@ interface Importing {
 const ASKED_AT_ONCE = 16;
 
 async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
-  const { askImport } = await import('../../../temporal/writer-client.js');
-  const { inOrderOfInvoices } = await import('../../../warehouse/import/import-files.js');
+  const { askImport } = await import('../../../temporal/writer-client.ts');
+  const { inOrderOfInvoices } = await import('../../../warehouse/import/import-files.ts');
   let done = 0;
   return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
     const imported = await askImport(client, settings, request);
@@ -93,9 +93,9 @@ interface Here extends Importing {
 
 async function importHere(here: Here): Promise<readonly Imported[]> {
   const { settings, warehouse, archive, requests, begun, onDone } = here;
-  const { importFiles } = await import('../../../warehouse/import/import-files.js');
+  const { importFiles } = await import('../../../warehouse/import/import-files.ts');
   const service = await openService(settings, archive);
-  const { openQuarantine } = await import('../../../inbox/quarantine-folder.js');
+  const { openQuarantine } = await import('../../../inbox/quarantine-folder.ts');
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
   const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
@@ -111,7 +111,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
 /** Its client is only read when there is a service to ask. */
 async function openService(settings: Settings, archive: Archive): Promise<BillingService | null> {
   if (settings.service.baseUrl === null) return null;
-  const { createBillingService } = await import('../../../billing/client.js');
+  const { createBillingService } = await import('../../../billing/client.ts');
   return createBillingService({ settings, archive });
 }
 

@@ -1,10 +1,10 @@
 /** What became of files that were imported, for people and for programs. */
 
-import type { Imported } from '../../../warehouse/import/import-file.js';
-import type { Rejection } from '../../../warehouse/warehouse.js';
-import { CliError, EXIT } from '../../errors.js';
-import { counted, type Output } from '../../terminal/output.js';
-import { printable } from '../../terminal/terminal-text.js';
+import type { Imported } from '../../../warehouse/import/import-file.ts';
+import type { Rejection } from '../../../warehouse/warehouse.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import { counted, type Output } from '../../terminal/output.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 
 /** @throws CliError (exit 7) when any was refused, after all were told of */
 export function printImported(output: Output, paths: readonly string[], imported: readonly Imported[]): void {

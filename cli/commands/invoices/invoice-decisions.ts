@@ -2,14 +2,14 @@
 
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { Settings } from '../../../config/settings.js';
-import type { Decided, Decision } from '../../../warehouse/warehouse.js';
-import { CliError, EXIT } from '../../errors.js';
-import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.js';
-import { printable } from '../../terminal/terminal-text.js';
-import { contextOf, verb } from '../../verb.js';
-import { withWriter, workerIsRunning } from '../../writer.js';
-import { invoiceName } from './invoice-page.js';
+import type { Settings } from '../../../config/settings.ts';
+import type { Decided, Decision } from '../../../warehouse/warehouse.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.ts';
+import { printable } from '../../terminal/terminal-text.ts';
+import { contextOf, verb } from '../../verb.ts';
+import { withWriter, workerIsRunning } from '../../writer.ts';
+import { invoiceName } from './invoice-page.ts';
 
 interface Flags {
   readonly reason: string;
@@ -80,8 +80,8 @@ async function decide(
   const { wanted, flags, request, what } = asked;
   const reason = flags.reason.trim();
   if (reason === '') throw new CliError(EXIT.usage, '--reason is empty', { hint: 'say why in a few words' });
-  const { findInvoice } = await import('../invoices.js');
-  const { openPublished } = await import('../../published.js');
+  const { findInvoice } = await import('../invoices.ts');
+  const { openPublished } = await import('../../published.ts');
   const published = await openPublished(settings);
   const invoice = await findInvoice(published, wanted).finally(() => published.close());
   const invoiceId = String(invoice.invoice_id);
@@ -102,14 +102,14 @@ async function decide(
 async function take(settings: Settings, decision: Decision): Promise<Decided> {
   // A lake has many writers and no lock to take.
   if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
-    const { publishedPath } = await import('../../published.js');
-    const { rehearseDecision } = await import('../../../warehouse/trace/rehearse-decision.js');
+    const { publishedPath } = await import('../../published.ts');
+    const { rehearseDecision } = await import('../../../warehouse/trace/rehearse-decision.ts');
     return rehearseDecision(publishedPath(settings), decision);
   }
   return withWriter(settings, {
     role: 'decide',
     async ask(client) {
-      const { askDecision } = await import('../../../temporal/writer-client.js');
+      const { askDecision } = await import('../../../temporal/writer-client.ts');
       const decided = await askDecision(client, settings, decision);
       const partnerId = decided.partnerId ?? settings.partnerId;
       // Its workflow may wait for this, or nobody may be getting its file any more.
@@ -119,7 +119,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
         !decision.isDryRun &&
         partnerId !== null
       ) {
-        const { lookUpInvoice } = await import('../../../temporal/invoice-client.js');
+        const { lookUpInvoice } = await import('../../../temporal/invoice-client.ts');
         const address = { partnerId, invoiceId: decision.invoiceId };
         await lookUpInvoice(client, settings, address, { cause: 'person' });
       }

@@ -1,12 +1,12 @@
 /** `invoices show --diff`: what the newest file of an invoice says differently from the one before. */
 
-import type { Settings } from '../../../config/settings.js';
-import type { ReportRow } from '../../../reports/report-result.js';
-import { diffVersions } from '../../../warehouse/trace/version-diff.js';
-import { CliError, EXIT } from '../../errors.js';
-import { publishedPath } from '../../published.js';
-import type { Output } from '../../terminal/output.js';
-import { invoiceName } from './invoice-page.js';
+import type { Settings } from '../../../config/settings.ts';
+import type { ReportRow } from '../../../reports/report-result.ts';
+import { diffVersions } from '../../../warehouse/trace/version-diff.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import { publishedPath } from '../../published.ts';
+import type { Output } from '../../terminal/output.ts';
+import { invoiceName } from './invoice-page.ts';
 
 export interface DiffPage {
   readonly settings: Settings;

@@ -1,11 +1,11 @@
 /** Finds invoices in what people have at hand: lines, a CSV with a column for them, or JSON lines; by id or number. */
 
 import { parse } from 'csv-parse/sync';
-import type { Settings } from '../../../config/settings.js';
-import { beginningOf } from '../../../contract/well-formed.js';
-import { nearestNames } from '../../../reports/nearest-names.js';
-import { CliError, EXIT } from '../../errors.js';
-import { printable } from '../../terminal/terminal-text.js';
+import type { Settings } from '../../../config/settings.ts';
+import { beginningOf } from '../../../contract/well-formed.ts';
+import { nearestNames } from '../../../reports/nearest-names.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import { printable } from '../../terminal/terminal-text.ts';
 
 /** An invoice as a person named it, and where: a line or a row of a file, or nothing for an argument. */
 export interface NamedInvoice {
@@ -26,7 +26,7 @@ const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
 export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
   if (named.every(({ word }) => GUID.test(word)))
     return [...new Set(named.map(({ word }) => word.toLowerCase()))];
-  const { openPublished } = await import('../../published.js');
+  const { openPublished } = await import('../../published.ts');
   const published = await openPublished(settings);
   const rows = await published.ask('invoice-numbers').finally(() => published.close());
   const idsByNumber = new Map<string, string[]>();

@@ -1,8 +1,8 @@
 /** One invoice as a person reads it: what it is, its life in order, its files, and what is wrong. */
 
-import type { ReportCell, ReportRow } from '../../../reports/report-result.js';
-import { renderTable } from '../../terminal/render-table.js';
-import { paint, printable } from '../../terminal/terminal-text.js';
+import type { ReportCell, ReportRow } from '../../../reports/report-result.ts';
+import { renderTable } from '../../terminal/render-table.ts';
+import { paint, printable } from '../../terminal/terminal-text.ts';
 
 export interface InvoicePage {
   readonly invoice: ReportRow;

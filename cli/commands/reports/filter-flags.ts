@@ -1,8 +1,8 @@
 /** The filters that every report takes, as flags. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DATE_BASES, REPORT_LEVELS } from '../../../reports/report-filters.js';
-import { collect } from '../../verb.js';
+import { DATE_BASES, REPORT_LEVELS } from '../../../reports/report-filters.ts';
+import { collect } from '../../verb.ts';
 
 /** @returns the command, with a flag for each filter */
 export function withFilterFlags(command: Command): Command {

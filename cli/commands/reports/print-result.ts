@@ -1,13 +1,13 @@
 /** Prints what was answered: rows to stdout or to a file, whole, and what has to be known of them to stderr. */
 
 import { existsSync } from 'node:fs';
-import { writeWhole } from '../../../ops/write-whole.js';
-import { weighedLabel } from '../../../reports/render/labels.js';
-import { fileNameOf } from '../../../reports/render/names.js';
-import { type ReportFormat, renderReport } from '../../../reports/render/render-report.js';
-import type { ReportResult } from '../../../reports/report-result.js';
-import { CliError, EXIT, nothingIs } from '../../errors.js';
-import { counted, type Output } from '../../terminal/output.js';
+import { writeWhole } from '../../../ops/write-whole.ts';
+import { weighedLabel } from '../../../reports/render/labels.ts';
+import { fileNameOf } from '../../../reports/render/names.ts';
+import { type ReportFormat, renderReport } from '../../../reports/render/render-report.ts';
+import type { ReportResult } from '../../../reports/report-result.ts';
+import { CliError, EXIT, nothingIs } from '../../errors.ts';
+import { counted, type Output } from '../../terminal/output.ts';
 
 /** @throws CliError a filter matched nothing (exit 3), bytes for a terminal (exit 2) */
 export async function printResult(

@@ -1,8 +1,8 @@
 /** What `billsync report NAME --help` says of one report: what its numbers mean, its parameters, a worked example. */
 
 import { Help } from 'commander';
-import { findReportNow } from '../../../reports/catalogue.js';
-import { exampleTables } from '../../../reports/worked-example.js';
+import { findReportNow } from '../../../reports/catalogue.ts';
+import { exampleTables } from '../../../reports/worked-example.ts';
 
 const WIDTH = 100;
 

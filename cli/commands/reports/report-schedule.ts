@@ -2,24 +2,24 @@
 
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { ScheduledReport } from '../../../activities/write-report.js';
-import type { Settings } from '../../../config/settings.js';
-import { systemErrorIn } from '../../../config/system-error.js';
-import { bindParameters } from '../../../reports/bind-parameters.js';
-import { findReport } from '../../../reports/catalogue.js';
-import type { OptionalTables } from '../../../reports/optional-tables.js';
-import type { RelativePeriod } from '../../../reports/relative-period.js';
-import type { ReportFormat } from '../../../reports/render/render-report.js';
-import { checkFilters, type ReportFilters } from '../../../reports/report-filters.js';
+import type { ScheduledReport } from '../../../activities/write-report.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { systemErrorIn } from '../../../config/system-error.ts';
+import { bindParameters } from '../../../reports/bind-parameters.ts';
+import { findReport } from '../../../reports/catalogue.ts';
+import type { OptionalTables } from '../../../reports/optional-tables.ts';
+import type { RelativePeriod } from '../../../reports/relative-period.ts';
+import type { ReportFormat } from '../../../reports/render/render-report.ts';
+import { checkFilters, type ReportFilters } from '../../../reports/report-filters.ts';
 import {
   applyReportSchedule,
   listReportSchedules,
   type ReportCadence,
   removeReportSchedule,
-} from '../../../temporal/report-schedules.js';
-import { withTemporal } from '../../ask-temporal.js';
-import { CliError, EXIT } from '../../errors.js';
-import type { Output } from '../../terminal/output.js';
+} from '../../../temporal/report-schedules.ts';
+import { withTemporal } from '../../ask-temporal.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import type { Output } from '../../terminal/output.ts';
 
 export type ScheduleWord = ReportCadence | 'off' | 'show';
 

@@ -1,6 +1,6 @@
 /** The account as a whole: how it stands, its keys, its activity, filling and emptying it. */
-import { seedInvoices, seedMonths } from '../../seeding.js';
-import { atMost, MOST_AT_ONCE, type Operation, shape, text, whole } from './operation.js';
+import { seedInvoices, seedMonths } from '../../seeding.ts';
+import { atMost, MOST_AT_ONCE, type Operation, shape, text, whole } from './operation.ts';
 
 export const ACCOUNT_OPERATIONS: readonly Operation[] = [
   {

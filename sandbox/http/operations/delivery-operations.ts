@@ -1,6 +1,6 @@
 /** What was sent, and sending it once more. */
-import { RefusalError } from '../../refusal.js';
-import { type Operation, page, pageQuery, shape, text } from './operation.js';
+import { RefusalError } from '../../refusal.ts';
+import { type Operation, page, pageQuery, shape, text } from './operation.ts';
 
 export const DELIVERY_OPERATIONS: readonly Operation[] = [
   {

@@ -1,8 +1,8 @@
 /** Switching faults on and off. */
-import { FAULTS } from '../../faults/fault-catalogue.js';
-import { type NewFault, PLACES } from '../../faults/fault-rule.js';
-import { MALFORMATIONS } from '../../faults/malformed-csv.js';
-import { type Operation, shape, text, whole } from './operation.js';
+import { FAULTS } from '../../faults/fault-catalogue.ts';
+import { type NewFault, PLACES } from '../../faults/fault-rule.ts';
+import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
+import { type Operation, shape, text, whole } from './operation.ts';
 
 const faultShape = {
   name: text,

@@ -1,8 +1,8 @@
 /** What a person does with invoices. */
 import { setImmediate } from 'node:timers/promises';
-import type { Account } from '../../account.js';
-import type { NewInvoice } from '../../billing/new-invoice.js';
-import { EVENT_TYPES, type EventType, INTERNAL_STATUSES } from '../../model.js';
+import type { Account } from '../../account.ts';
+import type { NewInvoice } from '../../billing/new-invoice.ts';
+import { EVENT_TYPES, type EventType, INTERNAL_STATUSES } from '../../model.ts';
 import {
   atMost,
   brief,
@@ -16,7 +16,7 @@ import {
   textMap,
   texts,
   whole,
-} from './operation.js';
+} from './operation.ts';
 
 const invoiceShape = {
   tenant: text,

@@ -1,6 +1,6 @@
 /** What an operation of the admin API is, and the shapes that several of them share. */
-import type { Account } from '../../account.js';
-import type { Invoice } from '../../model.js';
+import type { Account } from '../../account.ts';
+import type { Invoice } from '../../model.ts';
 
 export interface Operation {
   readonly id: string;

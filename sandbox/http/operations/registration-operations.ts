@@ -1,8 +1,8 @@
 /** What a person does with webhook registrations. */
 
-import type { NewRegistration } from '../../delivery/registrations.js';
-import { EVENT_TYPES, type EventType, type Registration } from '../../model.js';
-import { flag, type Operation, shape, tenantsShape, text, textMap } from './operation.js';
+import type { NewRegistration } from '../../delivery/registrations.ts';
+import { EVENT_TYPES, type EventType, type Registration } from '../../model.ts';
+import { flag, type Operation, shape, tenantsShape, text, textMap } from './operation.ts';
 
 const registrationShape = {
   name: text,

@@ -1,6 +1,6 @@
 /** What a person does with billing schedules. */
-import type { NewSchedule } from '../../billing/schedules.js';
-import { brief, flag, type Operation, shape, tenantsShape, text, whole } from './operation.js';
+import type { NewSchedule } from '../../billing/schedules.ts';
+import { brief, flag, type Operation, shape, tenantsShape, text, whole } from './operation.ts';
 
 const scheduleShape = {
   name: text,

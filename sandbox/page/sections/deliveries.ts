@@ -1,9 +1,9 @@
 /** The delivery log: what was sent where, each attempt with its answer, the payload, and a resend (spec 6). */
 import { parse, stringify } from 'lossless-json';
-import { type Delivery, EVENT_TYPES } from '../../model.js';
-import { RefusalError } from '../../refusal.js';
-import type { Asked, Route } from '../page-routes.js';
-import type { Page } from '../render.js';
+import { type Delivery, EVENT_TYPES } from '../../model.ts';
+import { RefusalError } from '../../refusal.ts';
+import type { Asked, Route } from '../page-routes.ts';
+import type { Page } from '../render.ts';
 
 const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed', 'dropped'] as const;

@@ -1,11 +1,11 @@
 /** Fault switches: every fault of the catalogue with its rate, count, target and settings, and those that are on. */
-import { FAULTS, type FaultDefinition } from '../../faults/fault-catalogue.js';
-import { type NewFault, PLACES, type Place } from '../../faults/fault-rule.js';
-import { MALFORMATIONS } from '../../faults/malformed-csv.js';
-import { EVENT_TYPES } from '../../model.js';
-import { type Form, given } from '../form.js';
-import type { Asked, Route } from '../page-routes.js';
-import type { Page } from '../render.js';
+import { FAULTS, type FaultDefinition } from '../../faults/fault-catalogue.ts';
+import { type NewFault, PLACES, type Place } from '../../faults/fault-rule.ts';
+import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
+import { EVENT_TYPES } from '../../model.ts';
+import { type Form, given } from '../form.ts';
+import type { Asked, Route } from '../page-routes.ts';
+import type { Page } from '../render.ts';
 
 export const faultSection: readonly Route[] = [
   { get: '/faults', show: list },

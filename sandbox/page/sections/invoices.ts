@@ -1,11 +1,11 @@
 /** Invoices: found by filter, generated, submitted, approved, canceled, with everything that followed (spec 3). */
 
-import type { NewInvoice } from '../../billing/new-invoice.js';
-import { INTERNAL_STATUSES, type Invoice } from '../../model.js';
-import type { BilledShipment } from '../../storage/shipments.js';
-import { given } from '../form.js';
-import type { Asked, Route } from '../page-routes.js';
-import type { Page } from '../render.js';
+import type { NewInvoice } from '../../billing/new-invoice.ts';
+import { INTERNAL_STATUSES, type Invoice } from '../../model.ts';
+import type { BilledShipment } from '../../storage/shipments.ts';
+import { given } from '../form.ts';
+import type { Asked, Route } from '../page-routes.ts';
+import type { Page } from '../render.ts';
 
 const PAGE_SIZE = 50;
 const SHOWN_ROWS = 20;

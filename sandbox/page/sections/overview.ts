@@ -1,9 +1,9 @@
 /** The first page: how the account stands, what just happened, and what a client needs to connect. */
 
-import { INTERNAL_STATUSES } from '../../model.js';
-import { seedInvoices } from '../../seeding.js';
-import type { Asked, Route } from '../page-routes.js';
-import type { Page } from '../render.js';
+import { INTERNAL_STATUSES } from '../../model.ts';
+import { seedInvoices } from '../../seeding.ts';
+import type { Asked, Route } from '../page-routes.ts';
+import type { Page } from '../render.ts';
 
 const RECENT_LINES = 14;
 const SEEDED_INVOICES = 12;

@@ -1,10 +1,10 @@
 /** Billing schedules: who is billed how often, with auto-approve and its overrides per tenant (spec 3). */
 
-import type { NewSchedule } from '../../billing/schedules.js';
-import type { Schedule } from '../../model.js';
-import type { Form } from '../form.js';
-import type { Asked, Route } from '../page-routes.js';
-import type { Page } from '../render.js';
+import type { NewSchedule } from '../../billing/schedules.ts';
+import type { Schedule } from '../../model.ts';
+import type { Form } from '../form.ts';
+import type { Asked, Route } from '../page-routes.ts';
+import type { Page } from '../render.ts';
 
 const LEVELS = ['tenant', 'partner'] as const;
 

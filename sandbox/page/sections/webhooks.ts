@@ -1,10 +1,10 @@
 /** Webhook registrations with every setting of spec 2.3: added, tested, enabled, changed, disabled, deleted. */
 
-import type { NewRegistration } from '../../delivery/registrations.js';
-import { EVENT_TYPES } from '../../model.js';
-import type { Form } from '../form.js';
-import type { Asked, Route } from '../page-routes.js';
-import type { Page } from '../render.js';
+import type { NewRegistration } from '../../delivery/registrations.ts';
+import { EVENT_TYPES } from '../../model.ts';
+import type { Form } from '../form.ts';
+import type { Asked, Route } from '../page-routes.ts';
+import type { Page } from '../render.ts';
 
 const SHOWN_DELIVERIES = 20;
 

@@ -1,7 +1,7 @@
 /** Computes reports about audit anew from what their descriptions say. */
 
 import { test } from 'vitest';
-import { denseInvoices } from '../../support/reports/dense-invoices.js';
+import { denseInvoices } from '../../support/reports/dense-invoices.ts';
 import {
   cellOf,
   hasCell,
@@ -10,7 +10,7 @@ import {
   largest,
   oracleOver,
   T,
-} from '../../support/reports/description-oracle.js';
+} from '../../support/reports/description-oracle.ts';
 import {
   costOf,
   dayOf,
@@ -20,8 +20,8 @@ import {
   percent,
   plainZone,
   ratedPounds,
-} from '../../support/reports/plain-arithmetic.js';
-import { decimalText as D } from '../../support/reports/reports-fixture.js';
+} from '../../support/reports/plain-arithmetic.ts';
+import { decimalText as D } from '../../support/reports/reports-fixture.ts';
 
 // Of each invoice's lines one weighs several pounds, the others one or two.
 const invoices = denseInvoices(7, 28).map((invoice, index) => ({

@@ -1,7 +1,7 @@
 /** Computes reports about change anew from what their descriptions say. */
 
 import { test } from 'vitest';
-import { denseInvoices } from '../../support/reports/dense-invoices.js';
+import { denseInvoices } from '../../support/reports/dense-invoices.ts';
 import {
   absolute,
   cellOf,
@@ -9,7 +9,7 @@ import {
   type Line,
   oracleOver,
   T,
-} from '../../support/reports/description-oracle.js';
+} from '../../support/reports/description-oracle.ts';
 import {
   costOf,
   doubleMedian,
@@ -17,8 +17,8 @@ import {
   hundredthsText,
   medianOf,
   ratedPounds,
-} from '../../support/reports/plain-arithmetic.js';
-import { decimalText as D, roundedQuotient } from '../../support/reports/reports-fixture.js';
+} from '../../support/reports/plain-arithmetic.ts';
+import { decimalText as D, roundedQuotient } from '../../support/reports/reports-fixture.ts';
 
 const invoices = denseInvoices(7, 28);
 const { agrees } = oracleOver(invoices);

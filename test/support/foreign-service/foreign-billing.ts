@@ -1,7 +1,7 @@
 /** What the foreign service knows: invoices with their rows, the events it made of them, and its presigned URLs. */
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { csvOf, type ForeignRow, madeUpRow, totalOf, uuidOf } from './foreign-rows.js';
+import { csvOf, type ForeignRow, madeUpRow, totalOf, uuidOf } from './foreign-rows.ts';
 
 export interface ForeignInvoice {
   readonly invoiceId: string;

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ForeignBilling, StoredInvoice } from './foreign-billing.js';
-import { json, text } from './foreign-wire.js';
+import type { ForeignBilling, StoredInvoice } from './foreign-billing.ts';
+import { json, text } from './foreign-wire.ts';
 
 /** What a client did that the specification does not allow, in words. */
 export type Complaint = string;

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ForeignService, startForeignService } from './foreign-service.js';
-import { makeCertificates, readBody, stop } from './foreign-wire.js';
+import { type ForeignService, startForeignService } from './foreign-service.ts';
+import { makeCertificates, readBody, stop } from './foreign-wire.ts';
 
 let service: ForeignService;
 let receiver: Server;

@@ -16,18 +16,18 @@ import {
   type NewForeignInvoice,
   SIGNATURE_MARK,
   type StoredInvoice,
-} from './foreign-billing.js';
-import type { ForeignRow } from './foreign-rows.js';
+} from './foreign-billing.ts';
+import type { ForeignRow } from './foreign-rows.ts';
 import {
   type Complaint,
   type ForeignQuirk,
   type ForeignRoute,
   ForeignServer,
   TOKEN_MARK,
-} from './foreign-server.js';
-import { type ForeignEndpoint, makeCertificates, post, readBody, stop } from './foreign-wire.js';
+} from './foreign-server.ts';
+import { type ForeignEndpoint, makeCertificates, post, readBody, stop } from './foreign-wire.ts';
 
-export type { ForeignAsk, ForeignQuirk, ForeignRoute } from './foreign-server.js';
+export type { ForeignAsk, ForeignQuirk, ForeignRoute } from './foreign-server.ts';
 export type { ForeignInvoice };
 
 export interface ForeignServiceOptions {

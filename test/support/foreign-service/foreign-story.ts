@@ -4,10 +4,10 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deliver } from '../../webhook/a-delivery.js';
-import type { Truth } from '../invariants/invariants.js';
-import { publishedStates } from '../invariants/published-states.js';
-import type { ForeignInvoice, ForeignService } from './foreign-service.js';
+import { deliver } from '../../webhook/a-delivery.ts';
+import type { Truth } from '../invariants/invariants.ts';
+import { publishedStates } from '../invariants/published-states.ts';
+import type { ForeignInvoice, ForeignService } from './foreign-service.ts';
 
 export interface StoryOptions {
   readonly service: ForeignService;

@@ -1,6 +1,6 @@
 /** The settings that make billsync a client of a foreign service on this machine. */
 
-import type { ForeignService } from './foreign-service.js';
+import type { ForeignService } from './foreign-service.ts';
 
 /** Where a service is and how it lets us in. */
 export type ServiceAddress = Pick<

@@ -1,7 +1,7 @@
 /** Prints the table of attacks at the end of `npm run test:security`; a test that failed before it could tell is in it too. */
 
 import type { Reporter, TestCase } from 'vitest/node';
-import type { Attack } from './attack.js';
+import type { Attack } from './attack.ts';
 
 export class AttackReporter implements Reporter {
   private readonly byName = new Map<string, Attack>();

@@ -1,7 +1,7 @@
 /** The thread in which a fuzz target is played, so that a case that never ends can be ended from outside. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { AT_ONCE, fuzzTargets, playCases } from './fuzz.js';
+import { AT_ONCE, fuzzTargets, playCases } from './fuzz.ts';
 
 export interface FuzzThreadData {
   readonly target: string;

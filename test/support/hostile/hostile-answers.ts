@@ -3,12 +3,12 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { hostileCsv } from '../../fuzz/csv.js';
-import { hostileDetails } from '../../fuzz/details.js';
-import { INVOICE } from '../../warehouse/load/any-csv-file.js';
-import { aDelivery } from '../../webhook/a-delivery.js';
-import type { ForeignQuirk } from '../foreign-service/foreign-service.js';
-import { type HostileInput, type HostileWorld, times } from './hostile-world.js';
+import { hostileCsv } from '../../fuzz/csv.ts';
+import { hostileDetails } from '../../fuzz/details.ts';
+import { INVOICE } from '../../warehouse/load/any-csv-file.ts';
+import { aDelivery } from '../../webhook/a-delivery.ts';
+import type { ForeignQuirk } from '../foreign-service/foreign-service.ts';
+import { type HostileInput, type HostileWorld, times } from './hostile-world.ts';
 
 export const HOSTILE_ANSWERS: readonly HostileInput[] = [
   {

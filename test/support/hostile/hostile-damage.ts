@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { brokenRecord } from '../../archive/broken-records.js';
-import type { Dice } from '../../simulation/dice.js';
-import type { Product } from '../processes/product.js';
-import type { HostileInput } from './hostile-world.js';
+import { brokenRecord } from '../../archive/broken-records.ts';
+import type { Dice } from '../../simulation/dice.ts';
+import type { Product } from '../processes/product.ts';
+import type { HostileInput } from './hostile-world.ts';
 
 /** None of these takes anything from anybody: `verify` still ends with 0. */
 export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [

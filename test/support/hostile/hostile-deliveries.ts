@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { hostileDelivery } from '../../fuzz/delivery.js';
-import { aDelivery } from '../../webhook/a-delivery.js';
-import { damaged, hostileText } from './hostile-json.js';
-import { type HostileInput, times } from './hostile-world.js';
+import { hostileDelivery } from '../../fuzz/delivery.ts';
+import { aDelivery } from '../../webhook/a-delivery.ts';
+import { damaged, hostileText } from './hostile-json.ts';
+import { type HostileInput, times } from './hostile-world.ts';
 
 export const HOSTILE_DELIVERIES: readonly HostileInput[] = [
   {

@@ -3,14 +3,14 @@
  * bounded: a kind is over within seconds, or goes on beside what follows until the sequence ends it.
  */
 
-import { aDelivery, basic, deliver } from '../../webhook/a-delivery.js';
-import { signalInClearText } from './clear-text.js';
-import { HOSTILE_ANSWERS } from './hostile-answers.js';
-import { HOSTILE_DELIVERIES } from './hostile-deliveries.js';
-import { hostileText } from './hostile-json.js';
-import { openHostileSockets } from './hostile-sockets.js';
-import type { HostileInput } from './hostile-world.js';
-import { speak } from './raw-http.js';
+import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
+import { signalInClearText } from './clear-text.ts';
+import { HOSTILE_ANSWERS } from './hostile-answers.ts';
+import { HOSTILE_DELIVERIES } from './hostile-deliveries.ts';
+import { hostileText } from './hostile-json.ts';
+import { openHostileSockets } from './hostile-sockets.ts';
+import type { HostileInput } from './hostile-world.ts';
+import { speak } from './raw-http.ts';
 
 /** None of them leaves a record that `verify` has to list. */
 export const NETWORK_INPUTS: readonly HostileInput[] = [

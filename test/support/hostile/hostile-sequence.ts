@@ -5,17 +5,17 @@
  */
 
 import { join } from 'node:path';
-import { createDice } from '../../simulation/dice.js';
-import { basic, deliver } from '../../webhook/a-delivery.js';
-import type { ForeignInvoice, ForeignQuirk, ForeignRoute } from '../foreign-service/foreign-service.js';
-import { startForeignService } from '../foreign-service/foreign-service.js';
-import { unsettled } from '../foreign-service/foreign-story.js';
-import { askACopy } from '../invariants/ask-a-copy.js';
-import { addTo, differences, exact, type Sum } from '../invariants/exact-sums.js';
-import { createProduct, type Product } from '../processes/product.js';
-import { DAMAGE_BESIDE_THE_ARCHIVE, DAMAGE_IN_THE_ARCHIVE, DAMAGE_RULES } from './hostile-damage.js';
-import { NETWORK_INPUTS } from './hostile-inputs.js';
-import type { HostileInput, HostileWorld } from './hostile-world.js';
+import { createDice } from '../../simulation/dice.ts';
+import { basic, deliver } from '../../webhook/a-delivery.ts';
+import type { ForeignInvoice, ForeignQuirk, ForeignRoute } from '../foreign-service/foreign-service.ts';
+import { startForeignService } from '../foreign-service/foreign-service.ts';
+import { unsettled } from '../foreign-service/foreign-story.ts';
+import { askACopy } from '../invariants/ask-a-copy.ts';
+import { addTo, differences, exact, type Sum } from '../invariants/exact-sums.ts';
+import { createProduct, type Product } from '../processes/product.ts';
+import { DAMAGE_BESIDE_THE_ARCHIVE, DAMAGE_IN_THE_ARCHIVE, DAMAGE_RULES } from './hostile-damage.ts';
+import { NETWORK_INPUTS } from './hostile-inputs.ts';
+import type { HostileInput, HostileWorld } from './hostile-world.ts';
 
 export interface HostileSequenceOptions {
   readonly seed: number;

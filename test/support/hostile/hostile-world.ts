@@ -1,13 +1,13 @@
 /** What a hostile input has at hand. */
 
-import type { Dice } from '../../simulation/dice.js';
+import type { Dice } from '../../simulation/dice.ts';
 import type {
   ForeignInvoice,
   ForeignQuirk,
   ForeignRoute,
   ForeignService,
-} from '../foreign-service/foreign-service.js';
-import type { Product } from '../processes/product.js';
+} from '../foreign-service/foreign-service.ts';
+import type { Product } from '../processes/product.ts';
 
 export interface HostileWorld {
   readonly product: Product;

@@ -21,11 +21,9 @@ export interface AttackInProgress {
 /** @param sources addresses that the connections come from, in turn */
 export function startAttack(port: string, sockets: number, sources: readonly string[]): AttackInProgress {
   const program = fileURLToPath(new URL('./hostile-sockets.ts', import.meta.url));
-  const attacker = spawn(
-    process.execPath,
-    ['--import', 'tsx', program, port, String(sockets), sources.join(',')],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
+  const attacker = spawn(process.execPath, [program, port, String(sockets), sources.join(',')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   setPriority(attacker.pid ?? Number.NaN, constants.priority.PRIORITY_BELOW_NORMAL);
   let said: Opened = {};
   createInterface({ input: attacker.stdout }).on('line', (line) => {

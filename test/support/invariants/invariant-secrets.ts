@@ -2,9 +2,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { findSecrets, listFiles } from '../hostile/find-secrets.js';
-import { askACopy } from './ask-a-copy.js';
-import { broken, type InvariantOptions, type Violation } from './violation.js';
+import { findSecrets, listFiles } from '../hostile/find-secrets.ts';
+import { askACopy } from './ask-a-copy.ts';
+import { broken, type InvariantOptions, type Violation } from './violation.ts';
 
 /** I6: data folder (what is meant to hold secrets excepted), logs, tables, histories. */
 export async function checkSecrets({ dataDir, logFolder, secrets = [], client }: InvariantOptions) {

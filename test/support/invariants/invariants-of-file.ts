@@ -3,15 +3,15 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { type Ask, askACopy } from './ask-a-copy.js';
-import { addTo, describeSum, differences, exact, type Sum } from './exact-sums.js';
+import { type Ask, askACopy } from './ask-a-copy.ts';
+import { addTo, describeSum, differences, exact, type Sum } from './exact-sums.ts';
 import {
   broken,
   type InvariantName,
   type InvariantOptions,
   type Truth,
   type Violation,
-} from './violation.js';
+} from './violation.ts';
 
 /** @param nameOf under which name a broken invariant is told: all of the published file's are I5 */
 export async function checkDatabase(

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Client } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openInbox } from '../../../inbox/inbox.js';
+import { openInbox } from '../../../inbox/inbox.ts';
 import {
   aCsv,
   anEvent,
@@ -15,8 +15,8 @@ import {
   loadCsv,
   sha256,
   type TestWarehouse,
-} from '../../warehouse/support.js';
-import { checkInvariants, type InvariantOptions, letWorkflowTasksEnd, type Truth } from './invariants.js';
+} from '../../warehouse/support.ts';
+import { checkInvariants, type InvariantOptions, letWorkflowTasksEnd, type Truth } from './invariants.ts';
 
 const VOIDED = '22222222-2222-4222-8222-222222222222';
 const CSV = aCsv([{ 'Billing Cost': '9.16' }, { 'Billing Cost': '-0.0001', Carrier: 'FedEx' }]);

@@ -12,14 +12,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { runReport } from '../../../reports/run-report.js';
-import { listFiles } from '../hostile/find-secrets.js';
-import { addTo, differences, exact, type Sum } from './exact-sums.js';
-import { checkSecrets } from './invariant-secrets.js';
-import { checkDatabase } from './invariants-of-file.js';
-import { broken, type InvariantOptions, type Violation } from './violation.js';
+import { runReport } from '../../../reports/run-report.ts';
+import { listFiles } from '../hostile/find-secrets.ts';
+import { addTo, differences, exact, type Sum } from './exact-sums.ts';
+import { checkSecrets } from './invariant-secrets.ts';
+import { checkDatabase } from './invariants-of-file.ts';
+import { broken, type InvariantOptions, type Violation } from './violation.ts';
 
-export type { InvariantOptions, Truth, Violation } from './violation.js';
+export type { InvariantOptions, Truth, Violation } from './violation.ts';
 
 /**
  * To be called when nobody writes the warehouse: its file and its log of changes are copied and opened.

@@ -1,8 +1,8 @@
 /** Asks `billsync report` as a person beside the data folder would, and compares with what was billed, to the fourth decimal. */
 
-import type { ForeignRow } from '../foreign-service/foreign-rows.js';
-import { billsync } from '../processes/billsync.js';
-import { addTo, differences, exact, type Sum } from './exact-sums.js';
+import type { ForeignRow } from '../foreign-service/foreign-rows.ts';
+import { billsync } from '../processes/billsync.ts';
+import { addTo, differences, exact, type Sum } from './exact-sums.ts';
 
 const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } as const;
 

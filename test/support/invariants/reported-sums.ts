@@ -1,8 +1,8 @@
 /** What a service billed against what `billsync report tenants` says, each by tenant and currency, exactly. */
 
-import type { ForeignRow } from '../foreign-service/foreign-rows.js';
-import { runCommand } from '../processes/run-command.js';
-import { addTo, exact, type Sum } from './exact-sums.js';
+import type { ForeignRow } from '../foreign-service/foreign-rows.ts';
+import { runCommand } from '../processes/run-command.ts';
+import { addTo, exact, type Sum } from './exact-sums.ts';
 
 export function billedSums(rows: readonly ForeignRow[]): ReadonlyMap<string, Sum> {
   const sums = new Map<string, Sum>();

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { builtProgram, sharedCache } from '../../../scripts/built-program.js';
+import { builtProgram, sharedCache } from '../../../scripts/built-program.ts';
 
 export const BILLSYNC = await builtProgram();
 

@@ -11,9 +11,9 @@ import { subscribe } from 'node:diagnostics_channel';
 import files, { readFileSync, unlinkSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { Session } from '../../../warehouse/duckdb/session.js';
-import { LedgerWarehouse } from '../../../warehouse/store/ledger-warehouse.js';
-import type { WorkerPoint } from './worker-points.js';
+import { Session } from '../../../warehouse/duckdb/session.ts';
+import { LedgerWarehouse } from '../../../warehouse/store/ledger-warehouse.ts';
+import type { WorkerPoint } from './worker-points.ts';
 
 const armedBy = process.env.DIE_AT_FILE ?? '';
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedTemporal } from '../../../temporal/embedded.js';
-import { workflowBundle } from '../../../worker/workflow-bundle.js';
-import '../temporal/temporal-context.js';
+import { startEmbeddedTemporal } from '../../../temporal/embedded.ts';
+import { workflowBundle } from '../../../worker/workflow-bundle.ts';
+import '../temporal/temporal-context.ts';
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'billsync-temporal-'));

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Product, Role } from './product.js';
+import type { Product, Role } from './product.ts';
 
 /** The Temporal server is a child of the role that looks after it, and can die alone, with it, or survive it. */
 type Victim = Role | 'temporal-server';

@@ -3,8 +3,8 @@
  * test started that ran out of time, and so ended without ending it, would go on for ever: it is ended here.
  */
 
-import { endProcessesIn } from './processes-in.js';
-import { foldersOf, removeLeftInMemory } from './where-folders-lie.js';
+import { endProcessesIn } from './processes-in.ts';
+import { foldersOf, removeLeftInMemory } from './where-folders-lie.ts';
 
 export function setup(): () => void {
   removeLeftInMemory();

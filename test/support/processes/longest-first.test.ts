@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { TestSpecification, Vitest } from 'vitest/node';
-import { LongestFirst } from './longest-first.js';
+import { LongestFirst } from './longest-first.ts';
 import seconds from './test-seconds.json' with { type: 'json' };
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));

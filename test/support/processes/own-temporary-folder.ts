@@ -6,7 +6,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { folderPrefix, rootOfFolders } from './where-folders-lie.js';
+import { folderPrefix, rootOfFolders } from './where-folders-lie.ts';
 
 const before = process.env.TMPDIR;
 // The process that runs the files is a child of the one that runs the whole.

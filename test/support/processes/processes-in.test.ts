@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { endProcessesIn } from './processes-in.js';
+import { endProcessesIn } from './processes-in.ts';
 
 test('what a test started and did not end is found by its folder, and nothing else is', async () => {
   const start = (folder: string) =>

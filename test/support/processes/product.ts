@@ -11,12 +11,12 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { processesNaming } from '../../../temporal/processes.js';
-import type { ForeignService } from '../foreign-service/foreign-service.js';
-import { type ServiceAddress, serviceSettings } from '../foreign-service/service-settings.js';
-import { BILLSYNC, cleanEnvironment } from './billsync.js';
-import { freePort } from './free-port.js';
-import { testProgram } from './test-program.js';
+import { processesNaming } from '../../../temporal/processes.ts';
+import type { ForeignService } from '../foreign-service/foreign-service.ts';
+import { type ServiceAddress, serviceSettings } from '../foreign-service/service-settings.ts';
+import { BILLSYNC, cleanEnvironment } from './billsync.ts';
+import { freePort } from './free-port.ts';
+import { testProgram } from './test-program.ts';
 
 export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
 

@@ -4,9 +4,9 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Answered, Asked, Played } from '../play-commands.js';
-import { BILLSYNC, cleanEnvironment, type Finished, type RunOptions } from './billsync.js';
-import { testProgram } from './test-program.js';
+import type { Answered, Asked, Played } from '../play-commands.ts';
+import { BILLSYNC, cleanEnvironment, type Finished, type RunOptions } from './billsync.ts';
+import { testProgram } from './test-program.ts';
 
 const PLAYER = testProgram('support/play-commands.ts');
 /** Less than a test may take. */

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { BILLSYNC } from './billsync.js';
+import { BILLSYNC } from './billsync.ts';
 
 /**
  * @param source below `test/` or beside it, one of those that `tsconfig.test-programs.json` lists

@@ -1,8 +1,8 @@
 /** Asks one report of a fixture made for one test, and removes the fixture again. */
 
-import type { ReportResult } from '../../../reports/report-result.js';
-import { type ReportRequest, runReport } from '../../../reports/run-report.js';
-import { type FixtureInvoice, reportsFixture } from './reports-fixture.js';
+import type { ReportResult } from '../../../reports/report-result.ts';
+import { type ReportRequest, runReport } from '../../../reports/run-report.ts';
+import { type FixtureInvoice, reportsFixture } from './reports-fixture.ts';
 
 export async function askReport(
   name: string,

@@ -1,13 +1,13 @@
 /** Few prices, many lines of each, from a seed: what reports that compare like with like need to have something to say. */
 
-import type { PlainLine } from './plain-arithmetic.js';
+import type { PlainLine } from './plain-arithmetic.ts';
 import {
   anInvoice,
   aShipment,
   decimalText,
   type FixtureInvoice,
   type FixtureShipment,
-} from './reports-fixture.js';
+} from './reports-fixture.ts';
 
 /** A line with what is said of its invoice. */
 export interface DenseLine extends PlainLine {

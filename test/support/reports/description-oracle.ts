@@ -7,17 +7,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { ReportFilters } from '../../../reports/report-filters.js';
-import type { ReportRow } from '../../../reports/report-result.js';
-import { runReport } from '../../../reports/run-report.js';
-import { type DenseLine, linesOf } from './dense-invoices.js';
-import { plainZone, ratedPounds } from './plain-arithmetic.js';
+import type { ReportFilters } from '../../../reports/report-filters.ts';
+import type { ReportRow } from '../../../reports/report-result.ts';
+import { runReport } from '../../../reports/run-report.ts';
+import { type DenseLine, linesOf } from './dense-invoices.ts';
+import { plainZone, ratedPounds } from './plain-arithmetic.ts';
 import {
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
   tenThousandths,
-} from './reports-fixture.js';
+} from './reports-fixture.ts';
 
 export type Line = DenseLine;
 export type Plain = Record<string, unknown>;

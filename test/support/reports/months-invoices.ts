@@ -1,10 +1,10 @@
 /** What `sandbox seed --months` bills, as rows of a published file: the data that people first see, without the way there. */
 
-import type { Plant } from '../../../sandbox/billing/month-lines.js';
-import { type Planted, planMonths } from '../../../sandbox/billing/months.js';
-import { seededTenants } from '../../../sandbox/billing/tenants.js';
-import type { Shipment, Tenant } from '../../../sandbox/model.js';
-import { anInvoice, aShipment, type FixtureInvoice } from './reports-fixture.js';
+import type { Plant } from '../../../sandbox/billing/month-lines.ts';
+import { type Planted, planMonths } from '../../../sandbox/billing/months.ts';
+import { seededTenants } from '../../../sandbox/billing/tenants.ts';
+import type { Shipment, Tenant } from '../../../sandbox/model.ts';
+import { anInvoice, aShipment, type FixtureInvoice } from './reports-fixture.ts';
 
 export type MonthsInvoice = FixtureInvoice & { readonly planted: readonly Planted[] };
 

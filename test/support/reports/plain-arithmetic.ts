@@ -1,6 +1,6 @@
 /** Sums, quotients and groups in whole numbers, for tests that compute a report anew without SQL. */
 
-import { decimalText, type FixtureShipment, roundedQuotient, tenThousandths } from './reports-fixture.js';
+import { decimalText, type FixtureShipment, roundedQuotient, tenThousandths } from './reports-fixture.ts';
 
 export type PlainLine = FixtureShipment & { readonly invoiceId: string };
 

@@ -9,12 +9,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../../warehouse/duckdb/database.js';
-import { migrate } from '../../../warehouse/duckdb/migrate.js';
-import { Session } from '../../../warehouse/duckdb/session.js';
-import { sql } from '../../../warehouse/duckdb/sql.js';
-import { noteRepeats } from '../../../warehouse/publish/note-repeats.js';
-import { type SharedSessions, sharedSessions } from './shared-sessions.js';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { migrate } from '../../../warehouse/duckdb/migrate.ts';
+import { Session } from '../../../warehouse/duckdb/session.ts';
+import { sql } from '../../../warehouse/duckdb/sql.ts';
+import { noteRepeats } from '../../../warehouse/publish/note-repeats.ts';
+import { type SharedSessions, sharedSessions } from './shared-sessions.ts';
 
 export interface FixtureShipment {
   readonly tenant: string;

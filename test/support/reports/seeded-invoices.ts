@@ -1,6 +1,6 @@
 /** A few hundred shipments with everything awkward about them, the same for the same seed, for tests of reports. */
 
-import { anInvoice, aShipment, type FixtureInvoice, type FixtureShipment } from './reports-fixture.js';
+import { anInvoice, aShipment, type FixtureInvoice, type FixtureShipment } from './reports-fixture.ts';
 
 const TENANTS = ['Acme', 'Beta, "Inc"', '株式会社テスト', '=cmd|calc'];
 const CARRIERS = ['ups', 'fedex', 'dhl express'];

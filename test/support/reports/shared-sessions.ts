@@ -1,8 +1,8 @@
 /** One report session for each set of filters, however many reports are asked: preparing one costs more than most reports do. */
 
-import type { ReportFilters } from '../../../reports/report-filters.js';
-import type { ReportResult } from '../../../reports/report-result.js';
-import { openReportSession, type ReportSession } from '../../../reports/report-session.js';
+import type { ReportFilters } from '../../../reports/report-filters.ts';
+import type { ReportResult } from '../../../reports/report-result.ts';
+import { openReportSession, type ReportSession } from '../../../reports/report-session.ts';
 
 export interface SharedSessions {
   ask(

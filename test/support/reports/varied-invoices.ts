@@ -1,7 +1,7 @@
 /** Invoices in every state, from a seed: missing, voided, billed again, drafts, wrong totals, several currencies and files. */
 
-import { dayOf } from './plain-arithmetic.js';
-import { anInvoice, aShipment, type FixtureInvoice, type FixtureShipment } from './reports-fixture.js';
+import { dayOf } from './plain-arithmetic.ts';
+import { anInvoice, aShipment, type FixtureInvoice, type FixtureShipment } from './reports-fixture.ts';
 
 /** Who is invoiced how often, and by which numbers; Beta and Gamma share theirs. */
 const PARTIES = [

@@ -1,9 +1,9 @@
 /** Queues and a pace of a test's own: invoices that wait milliseconds where real ones wait hours. */
 
 import { randomUUID } from 'node:crypto';
-import type { InvoiceRoute } from '../../../temporal/invoice-client.js';
-import type { QueueNames } from '../../../worker/create-workers.js';
-import type { Pace } from '../../../workflows/pace.js';
+import type { InvoiceRoute } from '../../../temporal/invoice-client.ts';
+import type { QueueNames } from '../../../worker/create-workers.ts';
+import type { Pace } from '../../../workflows/pace.ts';
 
 /**
  * Patient enough to see what happens, quick enough not to wait for it. A refused file is not asked for again by itself:

@@ -4,11 +4,11 @@ import { Client, type Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { inject } from 'vitest';
-import { createDataConverter } from '../../../temporal/codec.js';
-import { openConnection } from '../../../temporal/connect.js';
-import { createWorkers, type QueueNames } from '../../../worker/create-workers.js';
-import { installRuntime } from '../../../worker/runtime.js';
-import './temporal-context.js';
+import { createDataConverter } from '../../../temporal/codec.ts';
+import { openConnection } from '../../../temporal/connect.ts';
+import { createWorkers, type QueueNames } from '../../../worker/create-workers.ts';
+import { installRuntime } from '../../../worker/runtime.ts';
+import './temporal-context.ts';
 
 /** The same for every test process, since they share histories on one server. */
 export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];

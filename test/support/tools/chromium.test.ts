@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ChromiumMissingError, findChromium, launchChromium } from './chromium.js';
+import { ChromiumMissingError, findChromium, launchChromium } from './chromium.ts';
 
 describe('findChromium', () => {
   let folder: string;

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { keepPythonTool } from './kept-tools.js';
+import { keepPythonTool } from './kept-tools.ts';
 
 const DBT = {
   name: 'dbt-1.10.15-duckdb-1.5.5',

@@ -8,7 +8,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { keepPythonTool } from './kept-tools.js';
+import { keepPythonTool } from './kept-tools.ts';
 
 const TOOLS = {
   name: 'duckdb-tools-1.5.5-harlequin-2.17.0-pytz',

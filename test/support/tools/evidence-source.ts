@@ -8,7 +8,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { keepNodeTool } from './kept-tools.js';
+import { keepNodeTool } from './kept-tools.ts';
 
 /** Brings the DuckDB of its own, 1.4.2. */
 const CONNECTOR = {

@@ -3,7 +3,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { keepDebianTool } from './kept-tools.js';
+import { keepDebianTool } from './kept-tools.ts';
 
 const run = promisify(execFile);
 

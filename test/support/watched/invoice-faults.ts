@@ -1,9 +1,9 @@
 /** Faults of one invoice each, by the sandbox; they do not hurt each other and are played together. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT } from '../../../contract/errors.js';
-import type { NewFault } from '../../../sandbox/faults/fault-rule.js';
-import type { Stage, ToldAlert, WatchedFault } from './watched-fault.js';
+import { EXIT } from '../../../contract/errors.ts';
+import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
+import type { Stage, ToldAlert, WatchedFault } from './watched-fault.ts';
 
 const LOADED = 'billsync_loads_total\\{outcome="loaded",role="worker"\\} [1-9]';
 const REJECTED = 'billsync_loads_total\\{outcome="rejected",role="worker"\\} [1-9]';

@@ -3,11 +3,11 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NewFault } from '../../../sandbox/faults/fault-rule.js';
-import { processesNaming } from '../../../temporal/processes.js';
-import { aDelivery, basic, deliver } from '../../webhook/a-delivery.js';
-import { discard, run } from './invoice-faults.js';
-import type { Stage, WatchedFault } from './watched-fault.js';
+import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
+import { processesNaming } from '../../../temporal/processes.ts';
+import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
+import { discard, run } from './invoice-faults.ts';
+import type { Stage, WatchedFault } from './watched-fault.ts';
 
 const API = ['regenerate', 'details', 'export-csv'] as const;
 const DOWN = (component: string) => `billsync_component_up\\{component="${component}",role="worker"\\} 0`;

@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openAlerts } from '../../../ops/open-alerts.js';
-import { anchorOf } from '../../../ops/runbook/runbook.js';
-import type { Stage, ToldAlert, WatchedFault } from './watched-fault.js';
+import { openAlerts } from '../../../ops/open-alerts.ts';
+import { anchorOf } from '../../../ops/runbook/runbook.ts';
+import type { Stage, ToldAlert, WatchedFault } from './watched-fault.ts';
 
 /** Seconds from the fault until each said it; null: not within the time. */
 export interface Told {

@@ -6,20 +6,20 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientOptions } from '@temporalio/client';
-import { openFolderArchive } from '../../../archive/folder-archive.js';
-import { invoiceWorkflowId } from '../../../contract/names.js';
-import { openQuarantine } from '../../../inbox/quarantine-folder.js';
-import { type AlertName, RUNBOOK } from '../../../ops/runbook/runbook.js';
-import { createDataConverter } from '../../../temporal/codec.js';
-import type { TemporalConnection } from '../../../temporal/connect.js';
-import { reportScheduleId } from '../../../temporal/report-schedules.js';
-import { scheduleId } from '../../../temporal/schedule.js';
-import { anArchivedEvent, anEvent as anEventWith } from '../../archive/an-event.js';
-import { aDelivery, basic, deliver } from '../../webhook/a-delivery.js';
-import { anEvent } from '../../workflows/invoice-builders.js';
-import { acknowledge, run } from './invoice-faults.js';
-import { OPERATOR, type RareStage } from './rare-stage.js';
-import type { WatchedFault } from './watched-fault.js';
+import { openFolderArchive } from '../../../archive/folder-archive.ts';
+import { invoiceWorkflowId } from '../../../contract/names.ts';
+import { openQuarantine } from '../../../inbox/quarantine-folder.ts';
+import { type AlertName, RUNBOOK } from '../../../ops/runbook/runbook.ts';
+import { createDataConverter } from '../../../temporal/codec.ts';
+import type { TemporalConnection } from '../../../temporal/connect.ts';
+import { reportScheduleId } from '../../../temporal/report-schedules.ts';
+import { scheduleId } from '../../../temporal/schedule.ts';
+import { anArchivedEvent, anEvent as anEventWith } from '../../archive/an-event.ts';
+import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
+import { anEvent } from '../../workflows/invoice-builders.ts';
+import { acknowledge, run } from './invoice-faults.ts';
+import { OPERATOR, type RareStage } from './rare-stage.ts';
+import type { WatchedFault } from './watched-fault.ts';
 
 export type RareFault = WatchedFault<RareStage>;
 
@@ -80,7 +80,7 @@ const removeFrom = ({ product }: RareStage, name: string): void =>
 
 /** Claims are looked at when a worker starts, and each hour. */
 export async function restartWorker({ product }: RareStage): Promise<void> {
-  const { processesNaming } = await import('../../../temporal/processes.js');
+  const { processesNaming } = await import('../../../temporal/processes.ts');
   for (const pid of processesNaming(['worker', product.dataDir])) process.kill(pid, 'SIGKILL');
 }
 

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { encodeEntry } from '../../../inbox/inbox-entry.js';
-import { aDelivery } from '../../webhook/a-delivery.js';
-import { acknowledge, run } from './invoice-faults.js';
-import { loaded, type RareFault, rare, rebuild, restartWorker, untilLoaded } from './rare-faults.js';
-import type { RareStage } from './rare-stage.js';
+import { encodeEntry } from '../../../inbox/inbox-entry.ts';
+import { aDelivery } from '../../webhook/a-delivery.ts';
+import { acknowledge, run } from './invoice-faults.ts';
+import { loaded, type RareFault, rare, rebuild, restartWorker, untilLoaded } from './rare-faults.ts';
+import type { RareStage } from './rare-stage.ts';
 
 const MIB = 1024 ** 2;
 

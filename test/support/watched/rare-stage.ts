@@ -4,13 +4,13 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadSettings } from '../../../config/load-settings.js';
-import { createLogger } from '../../../ops/log.js';
-import { connectTemporal, type TemporalConnection } from '../../../temporal/connect.js';
-import { type Lie, startLyingProxy } from '../../conformance/lying-proxy.js';
-import { leaveFree, mountSmallDisk } from '../small-disk.js';
-import { openStage } from './stage.js';
-import type { Stage } from './watched-fault.js';
+import { loadSettings } from '../../../config/load-settings.ts';
+import { createLogger } from '../../../ops/log.ts';
+import { connectTemporal, type TemporalConnection } from '../../../temporal/connect.ts';
+import { type Lie, startLyingProxy } from '../../conformance/lying-proxy.ts';
+import { leaveFree, mountSmallDisk } from '../small-disk.ts';
+import { openStage } from './stage.ts';
+import type { Stage } from './watched-fault.ts';
 
 export const OPERATOR = 'ann:her password';
 

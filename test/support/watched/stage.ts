@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Sandbox, startSandbox } from '../../../sandbox/service.js';
-import type { ServiceAddress } from '../foreign-service/service-settings.js';
-import { createProduct } from '../processes/product.js';
-import type { Stage } from './watched-fault.js';
+import { type Sandbox, startSandbox } from '../../../sandbox/service.ts';
+import type { ServiceAddress } from '../foreign-service/service-settings.ts';
+import { createProduct } from '../processes/product.ts';
+import type { Stage } from './watched-fault.ts';
 
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;

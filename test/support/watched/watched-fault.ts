@@ -1,8 +1,8 @@
 /** A fault that is injected into a running billsync, and by which alert it has to be told. */
 
-import type { AlertName } from '../../../ops/runbook/runbook.js';
-import type { Sandbox } from '../../../sandbox/service.js';
-import type { Product } from '../processes/product.js';
+import type { AlertName } from '../../../ops/runbook/runbook.ts';
+import type { Sandbox } from '../../../sandbox/service.ts';
+import type { Product } from '../processes/product.ts';
 
 export interface Stage {
   readonly sandbox: Sandbox;

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CONNECTIONS, Database } from '../../../warehouse/duckdb/database.js';
-import { DatabaseClosedError } from '../../../warehouse/errors.js';
+import { CONNECTIONS, Database } from '../../../warehouse/duckdb/database.ts';
+import { DatabaseClosedError } from '../../../warehouse/errors.ts';
 
 let folder: string;
 let database: Database;

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Database } from '../../../warehouse/duckdb/database.js';
-import { ledgerStatement, ledgerValues } from '../../../warehouse/lake/lake-statements.js';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { ledgerStatement, ledgerValues } from '../../../warehouse/lake/lake-statements.ts';
 
 test('in DuckDB', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'billsync-names-'));

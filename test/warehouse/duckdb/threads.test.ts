@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openFolderArchive } from '../../../archive/folder-archive.js';
-import { Database } from '../../../warehouse/duckdb/database.js';
-import { migrate } from '../../../warehouse/duckdb/migrate.js';
-import { catchUp } from '../../../warehouse/recover/catch-up.js';
-import { withThreads } from '../../support/processes/one-duckdb-thread.js';
-import { silent } from '../support.js';
+import { openFolderArchive } from '../../../archive/folder-archive.ts';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { migrate } from '../../../warehouse/duckdb/migrate.ts';
+import { catchUp } from '../../../warehouse/recover/catch-up.ts';
+import { withThreads } from '../../support/processes/one-duckdb-thread.ts';
+import { silent } from '../support.ts';
 
 const ALL = 3;
 

@@ -3,17 +3,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { InvoiceHeader } from '../../../contract/invoice-event.js';
-import type { WebhookStatus } from '../../../contract/names.js';
-import { openQuarantine } from '../../../inbox/quarantine-folder.js';
+import type { InvoiceHeader } from '../../../contract/invoice-event.ts';
+import type { WebhookStatus } from '../../../contract/names.ts';
+import { openQuarantine } from '../../../inbox/quarantine-folder.ts';
 import {
   type ImportDeps,
   type Imported,
   type ImportRequest,
   importFile,
-} from '../../../warehouse/import/import-file.js';
-import type { LoadedRows } from '../../../warehouse/warehouse.js';
-import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.js';
+} from '../../../warehouse/import/import-file.ts';
+import type { LoadedRows } from '../../../warehouse/warehouse.ts';
+import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** Where the catalogue is, told to two libraries; and that no message ever tells the password. */
 
 import { describe, expect, test } from 'vitest';
-import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.js';
-import { extensionsFor, loadExtensions } from '../../../warehouse/lake/extensions.js';
-import { currentGeneration } from '../../../warehouse/lake/generation.js';
+import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
+import { extensionsFor, loadExtensions } from '../../../warehouse/lake/extensions.ts';
+import { currentGeneration } from '../../../warehouse/lake/generation.ts';
 
 describe('readCatalogAddress', () => {
   test('takes libpq keywords, quoted ones too', () => {

@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { openFolderArchive } from '../../../archive/folder-archive.js';
-import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import type { OpenWarehouseOptions } from '../../../warehouse/opening.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
-import { cleanEnvironment } from '../../support/processes/billsync.js';
-import { testProgram } from '../../support/processes/test-program.js';
-import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from '../support.js';
-import { askLake, type LakeServer, type LakeTestSettings, lookAtLake, shownPath } from './support.js';
+import { openFolderArchive } from '../../../archive/folder-archive.ts';
+import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { OpenWarehouseOptions } from '../../../warehouse/opening.ts';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { cleanEnvironment } from '../../support/processes/billsync.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
+import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from '../support.ts';
+import { askLake, type LakeServer, type LakeTestSettings, lookAtLake, shownPath } from './support.ts';
 
 export interface LakePlan {
   readonly settings: OpenWarehouseOptions['settings'];

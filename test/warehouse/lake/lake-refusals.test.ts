@@ -4,14 +4,14 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { describeError, EXIT } from '../../../cli/errors.js';
-import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import type { SetAside } from '../../../warehouse/opening.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
-import { anArchivedEvent, anEvent } from '../../archive/an-event.js';
-import { runCommand } from '../../support/processes/run-command.js';
-import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.js';
-import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.js';
+import { describeError, EXIT } from '../../../cli/errors.ts';
+import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { SetAside } from '../../../warehouse/opening.ts';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
+import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
 
 // Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

@@ -2,13 +2,13 @@
 
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { describeError, EXIT } from '../../../cli/errors.js';
-import { removeFiles } from '../../../warehouse/lake/remove-files.js';
-import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
-import { startS3Server } from '../../archive/s3-server.js';
-import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.js';
-import { askLake, type LakeServer, lookAtLake, startLakeServer } from './support.js';
+import { describeError, EXIT } from '../../../cli/errors.ts';
+import { removeFiles } from '../../../warehouse/lake/remove-files.ts';
+import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.ts';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { startS3Server } from '../../archive/s3-server.ts';
+import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.ts';
+import { askLake, type LakeServer, lookAtLake, startLakeServer } from './support.ts';
 
 let server: LakeServer;
 let s3: Awaited<ReturnType<typeof startS3Server>>;

@@ -4,27 +4,27 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Database } from '../../../warehouse/duckdb/database.js';
+import { Database } from '../../../warehouse/duckdb/database.ts';
 import {
   EnvironmentMismatchError,
   RebuildLossError,
   WarehouseLockedError,
   WarehouseTooNewError,
-} from '../../../warehouse/errors.js';
-import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.js';
-import { CatalogUnreachableError, ExtensionMissingError } from '../../../warehouse/lake/errors.js';
-import { moveTo } from '../../../warehouse/lake/generation.js';
-import { openLakeDatabase } from '../../../warehouse/lake/lake-database.js';
-import { Ledger } from '../../../warehouse/lake/ledger.js';
-import { tidyLake } from '../../../warehouse/lake/tidy-lake.js';
-import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.js';
-import { explainTracking } from '../../../warehouse/trace/explain.js';
-import { diffVersions } from '../../../warehouse/trace/version-diff.js';
-import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.js';
-import { billsync } from '../../support/processes/billsync.js';
-import { withAllThreads } from '../../support/processes/one-duckdb-thread.js';
-import { installDuckDbTools } from '../../support/tools/duckdb-tools.js';
+} from '../../../warehouse/errors.ts';
+import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
+import { CatalogUnreachableError, ExtensionMissingError } from '../../../warehouse/lake/errors.ts';
+import { moveTo } from '../../../warehouse/lake/generation.ts';
+import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
+import { Ledger } from '../../../warehouse/lake/ledger.ts';
+import { tidyLake } from '../../../warehouse/lake/tidy-lake.ts';
+import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
+import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.ts';
+import { explainTracking } from '../../../warehouse/trace/explain.ts';
+import { diffVersions } from '../../../warehouse/trace/version-diff.ts';
+import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.ts';
+import { billsync } from '../../support/processes/billsync.ts';
+import { withAllThreads } from '../../support/processes/one-duckdb-thread.ts';
+import { installDuckDbTools } from '../../support/tools/duckdb-tools.ts';
 import {
   aCsv,
   anEvent,
@@ -39,8 +39,8 @@ import {
   silent,
   type TestWarehouse,
   tickingClock,
-} from '../support.js';
-import { everything, THIRD, tellStory } from './story.js';
+} from '../support.ts';
+import { everything, THIRD, tellStory } from './story.ts';
 import {
   askLake,
   type LakeServer,
@@ -49,7 +49,7 @@ import {
   PASSWORD,
   shownPath,
   startLakeServer,
-} from './support.js';
+} from './support.ts';
 
 // Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

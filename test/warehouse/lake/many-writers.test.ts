@@ -1,8 +1,8 @@
 /** Many processes write one lake at the same time; the long form is `npm run chaos -- lake`. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runLake } from './lake-chaos.js';
-import { type LakeServer, startLakeServer } from './support.js';
+import { runLake } from './lake-chaos.ts';
+import { type LakeServer, startLakeServer } from './support.ts';
 
 let server: LakeServer;
 beforeAll(async () => {

@@ -3,14 +3,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.js';
-import { openLakeDatabase } from '../../../warehouse/lake/lake-database.js';
-import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.js';
-import { cleanEnvironment } from '../../support/processes/billsync.js';
-import { testProgram } from '../../support/processes/test-program.js';
-import { aCsv, aWarehouse, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.js';
-import { everything } from './story.js';
-import { askLake, type LakeServer, type LakeTestSettings, shownPath, startLakeServer } from './support.js';
+import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
+import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
+import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.ts';
+import { cleanEnvironment } from '../../support/processes/billsync.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
+import { aCsv, aWarehouse, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
+import { everything } from './story.ts';
+import { askLake, type LakeServer, type LakeTestSettings, shownPath, startLakeServer } from './support.ts';
 
 let server: LakeServer;
 let settings: LakeTestSettings;

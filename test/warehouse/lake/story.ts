@@ -1,7 +1,7 @@
 /** A story with a bit of everything for a warehouse to tell again, and all the questions that are asked of it. */
 
-import { runReport } from '../../../reports/run-report.js';
-import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, type TestWarehouse } from '../support.js';
+import { runReport } from '../../../reports/run-report.ts';
+import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 const FOURTH = '44444444-4444-4444-8444-444444444444';

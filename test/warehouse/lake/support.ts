@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import pg from 'pg';
-import { openPublishedFile, readElsewhere } from '../../../reports/published-file.js';
-import { connectToLake } from '../../../warehouse/lake/lake-reader.js';
-import { type LakeSettings, lakeSourceOf } from '../../../warehouse/lake/lake-source.js';
-import type { OpenWarehouseOptions } from '../../../warehouse/opening.js';
-import { installDuckDbExtensions } from '../../support/tools/duckdb-extensions.js';
-import { type PostgresServer, startPostgres } from '../../support/tools/postgres.js';
-import { settingsFor } from '../support.js';
+import { openPublishedFile, readElsewhere } from '../../../reports/published-file.ts';
+import { connectToLake } from '../../../warehouse/lake/lake-reader.ts';
+import { type LakeSettings, lakeSourceOf } from '../../../warehouse/lake/lake-source.ts';
+import type { OpenWarehouseOptions } from '../../../warehouse/opening.ts';
+import { installDuckDbExtensions } from '../../support/tools/duckdb-extensions.ts';
+import { type PostgresServer, startPostgres } from '../../support/tools/postgres.ts';
+import { settingsFor } from '../support.ts';
 
 export interface LakeServer {
   /** Settings of a new, empty lake. */

@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { openFolderArchive } from '../../../archive/folder-archive.js';
-import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import type { LakePlan } from './lake-chaos.js';
+import { openFolderArchive } from '../../../archive/folder-archive.ts';
+import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { LakePlan } from './lake-chaos.ts';
 
 const [dataDir = '', seedText = '1'] = process.argv.slice(2);
 const plan = JSON.parse(readFileSync(join(dataDir, 'plan.json'), 'utf8')) as LakePlan;

@@ -1,8 +1,8 @@
 /** What a person decides: a void undone, an older version that counts. It holds until something newer is said. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
-import type { Decision } from '../../../warehouse/warehouse.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import type { Decision } from '../../../warehouse/warehouse.ts';
 import {
   aCsv,
   anEvent,
@@ -13,7 +13,7 @@ import {
   sha256,
   silent,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {

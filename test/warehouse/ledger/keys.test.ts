@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ArchivedEvent } from '../../../archive/archive.js';
-import { Database } from '../../../warehouse/duckdb/database.js';
-import { migrate } from '../../../warehouse/duckdb/migrate.js';
-import { insertEvents } from '../../../warehouse/ledger/insert-ledger-lines.js';
-import { refreshInvoices } from '../../../warehouse/ledger/invoice-states.js';
-import { anEvent } from '../support.js';
+import type { ArchivedEvent } from '../../../archive/archive.ts';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { migrate } from '../../../warehouse/duckdb/migrate.ts';
+import { insertEvents } from '../../../warehouse/ledger/insert-ledger-lines.ts';
+import { refreshInvoices } from '../../../warehouse/ledger/invoice-states.ts';
+import { anEvent } from '../support.ts';
 
 const OTHER_INVOICE = '33333333-3333-4333-8333-333333333333';
 

@@ -1,7 +1,7 @@
 /** Where many invoices stand, by one look: what a backfill of a hundred thousand asks before it asks anybody else. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aCsv, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../support.js';
+import { aCsv, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';
 
 const VOIDED = '22222222-2222-4222-8222-22222222222a';
 const UNHEARD = '33333333-3333-4333-8333-333333333333';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { CSV_HEADERS } from '../../../contract/columns.js';
-import { CsvScanner } from '../../../contract/csv-scanner.js';
-import { BatchingLoader } from '../../../warehouse/load/load-batch.js';
-import type { FileLoadOutcome, LoadOutcome } from '../../../warehouse/warehouse.js';
+import { CSV_HEADERS } from '../../../contract/columns.ts';
+import { CsvScanner } from '../../../contract/csv-scanner.ts';
+import { BatchingLoader } from '../../../warehouse/load/load-batch.ts';
+import type { FileLoadOutcome, LoadOutcome } from '../../../warehouse/warehouse.ts';
 
 interface NamedLoad {
   readonly name: string;

@@ -3,9 +3,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.js';
-import { Session } from '../../../warehouse/duckdb/session.js';
-import { useAllThreads } from '../../support/processes/one-duckdb-thread.js';
+import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.ts';
+import { Session } from '../../../warehouse/duckdb/session.ts';
+import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
 import {
   aCsv,
   anEvent,
@@ -19,7 +19,7 @@ import {
   manyRecords,
   settingsFor,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 useAllThreads();
 

@@ -1,10 +1,10 @@
 /** Every file of the corpus gets the verdict that stands beside it, from the load and from csv-parse alone. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CheckOutcome, LoadOutcome } from '../../../warehouse/warehouse.js';
-import { CORPUS_INVOICE, CSV_CORPUS } from '../../corpus/csv-corpus.js';
-import { archiveCsv, ask, aWarehouse, type TestWarehouse } from '../support.js';
-import { readReference } from './reference-reader.js';
+import type { CheckOutcome, LoadOutcome } from '../../../warehouse/warehouse.ts';
+import { CORPUS_INVOICE, CSV_CORPUS } from '../../corpus/csv-corpus.ts';
+import { archiveCsv, ask, aWarehouse, type TestWarehouse } from '../support.ts';
+import { readReference } from './reference-reader.ts';
 
 let t: TestWarehouse;
 beforeAll(async () => {

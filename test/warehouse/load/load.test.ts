@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CSV_HEADERS } from '../../../contract/columns.js';
-import { Session } from '../../../warehouse/duckdb/session.js';
+import { CSV_HEADERS } from '../../../contract/columns.ts';
+import { Session } from '../../../warehouse/duckdb/session.ts';
 import {
   aCsv,
   anEvent,
@@ -16,7 +16,7 @@ import {
   loadCsv,
   sha256,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {

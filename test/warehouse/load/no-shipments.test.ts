@@ -1,7 +1,7 @@
 /** An invoice without shipments: its file is a header and nothing else, which is what a failed export looks like too. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
 import {
   aCsv,
   anEvent,
@@ -13,7 +13,7 @@ import {
   loadArchived,
   silent,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 const HEADER_ONLY = aCsv().subarray(0, HEADER_BYTES);
 const NOTHING_BILLED = { totalTransactionCount: 0, invoiceTotalAmount: '0.00', currencyCode: 'EUR' };

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deriveInvoice } from '../../../warehouse/ledger/derive-invoice.js';
-import type { Evidence, InvoiceLines } from '../../../warehouse/ledger/invoice-lines.js';
-import { aCsv, anEvent, archiveCsv, ask, aWarehouse, INVOICE } from '../support.js';
+import { deriveInvoice } from '../../../warehouse/ledger/derive-invoice.ts';
+import type { Evidence, InvoiceLines } from '../../../warehouse/ledger/invoice-lines.ts';
+import { aCsv, anEvent, archiveCsv, ask, aWarehouse, INVOICE } from '../support.ts';
 
 const at = (minute: number): string => `2026-03-01T00:${`${minute}`.padStart(2, '0')}:00.000Z`;
 

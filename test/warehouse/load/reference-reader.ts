@@ -4,8 +4,8 @@
  */
 
 import { parse } from 'csv-parse/sync';
-import { CSV_HEADERS } from '../../../contract/columns.js';
-import { brokenCells } from '../../../warehouse/csv/cell-rules.js';
+import { CSV_HEADERS } from '../../../contract/columns.ts';
+import { brokenCells } from '../../../warehouse/csv/cell-rules.ts';
 
 export type ReferenceVerdict =
   | { readonly isGood: true; readonly rows: readonly (readonly string[])[] }

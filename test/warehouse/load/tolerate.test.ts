@@ -1,11 +1,11 @@
 /** BILLSYNC_CSV_TOLERATE: what a partner accepts besides the specified form loads exactly, and nothing else does. */
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { CSV_HEADERS } from '../../../contract/columns.js';
-import { CSV_TOLERANCES, type CsvTolerance } from '../../../contract/csv-file.js';
-import { rejection } from '../../../warehouse/import/refused-files.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
-import { useAllThreads } from '../../support/processes/one-duckdb-thread.js';
+import { CSV_HEADERS } from '../../../contract/columns.ts';
+import { CSV_TOLERANCES, type CsvTolerance } from '../../../contract/csv-file.ts';
+import { rejection } from '../../../warehouse/import/refused-files.ts';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
 import {
   archiveCsv,
   ask,
@@ -17,7 +17,7 @@ import {
   settingsFor,
   silent,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 /** Fewer than usual; a file in the specified form is loaded at the usual size in `chunks.test.ts`. */
 const PER_CUT = 2_000;

@@ -1,8 +1,8 @@
 /** Any file gives the same verdict through DuckDB and through csv-parse alone; the long run is a chaos program. */
 
 import { expect, test } from 'vitest';
-import { useAllThreads } from '../../support/processes/one-duckdb-thread.js';
-import { confront } from './two-readers.js';
+import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
+import { confront } from './two-readers.ts';
 
 useAllThreads();
 

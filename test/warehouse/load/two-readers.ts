@@ -6,20 +6,20 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { CSV_HEADERS, STORED_COLUMNS } from '../../../contract/columns.js';
-import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../contract/csv-file.js';
-import { CsvScanner } from '../../../contract/csv-scanner.js';
-import { temporaryName } from '../../../ops/temporary-names.js';
-import { isCurrency } from '../../../warehouse/csv/currencies.js';
-import { findBrokenRows } from '../../../warehouse/csv/find-broken-rows.js';
-import { Database } from '../../../warehouse/duckdb/database.js';
-import { sql } from '../../../warehouse/duckdb/sql.js';
-import type { Row } from '../../../warehouse/duckdb/statements.js';
-import { type Chunks, cutIntoChunks, numberChunks } from '../../../warehouse/load/chunks.js';
-import { tolerate } from '../../../warehouse/load/tolerate.js';
-import { makeMemoryFolder } from '../../support/memory-folder.js';
-import { anyCsvFile, INVOICE } from './any-csv-file.js';
-import { type ReferenceVerdict, readReference } from './reference-reader.js';
+import { CSV_HEADERS, STORED_COLUMNS } from '../../../contract/columns.ts';
+import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../contract/csv-file.ts';
+import { CsvScanner } from '../../../contract/csv-scanner.ts';
+import { temporaryName } from '../../../ops/temporary-names.ts';
+import { isCurrency } from '../../../warehouse/csv/currencies.ts';
+import { findBrokenRows } from '../../../warehouse/csv/find-broken-rows.ts';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { sql } from '../../../warehouse/duckdb/sql.ts';
+import type { Row } from '../../../warehouse/duckdb/statements.ts';
+import { type Chunks, cutIntoChunks, numberChunks } from '../../../warehouse/load/chunks.ts';
+import { tolerate } from '../../../warehouse/load/tolerate.ts';
+import { makeMemoryFolder } from '../../support/memory-folder.ts';
+import { anyCsvFile, INVOICE } from './any-csv-file.ts';
+import { type ReferenceVerdict, readReference } from './reference-reader.ts';
 
 const AT_ONCE = 64;
 /** Each text behind a mark, since node-api drops a byte order mark that a text begins with; DuckDB holds it. */

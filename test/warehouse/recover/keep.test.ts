@@ -16,11 +16,11 @@ import {
   EnvironmentMismatchError,
   WarehouseCorruptError,
   WarehouseLockedError,
-} from '../../../warehouse/errors.js';
-import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import { startPublisher } from '../../../warehouse/publish/publisher.js';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.js';
-import { eventually } from '../../support/eventually.js';
+} from '../../../warehouse/errors.ts';
+import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
+import { startPublisher } from '../../../warehouse/publish/publisher.ts';
+import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
   aCsv,
   anEvent,
@@ -32,7 +32,7 @@ import {
   silent,
   type TestWarehouse,
   tickingClock,
-} from '../support.js';
+} from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {

@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openFolderArchive } from '../../../archive/folder-archive.js';
-import { Database } from '../../../warehouse/duckdb/database.js';
-import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.js';
-import { findLacking } from '../../../warehouse/ledger/archive-diff.js';
-import { openWarehouse } from '../../../warehouse/open-warehouse.js';
-import type { Made, RebuildOptions } from '../../../warehouse/opening.js';
-import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.js';
-import { testProgram } from '../../support/processes/test-program.js';
+import { openFolderArchive } from '../../../archive/folder-archive.ts';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.ts';
+import { findLacking } from '../../../warehouse/ledger/archive-diff.ts';
+import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { Made, RebuildOptions } from '../../../warehouse/opening.ts';
+import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
 import {
   aCsv,
   anEvent,
@@ -23,7 +23,7 @@ import {
   sha256,
   silent,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 const FIRST_CSV = aCsv();

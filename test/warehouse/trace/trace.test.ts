@@ -1,8 +1,8 @@
 /** From a number back to where it came from: versions compared, a tracking number explained, levels compared. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { explainTracking } from '../../../warehouse/trace/explain.js';
-import { diffVersions } from '../../../warehouse/trace/version-diff.js';
+import { explainTracking } from '../../../warehouse/trace/explain.ts';
+import { diffVersions } from '../../../warehouse/trace/version-diff.ts';
 import {
   aCsv,
   anEvent,
@@ -14,7 +14,7 @@ import {
   loadCsv,
   sha256,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {

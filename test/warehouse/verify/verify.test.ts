@@ -4,9 +4,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Fact } from '../../../archive/archive.js';
-import { Database } from '../../../warehouse/duckdb/database.js';
-import { verifyWarehouse } from '../../../warehouse/verify/verify.js';
+import type { Fact } from '../../../archive/archive.ts';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { verifyWarehouse } from '../../../warehouse/verify/verify.ts';
 import {
   aCsv,
   anEvent,
@@ -16,7 +16,7 @@ import {
   loadArchived,
   loadCsv,
   type TestWarehouse,
-} from '../support.js';
+} from '../support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 

@@ -2,8 +2,8 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { views } from '../../../warehouse/duckdb/sql.js';
-import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../support.js';
+import { views } from '../../../warehouse/duckdb/sql.ts';
+import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;
 beforeAll(async () => {

@@ -2,8 +2,8 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { isNothing } from '../../../contract/invisible.js';
-import { sql } from '../../../warehouse/duckdb/sql.js';
+import { isNothing } from '../../../contract/invisible.ts';
+import { sql } from '../../../warehouse/duckdb/sql.ts';
 
 test('DuckDB and TypeScript take the same characters for nothing', async () => {
   const instance = await DuckDBInstance.create(':memory:');

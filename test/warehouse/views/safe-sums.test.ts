@@ -2,10 +2,10 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
-import { COLUMN_MEANINGS } from '../../../warehouse/duckdb/column-meanings.js';
-import { sql } from '../../../warehouse/duckdb/sql.js';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.js';
-import { ask } from '../support.js';
+import { COLUMN_MEANINGS } from '../../../warehouse/duckdb/column-meanings.ts';
+import { sql } from '../../../warehouse/duckdb/sql.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { ask } from '../support.ts';
 
 const fixture = await reportsFixture([
   anInvoice(

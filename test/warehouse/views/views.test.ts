@@ -1,7 +1,7 @@
 /** The views that analysts' own scripts open: names, order and types are a contract; columns may be added behind. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../support.js';
+import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;
 let path: string;
