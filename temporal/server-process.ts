@@ -1,6 +1,7 @@
 /** The embedded Temporal server as a process: started, asked whether it answers, ended; its database file names it. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -177,6 +178,9 @@ function databaseOf({ dataDir }: ServerPlace): string {
  * WAL with synchronous=1 doubles signalWithStart, and what a power cut could take of it the archive still has. The WAL is folded into the
  * file from 40 MB on, not from 4, which takes nine of ten reads. Which search attributes there are is asked once a minute, not for each
  * workflow: those of ours are made with the start.
+ *
+ * The HTTP API cannot be switched off, and accepts JSON from any web page that a browser on this machine shows. It serves no host
+ * name but a random one, so that it answers 403 to everything; gRPC is not affected.
  */
 function serverArguments(
   server: ServerPlace & { readonly host: string; readonly port: number },
@@ -186,6 +190,7 @@ function serverArguments(
     'history.timerProcessorMaxPollRPS': '1000',
     'history.timerProcessorMaxTimeShift': '"10ms"',
     'system.forceSearchAttributesCacheRefreshOnRead': 'false',
+    'frontend.httpAllowedHosts': JSON.stringify([randomBytes(16).toString('hex')]),
     ...server.dynamicConfig,
   };
   return [

@@ -41,7 +41,7 @@ import { installRuntime } from './runtime.ts';
 import { watchDisk } from './watch-disk.ts';
 import { watchOthers } from './watch-others.ts';
 import { watchRetries } from './watch-retries.ts';
-import { schedulesWatch } from './watch-schedules.ts';
+import { temporalWatches } from './watch-schedules.ts';
 import { keepToken, watchedService } from './watch-service.ts';
 import { upkeepWatches } from './watch-upkeep.ts';
 import { watchedWarehouse } from './watched-warehouse.ts';
@@ -157,15 +157,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ settings, archive, auditCopy, quarantine },
       readWaiting: () => readWaiting(publishedPath(settings)),
     });
-    const schedules = schedulesWatch({ settings, health });
-    const watching = watchStates([...upkeep, schedules.watch], { health, alerts });
+    const queues = options.queues ?? taskQueues(settings.environment);
+    const ofTemporal = temporalWatches({ settings, health, queues });
+    const watching = watchStates([...upkeep, ...ofTemporal.watches], { health, alerts });
     closers.push(async () => watching.close());
     const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
     closers.push(() => service.close());
     const token = keepToken(service, { alerts });
     closers.push(async () => token.close());
 
-    const queues = options.queues ?? taskQueues(settings.environment);
     const ofWarehouse = createWarehouseActivities({
       ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
       readGaps: () => readGaps(publishedPath(settings)),
@@ -196,7 +196,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
             throw error;
           log.warn({ err: error }, 'the schedule could not be made; see `billsync schedule apply`');
         });
-        schedules.ask(client);
+        ofTemporal.ask(client);
       },
     });
     closers.push(() => polling.close());

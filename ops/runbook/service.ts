@@ -79,10 +79,25 @@ export const SERVICE = {
     ],
     cure: [
       '`billsync reconcile` runs it now and says what went wrong; mend what it names.',
-      'There is no schedule: `billsync schedule apply`, or for a report `billsync report NAME --schedule`.',
+      'A removed schedule of the reconciliation is made again by the worker within a minute; that of a report by `billsync report NAME --schedule`.',
     ],
     proof:
       'The alert clears within a minute of the next successful run; `billsync schedule trigger` starts one.',
+  },
+  'temporal/terminated': {
+    severity: 'critical',
+    meaning:
+      'Workflows were terminated or cancelled by something other than billsync. Nothing acknowledged is lost: a reconciliation has been started, which continues all unfinished invoices from the archive.',
+    firstLook: [
+      'the alert: how many, and the latest workflow; its page in Temporal names the identity and the reason',
+      'who can connect to Temporal’s port: `ss -ltnp`, firewall, namespace permissions',
+    ],
+    cure: [
+      'Close the port to others, or use a namespace with its own credentials.',
+      'A backfill that was terminated is started again by its command.',
+    ],
+    proof:
+      '`billsync schedule show` names a run since then, and the invoices run again; the alert clears an hour after the last termination.',
   },
   'temporal/unencrypted': {
     severity: 'critical',

@@ -1,0 +1,151 @@
+/** What a web page, or another program of this machine, can do through the ports of `up`, and what the worker makes of it. */
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { invoiceWorkflowId } from '../../contract/names.ts';
+import { createHealth } from '../../ops/health.ts';
+import { scheduleId, showSchedule } from '../../temporal/schedule.ts';
+import { temporalWatches } from '../../worker/watch-schedules.ts';
+import { eventually } from '../support/eventually.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { createProduct, type Product } from '../support/processes/product.ts';
+import { aRig, type Rig } from '../worker/rig.ts';
+
+let rig: Rig;
+let product: Product;
+
+beforeAll(async () => {
+  rig = await aRig();
+  product = await createProduct({ service: rig.service });
+});
+afterAll(async () => {
+  await product.close();
+  await rig.close();
+});
+
+test('no listening socket of `up` answers a foreign host name or origin, or acts on its request', async () => {
+  await product.start('up');
+  const ports = listeningPortsOf(product.pid('up') ?? 0);
+  // Endpoint, admin port, Temporal's gRPC, HTTP API, metrics and its inner services.
+  expect(ports.length).toBeGreaterThan(6);
+  const endpoint = Number(new URL(product.webhookUrl).port);
+  const foreign = { Host: 'evil.example', Origin: 'https://evil.example', 'Content-Type': 'text/plain' };
+  const workflows = '/api/v1/namespaces/default/workflows';
+  let tries = 0;
+  const served: string[] = [];
+  for (const port of ports.filter((each) => each !== endpoint)) {
+    for (const [method, path] of [
+      ['GET', '/'],
+      ['GET', '/api/v1/namespaces'],
+      ['GET', workflows],
+      ['GET', '/api/v1/namespaces/default/schedules'],
+      ['POST', '/api/v1/namespaces/default/batch-operations/x'],
+      ['POST', `${workflows}/x/terminate`],
+      ['DELETE', '/api/v1/namespaces/default/schedules/x'],
+      ['OPTIONS', workflows],
+    ] as const) {
+      tries += 1;
+      const { status, allowed } = await ask(port, method, path, foreign);
+      const isRefused = status === null || status >= 400;
+      if (!isRefused || allowed !== undefined) served.push(`${method} ${path} at ${port}: ${status}`);
+    }
+  }
+  expect(served).toEqual([]);
+  attack('requests of a foreign web page to every socket of `up`', { tries, held: tries - served.length });
+  // The list found the HTTP API.
+  const refused = await Promise.all(
+    ports.filter((each) => each !== endpoint).map((port) => ask(port, 'GET', workflows, foreign)),
+  );
+  expect(refused.map(({ status }) => status)).toContain(403);
+  await product.stop('up');
+});
+
+test('a removed schedule is made again, and a terminated invoice is reported and started again', async () => {
+  await rig.startTemporal();
+  const worker = await rig.startWorker();
+  await worker.ready;
+  const health = createHealth();
+  health.set('temporal', { isHealthy: true });
+  const { environment } = rig.settings;
+  await rig.temporal.run(async (client) => {
+    const { watches, ask: watch } = temporalWatches({ settings: rig.settings, health });
+    watch(client);
+    const [schedule, terminated] = watches;
+    const schedules = () => schedule?.look();
+
+    await client.schedule.getHandle(scheduleId(environment)).delete();
+    expect(await schedules()).toMatchObject({ isHealthy: false, detail: expect.stringContaining('removed') });
+    expect(await schedules()).toEqual({ isHealthy: true, detail: '' });
+    expect(await showSchedule(client, rig.settings)).toMatchObject({ isPaused: false });
+
+    await rig.service.createInvoice();
+    const [event] = await rig.forward();
+    const workflowId = invoiceWorkflowId({
+      ...{ environment, partnerId: event?.partnerId ?? '', invoiceId: event?.invoice.invoiceId ?? '' },
+    });
+    const handle = client.workflow.getHandle(workflowId);
+    await eventually(async () => (await handle.describe()).status.name === 'RUNNING');
+    await handle.terminate('by a web page');
+    await eventually(async () => (await terminated?.look())?.isHealthy === false);
+    expect((await terminated?.look())?.detail).toContain(workflowId);
+    await eventually(async () => (await handle.describe()).status.name === 'RUNNING');
+  });
+});
+
+/** Of the process and of all its descendants, from /proc. */
+function listeningPortsOf(root: number): readonly number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const family = new Set([root]);
+  for (let before = 0; before !== family.size; ) {
+    before = family.size;
+    for (const [pid, parent] of parents) if (family.has(parent)) family.add(pid);
+  }
+  const inodes = new Set<string>();
+  for (const pid of family) {
+    for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+      try {
+        const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [];
+        if (inode !== undefined) inodes.add(inode);
+      } catch {
+        // It was closed meanwhile.
+      }
+    }
+  }
+  const ports = new Set<number>();
+  for (const table of ['tcp', 'tcp6']) {
+    for (const line of readFileSync(`/proc/net/${table}`, 'utf8').trim().split('\n').slice(1)) {
+      const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
+      if (state === '0A' && inodes.has(inode)) ports.add(Number.parseInt(local.split(':')[1] ?? '', 16));
+    }
+  }
+  return [...ports];
+}
+
+/** status is null where the socket speaks no HTTP. */
+function ask(
+  port: number,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ readonly status: number | null; readonly allowed?: string }> {
+  return new Promise((resolve) => {
+    const sent = request({ host: '127.0.0.1', port, method, path, headers, timeout: 5_000 }, (answer) => {
+      answer.resume();
+      const allowed = answer.headers['access-control-allow-origin'];
+      resolve({ status: answer.statusCode ?? null, ...(allowed === undefined ? {} : { allowed }) });
+    });
+    sent.on('timeout', () => sent.destroy());
+    sent.on('error', () => resolve({ status: null }));
+    sent.end(method === 'POST' ? '{}' : undefined);
+  });
+}
