@@ -7,15 +7,17 @@
  * `npm run record-histories [-- NAME…]`
  */
 
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { openConnection } from '../temporal/connect.ts';
 import { startEmbeddedTemporal } from '../temporal/embedded.ts';
+import { temporalExecutable } from '../temporal/server-executable.ts';
 import { HISTORY_SCENES } from '../test/histories/scenes.ts';
 import { anInvoiceRoute } from '../test/support/temporal/quick-route.ts';
 import { createScenes } from '../test/workflows/invoice-scenes.ts';
@@ -64,6 +66,7 @@ const server = await startEmbeddedTemporal({
   dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': '60' },
 });
 const connection = await openConnection({ address: server.address });
+const temporal = await temporalExecutable({});
 const native = await NativeConnection.connect({ address: server.address });
 const client = new Client({ connection });
 const route = anInvoiceRoute();
@@ -84,10 +87,11 @@ try {
     for (const workflowId of workflowIds) {
       for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
         part += 1;
-        const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+        const show = ['workflow', 'show', '--workflow-id', workflowId, '--run-id', runId, '--output', 'json'];
+        const { stdout } = await promisify(execFile)(temporal, [...show, '--address', server.address]);
         const file = part === 1 ? `${name}.json` : `${name}-${part}.json`;
-        await writeFile(join(folder, file), anonymous(historyToJSON(history)), { flag: 'wx' });
-        process.stderr.write(`${file}: ${history.events?.length ?? 0} events\n`);
+        await writeFile(join(folder, file), anonymous(stdout), { flag: 'wx' });
+        process.stderr.write(`${file}\n`);
       }
     }
   }

@@ -6,13 +6,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import {
-  Client,
-  Connection,
-  type ConnectionOptions,
-  defaultGrpcRetryOptions,
-  makeGrpcRetryInterceptor,
-} from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -20,8 +14,6 @@ import type { Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { messageOf, systemErrorIn } from '../config/system-error.ts';
 import { BillsyncError, EXIT } from '../contract/errors.ts';
-import { keepContextWhileCalling } from './call-context.ts';
-import { refuseOnceClosed } from './closed-connection.ts';
 import { createDataConverter } from './codec.ts';
 import { readEmbeddedRecord } from './embedded-record.ts';
 import { encryptionKeys } from './encryption-keys.ts';
@@ -182,9 +174,9 @@ async function connectOnce(
     throw new TemporalUnreachableError(address, { cause: error });
   }
   const tracing = activeTracing();
-  const interceptors = tracing === null ? {} : { interceptors: { workflow: [tracing.client] } };
+  const plugins = tracing === null ? [] : [tracing.plugin];
   return {
-    client: new Client({ connection, namespace, dataConverter, ...interceptors }),
+    client: new Client({ connection, namespace, dataConverter, plugins }),
     namespace,
     address,
     close: () => connection.close(),
@@ -194,13 +186,12 @@ async function connectOnce(
 /** @throws TemporalUnreachableError after 3 s */
 export async function openConnection(options: NativeConnectionOptions): Promise<Connection> {
   try {
-    const connection = await Connection.connect({
+    return await Connection.connect({
       ...(options as ConnectionOptions),
       connectTimeout: 3_000,
-      interceptors: [withDeadlines, makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), refuseOnceClosed],
+      channelArgs: RETRIES,
+      interceptors: [withDeadlines],
     });
-    keepContextWhileCalling(connection);
-    return connection;
   } catch (error) {
     throw new TemporalUnreachableError(options.address ?? null, { cause: error });
   }
@@ -209,9 +200,25 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
 type GrpcInterceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
- * The first interceptor: its deadline spans the retries that the next one makes. The client's own `withDeadline` does not cover what
- * is called after a wait (`keepContextWhileCalling`).
+ * Retries are gRPC's own. The SDK's interceptor retries from a timer, and an error thrown there is uncaught: closing a connection
+ * while one of its calls is retried would end the process.
  */
+const RETRIES = {
+  'grpc-node.retry_max_attempts_limit': 10,
+  'grpc.service_config': JSON.stringify({
+    methodConfig: [
+      {
+        name: [{}],
+        retryPolicy: {
+          ...{ maxAttempts: 10, initialBackoff: '0.1s', maxBackoff: '5s', backoffMultiplier: 1.7 },
+          retryableStatusCodes: ['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'ABORTED', 'UNKNOWN'],
+        },
+      },
+    ],
+  }),
+};
+
+/** The deadline spans all retries of a call. */
 const withDeadlines: GrpcInterceptor = (options, nextCall) => {
   const deadline = options.deadline ?? Date.now() + limitOf(options.method_definition.path);
   return nextCall({ ...options, deadline }) as ReturnType<GrpcInterceptor>;

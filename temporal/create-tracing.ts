@@ -9,12 +9,7 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-node';
-import {
-  makeWorkflowExporter,
-  OpenTelemetryActivityInboundInterceptor,
-  OpenTelemetryActivityOutboundInterceptor,
-  OpenTelemetryWorkflowClientInterceptor,
-} from '@temporalio/interceptors-opentelemetry';
+import { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry';
 import type { TracedPublications, Tracing, TracingOptions } from './tracing.ts';
 
 export function createTracing(options: TracingOptions & { readonly otlpEndpoint: string }): Tracing {
@@ -57,12 +52,7 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
         },
       ),
     publications: () => tracePublications(tracer),
-    client: new OpenTelemetryWorkflowClientInterceptor(),
-    activity: (context) => ({
-      inbound: new OpenTelemetryActivityInboundInterceptor(context),
-      outbound: new OpenTelemetryActivityOutboundInterceptor(context),
-    }),
-    sinks: { exporter: makeWorkflowExporter(processor, resource) },
+    plugin: new OpenTelemetryPlugin({ resource, spanProcessor: processor }),
     close: () => provider.shutdown(),
   };
 }

@@ -9,7 +9,7 @@ import { BillsyncError, EXIT } from '../contract/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../contract/names.ts';
 import { listenOnce } from '../ops/listen-once.ts';
 import { isAlive } from '../ops/process-identity.ts';
-import { answersFor } from './answers-for.ts';
+import { openConnection } from './connect.ts';
 import { pause } from './pause.ts';
 import { processesNaming } from './processes.ts';
 
@@ -46,6 +46,7 @@ export class ServerEndedError extends BillsyncError {
 }
 
 export const NAMESPACE = 'default';
+const ANSWERS_WITHIN_MS = 3_000;
 const READY_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 10_000;
 /** What was killed a moment ago may hold its port for another. */
@@ -113,8 +114,21 @@ function tellingLine(said: string): string {
 }
 
 /** Answers for the namespace, not only for the port: anything may listen there. */
-export function answers(address: string): Promise<boolean> {
-  return answersFor(address, NAMESPACE);
+export async function answers(address: string): Promise<boolean> {
+  try {
+    const connection = await openConnection({ address });
+    try {
+      const deadline = Date.now() + ANSWERS_WITHIN_MS;
+      await connection.withDeadline(deadline, () =>
+        connection.workflowService.describeNamespace({ namespace: NAMESPACE }),
+      );
+      return true;
+    } finally {
+      await connection.close();
+    }
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -3,9 +3,7 @@
  * publication that shows its rows. Off, and without any cost, until OTEL_EXPORTER_OTLP_ENDPOINT is set.
  */
 
-import type { WorkflowClientInterceptor } from '@temporalio/client';
-import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
-import type { Sinks } from '@temporalio/workflow';
+import type { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.ts';
 
@@ -30,10 +28,8 @@ export interface Tracing {
   /** The root of a trace: from the instant of receipt until Temporal has the event. */
   delivered<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T>;
   publications(): TracedPublications;
-  readonly client: WorkflowClientInterceptor;
-  readonly activity: ActivityInterceptorsFactory;
-  /** Brings the workflows' spans out of their sandbox. */
-  readonly sinks: InjectedSinks<Sinks>;
+  /** For clients, workers and the bundle of the workflows. */
+  readonly plugin: OpenTelemetryPlugin;
   /** Sends what was not sent yet and stops; a collector that is away costs two seconds. */
   close(): Promise<void>;
 }

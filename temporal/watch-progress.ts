@@ -1,7 +1,7 @@
 /** Tells how far the activities of a workflow are, by what they said with their last heartbeat. */
 
 import type { Client } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { arrayFromPayloads } from '@temporalio/common';
 
 export type OnProgress = (done: number, of: number) => void;
 
@@ -34,9 +34,11 @@ interface HowFar {
 
 async function progressOf(client: Client, workflowId: string): Promise<HowFar | null> {
   const { raw } = await client.workflow.getHandle(workflowId).describe();
-  const converter = client.options.loadedDataConverter;
+  const { payloadCodecs, payloadConverter } = client.options.loadedDataConverter;
   for (const { heartbeatDetails } of raw.pendingActivities ?? []) {
-    const [said] = await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
+    let payloads = heartbeatDetails?.payloads ?? [];
+    for (const codec of payloadCodecs.toReversed()) payloads = await codec.decode(payloads);
+    const [said] = arrayFromPayloads(payloadConverter, payloads) ?? [];
     if (isHowFar(said)) return said;
   }
   return null;

@@ -12,7 +12,6 @@ import type { InvoiceSinks } from '../workflows/messages.ts';
 import { beatWhileRunning } from './beat-while-running.ts';
 import { refuseUnencrypted } from './refuse-unencrypted.ts';
 import type { WorkflowBundle } from './workflow-bundle.ts';
-import { useOwnWorkflowThread } from './workflow-threads.ts';
 
 export interface QueueNames {
   readonly billing: string;
@@ -40,23 +39,16 @@ const SHUTDOWN_GRACE = '20 s';
 const SHUTDOWN_FORCE = '40 s';
 
 export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
-  useOwnWorkflowThread();
   const tracing = activeTracing();
   const activity = [refuseUnencrypted, beatWhileRunning, ...(parts.watch === undefined ? [] : [parts.watch])];
-  const interceptors =
-    tracing === null
-      ? { activity }
-      : {
-          activity: [...activity, tracing.activity],
-          client: { workflow: [tracing.client] },
-        };
   const common = {
     connection: parts.connection,
     namespace: parts.namespace,
     workflowBundle: parts.bundle,
     dataConverter: parts.dataConverter,
-    interceptors,
-    sinks: { ...tracing?.sinks, ...sinksOf(parts) },
+    interceptors: { activity },
+    plugins: tracing === null ? [] : [tracing.plugin],
+    sinks: sinksOf(parts),
     shutdownGraceTime: SHUTDOWN_GRACE,
     shutdownForceTime: SHUTDOWN_FORCE,
     // A cancelled download is told with its next heartbeat; the default throttle makes that 24 s.

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../temporal/codec.ts';
 import { cacheFolder } from '../temporal/server-executable.ts';
-import { activeTracing } from '../temporal/tracing.ts';
+import { activeTracing, type Tracing } from '../temporal/tracing.ts';
 
 export interface WorkflowBundle {
   readonly codePath: string;
@@ -23,30 +23,27 @@ const ROOT = join(import.meta.dirname, '..');
 const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'contract')];
 
 /** Workflows that are traced are another bundle: the interceptors are part of it. */
-export async function workflowBundle(isTraced = activeTracing() !== null): Promise<WorkflowBundle> {
+export async function workflowBundle(tracing = activeTracing()): Promise<WorkflowBundle> {
+  const isTraced = tracing !== null;
   const prebuilt = join(ROOT, 'workflow-bundle.js');
   if (!isTraced && existsSync(prebuilt)) return { codePath: prebuilt };
   const folder = join(cacheFolder(), 'workflows');
   const codePath = join(folder, `${await fingerprint()}${isTraced ? '-traced' : ''}.js`);
   if (!existsSync(codePath)) {
     await mkdir(folder, { recursive: true });
-    await buildWorkflowBundle(codePath, isTraced);
+    await buildWorkflowBundle(codePath, tracing);
     await dropOlder(folder);
   }
   return { codePath };
 }
 
 /** Written whole under its name, so that two processes that start at once do not read half of it. */
-export async function buildWorkflowBundle(codePath: string, isTraced = false): Promise<void> {
-  const require = createRequire(import.meta.url);
-  const tracing = '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors';
+export async function buildWorkflowBundle(codePath: string, tracing: Tracing | null = null): Promise<void> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: firstExisting(join(ROOT, 'workflows', 'index')),
     failureConverterPath: FAILURE_CONVERTER_PATH,
-    workflowInterceptorModules: [
-      firstExisting(join(ROOT, 'workflows', 'refuse-unencrypted')),
-      ...(isTraced ? [require.resolve(tracing)] : []),
-    ],
+    workflowInterceptorModules: [firstExisting(join(ROOT, 'workflows', 'refuse-unencrypted'))],
+    plugins: tracing === null ? [] : [tracing.plugin],
     logger: new DefaultLogger('WARN'),
   });
   const temporary = `${codePath}.${process.pid}.tmp`;

@@ -1,6 +1,6 @@
 /**
- * Types for the durations of Temporal's SDK. Its `ms` package brings none, so `Duration` silently becomes `any` and
- * `sleep('30 dayz')` compiles; with these it is an error again.
+ * Types of `ms`, in the version that Temporal's SDK takes its durations from: it has none that this kind of module resolution finds,
+ * so `Duration` would silently be `any` and `sleep('30 dayz')` would compile.
  */
 declare module 'ms' {
   type Unit =
@@ -23,4 +23,9 @@ declare module 'ms' {
     | 'week'
     | 'weeks';
   export type StringValue = `${number}` | `${number}${Unit}` | `${number} ${Unit}`;
+  /** In milliseconds. */
+  function ms(duration: StringValue): number;
+
+  // biome-ignore lint/style/noDefaultExport: the package has no other.
+  export { ms as default };
 }

@@ -1,7 +1,7 @@
 /** How patient the invoice workflow is. Every duration is an input, so that a test can pass '20 ms'. */
 
 import type { Duration } from '@temporalio/common';
-import { msToNumber } from '@temporalio/common/lib/time.js';
+import ms from 'ms';
 
 export interface Pace {
   /** A draft is asked for after the first, then after the second, …; the last repeats. */
@@ -42,7 +42,7 @@ export const DEFAULT_PACE: Pace = {
 
 /** `'1 min'` and a number of milliseconds say the same. */
 export function inMilliseconds(duration: Duration): number {
-  return msToNumber(duration);
+  return typeof duration === 'number' ? duration : ms(duration);
 }
 
 /** The n-th pause of a series that doubles from `first` up to `most`. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../../bench/support/ratios.ts';
 import { expectKept } from '../../bench/support/rounds.ts';
-import { createDice } from '../simulation/dice.ts';
+import { createDice } from '../support/dice.ts';
 import {
   type Acknowledged,
   checkEndpoint,

@@ -4,7 +4,7 @@
  */
 
 import { CSV_HEADERS } from '../../contract/columns.ts';
-import type { Dice } from '../simulation/dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged } from '../support/hostile/hostile-json.ts';
 import { INVOICE } from '../warehouse/load/any-csv-file.ts';

@@ -3,7 +3,7 @@
 import { parseDelivery } from '../../contract/parse-delivery.ts';
 import { wellFormedJson } from '../../contract/well-formed.ts';
 import { bodyOf, encodeEntry, keyOf } from '../../inbox/inbox-entry.ts';
-import type { Dice } from '../simulation/dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged, hostileJson } from '../support/hostile/hostile-json.ts';
 

@@ -3,7 +3,7 @@
 import { MalformedAnswerError } from '../../contract/answer-json.ts';
 import { DetailsReader } from '../../contract/parse-details.ts';
 import { wellFormedJson } from '../../contract/well-formed.ts';
-import type { Dice } from '../simulation/dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged, hostileJson } from '../support/hostile/hostile-json.ts';
 

@@ -1,7 +1,7 @@
 /** Any text as an address: the guard never throws, and lets no form of an inside address pass. */
 
 import { mayDial } from '../../billing/address-guard.ts';
-import type { Dice } from '../simulation/dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 
 export const summary = 'addresses at the guard of the client';

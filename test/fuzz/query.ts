@@ -10,7 +10,7 @@ import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/add
 import { refuses } from '../../dashboard/pages/reports.ts';
 import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import type { Dice } from '../simulation/dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { hostileText } from '../support/hostile/hostile-json.ts';
 import { reportsFixture } from '../support/reports/reports-fixture.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { loadSettings } from '../../config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
 import { SettingsError } from '../../config/settings-error.ts';
-import type { Dice } from '../simulation/dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.ts';
 import { makeMemoryFolder } from '../support/memory-folder.ts';

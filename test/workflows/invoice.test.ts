@@ -2,7 +2,6 @@
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { tsToMs } from '@temporalio/common/lib/time.js';
 import { describe, expect, test } from 'vitest';
 import type { ExportCsvResult } from '../../activities/export-csv.ts';
 import type { LoadInvoiceResult } from '../../activities/load-invoice.ts';
@@ -88,7 +87,7 @@ describe.concurrent('invoice', () => {
       { overdueAfter: ['6 s', '1 h'] },
     );
     const [first] = (history.events ?? []).flatMap((event) => event.timerStartedEventAttributes ?? []);
-    expect(tsToMs(first?.startToFireTimeout)).toBeLessThan(6_000);
+    expect(Number(first?.startToFireTimeout?.seconds)).toBeLessThan(6);
   });
 
   test('waits for the event that the ledger has before it, since that brings the URL', async () => {
@@ -510,13 +509,18 @@ describe.concurrent('invoice', () => {
     const world = aWorld({
       downloadCsv: async ({ location }) =>
         isAway ? unreachable() : { outcome: 'fetched', sha256: location.fileHashSha256, sizeBytes: 1 },
+      // Both ways to the file are away, or the second series would load it before its failure is read.
+      exportCsv: unreachable,
     });
     await play(
       world,
       async (underTest) => {
         await underTest.send(finalized());
         const failing = await eventually(async () => (await underTest.status()).lastFailure);
-        expect(failing).toMatchObject({ code: 'unreachable', message: 'The service does not answer.' });
+        expect(failing).toMatchObject({
+          code: 'unreachable',
+          message: expect.stringContaining('The service does not answer.'),
+        });
         isAway = false;
         expect(await underTest.result()).toMatchObject({ state: 'loaded' });
       },

@@ -3,7 +3,6 @@
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
@@ -39,7 +38,7 @@ async function replay(histories: Readonly<Record<string, Recorded>>): Promise<Re
     // Workflows name their children after themselves, so the id belongs to the history.
     const workflowId = json.events[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? name;
     names.set(workflowId, name);
-    return { workflowId, history: historyFromJSON(json) };
+    return { workflowId, history: json };
   });
   const options = { workflowBundle: { codePath: inject('workflowBundlePath') } };
   const failures: Record<string, Error> = {};

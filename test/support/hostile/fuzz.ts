@@ -6,7 +6,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createDice, type Dice } from '../../simulation/dice.ts';
+import { createDice, type Dice } from '../dice.ts';
 
 export interface FuzzTarget {
   /** One line for the list. */

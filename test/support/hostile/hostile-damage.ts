@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { brokenRecord } from '../../archive/broken-records.ts';
-import type { Dice } from '../../simulation/dice.ts';
+import type { Dice } from '../dice.ts';
 import type { Product } from '../processes/product.ts';
 import type { HostileInput } from './hostile-world.ts';
 

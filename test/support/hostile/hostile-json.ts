@@ -1,6 +1,6 @@
 /** Values that break readers: half characters, deep nesting, numbers beyond every type, keys that mean something to JavaScript. */
 
-import type { Dice } from '../../simulation/dice.ts';
+import type { Dice } from '../dice.ts';
 
 const TEXTS = [
   '',

@@ -5,8 +5,8 @@
  */
 
 import { join } from 'node:path';
-import { createDice } from '../../simulation/dice.ts';
 import { basic, deliver } from '../../webhook/a-delivery.ts';
+import { createDice } from '../dice.ts';
 import type { ForeignInvoice, ForeignQuirk, ForeignRoute } from '../foreign-service/foreign-service.ts';
 import { startForeignService } from '../foreign-service/foreign-service.ts';
 import { unsettled } from '../foreign-service/foreign-story.ts';

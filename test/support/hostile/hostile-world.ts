@@ -1,6 +1,6 @@
 /** What a hostile input has at hand. */
 
-import type { Dice } from '../../simulation/dice.ts';
+import type { Dice } from '../dice.ts';
 import type {
   ForeignInvoice,
   ForeignQuirk,

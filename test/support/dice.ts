@@ -1,4 +1,4 @@
-/** All chance of a simulation: the same seed throws the same dice. */
+/** Seeded random numbers: the same seed gives the same sequence. */
 
 export interface Dice {
   /** 0 to below 1. */
