@@ -226,6 +226,8 @@ export interface Publication {
   readonly path: string;
   readonly invoices: number;
   readonly shipments: number;
+  /** Write-ahead logs that lay beside the file or its kept copies and were removed. */
+  readonly removedWals?: readonly string[];
 }
 
 /** One line of what `verify` found: what the warehouse holds against what the archive proves. */
