@@ -5,6 +5,7 @@ import type { Discrepancy, LoadedRows } from '../warehouse/warehouse.ts';
 
 const RULES: readonly string[] = ['announced-hash', 'announced-size'];
 
+/** Whether the file that counts differs from what the service named, in hash or size. */
 export function differsFromAnnouncement({ rule }: Discrepancy): boolean {
   return RULES.includes(rule);
 }

@@ -28,6 +28,7 @@ export const NO_DAMAGE: DamageCounts = {
 /** Columns whose text a spreadsheet takes for a number. */
 const TEXT_COLUMNS = ['Tenant', 'Origin', 'Tracking Number', 'Carrier Zone', 'Service Level'] as const;
 
+/** The counts with one more row. @param cell its text by column */
 export function addDamage(counts: DamageCounts, cell: (name: CsvHeader) => string): DamageCounts {
   const [number, origin] = [cell('Tracking Number'), cell('Origin')];
   const isScientific = TEXT_COLUMNS.some((name) => /^-?\d([.,]\d+)?E\+\d+$/i.test(cell(name)));
