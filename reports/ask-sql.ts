@@ -5,6 +5,7 @@ import { asDamage } from '../ops/damaged-file.ts';
 import { SqlRefusedError } from './errors.ts';
 import { interruptible } from './interruptible.ts';
 import { openPublishedFile } from './published-file.ts';
+import { runReading } from './read-statement.ts';
 
 export interface SqlRequest {
   /** `reports.duckdb`. */
@@ -21,7 +22,7 @@ export interface SqlAnswer {
 
 /**
  * @throws NotPublishedError: there is no published file yet
- * @throws SqlRefusedError: DuckDB does not take the statement, in its words
+ * @throws SqlRefusedError: it does not only read, or DuckDB does not take it, in its words
  * @throws ReportInterruptedError: the time limit ran out
  */
 export async function askSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlAnswer> {
@@ -33,9 +34,9 @@ export async function askSql({ databasePath, sql, timeLimitMs }: SqlRequest): Pr
     await file.connection.run("set search_path = 'main'");
     return await interruptible(limit, async () => {
       try {
-        const statement = await file.connection.prepare(sql);
-        return answerOf(await statement.runAndReadAll());
+        return answerOf(await runReading(file.connection, sql));
       } catch (error) {
+        if (error instanceof SqlRefusedError) throw error;
         if (/^(INTERRUPT|IO) Error/.test(error instanceof Error ? error.message : ''))
           throw asDamage(error, databasePath);
         throw new SqlRefusedError(error);

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.ts';
+import { refuseLeftWal } from '../ops/left-wal.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
 import { everyMacro, madeWhenNamed } from './made-when-named.ts';
 import { connectShared, type OwnConnection } from './shared-instance.ts';
@@ -94,6 +95,7 @@ export function readElsewhere(path: string, connect: Connect): void {
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
  * @throws NotPublishedError when there is no file
  * @throws OtherVersionFileError from `query`: the file does not have what is asked for
+ * @throws LeftWalError when a write-ahead log lies beside it
  * @throws DamagedFileError when nothing can be read of it; `query` too, of a part that is damaged
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
@@ -101,6 +103,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     throw error.code === 'ENOENT' ? new NotPublishedError(path) : error;
   });
   if (found.isDirectory()) throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
+  await refuseLeftWal(path);
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });

@@ -76,6 +76,8 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   try {
     const { DuckDBInstance } = await import('@duckdb/node-api');
     const { attachBehind } = await import('../../warehouse/lake/lake-source.ts');
+    const { refuseLeftWal } = await import('../../ops/left-wal.ts');
+    await refuseLeftWal(database);
     const instance = await DuckDBInstance.create(database, {
       access_mode: 'READ_ONLY',
       autoinstall_known_extensions: 'false',

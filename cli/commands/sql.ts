@@ -9,6 +9,7 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
+import { refuseLeftWal } from '../../ops/left-wal.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -68,6 +69,7 @@ async function openShell(databasePath: string): Promise<number> {
       hint: 'ask in one line, billsync sql "select …", or install the DuckDB command line, 1.5 or newer',
     });
   }
+  await refuseLeftWal(databasePath);
   const folder = await mkdtemp(join(tmpdir(), 'billsync-sql-'));
   try {
     const init = join(folder, 'macros.sql');

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.ts';
+import { warehousePaths } from '../../warehouse/paths.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted, type Output } from '../terminal/output.ts';
@@ -43,11 +44,23 @@ export function verifyCommand(): Command {
       },
       direct: (warehouse) => warehouse.verify({ full, onProgress }),
     }).finally(() => progress.end());
-    if (found.invoices === 0 && found.drift.length === 0) await requireArchived(settings);
-    if (output.form === 'table') printTable(found, output);
-    else output.thing(asJson(found), () => '');
-    if (found.drift.length > 0) process.exitCode = EXIT.checkFailed;
+    const all = await withLeftWals(found, settings);
+    if (all.invoices === 0 && all.drift.length === 0) await requireArchived(settings);
+    if (output.form === 'table') printTable(all, output);
+    else output.thing(asJson(all), () => '');
+    if (all.drift.length > 0) process.exitCode = EXIT.checkFailed;
   });
+}
+
+/** What is proved is the warehouse; a write-ahead log beside its published copy would show readers something else. */
+async function withLeftWals(found: Verification, settings: Settings): Promise<Verification> {
+  const { leftWals } = await import('../../warehouse/publish/publish.ts');
+  const left = (await leftWals(warehousePaths(settings).published)).map((path) => ({
+    ...{ invoiceId: '', rule: 'wal-beside-published-file', expected: 'no such file', found: path },
+  }));
+  if (left.length === 0) return found;
+  const { driftInAll = found.drift.length } = found;
+  return { ...found, drift: [...left, ...found.drift], driftInAll: driftInAll + left.length };
 }
 
 /** What proves nothing because there is nothing is not a proof. @throws CliError (exit 3) */

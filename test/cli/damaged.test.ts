@@ -34,6 +34,7 @@ describe('a published file that is damaged', () => {
     ['no database any more', () => Buffer.from('this is no database '.repeat(50))],
     ['cut short', () => whole.subarray(0, 8192)],
   ])('ends every look with 3 and says what to do: %s', async (_how, made) => {
+    rmSync(published, { force: true });
     writeFileSync(published, made());
     for (const { exitCode, stdout, stderr } of await Promise.all(
       looks.map((look) => runCommand(look, { env })),
@@ -46,6 +47,7 @@ describe('a published file that is damaged', () => {
   });
 
   test('is made anew by a snapshot', async () => {
+    rmSync(published, { force: true });
     writeFileSync(published, '');
     expect(await runCommand(['snapshot'], { env })).toMatchObject({ exitCode: 0 });
     expect(await runCommand(['report', 'tenants'], { env })).toMatchObject({ exitCode: 0 });

@@ -4,6 +4,7 @@
  */
 
 import type { Settings } from '../../config/settings.ts';
+import { refuseLeftWal } from '../../ops/left-wal.ts';
 import { Database } from '../duckdb/database.ts';
 import type { RunStatement } from './run-statement.ts';
 
@@ -35,8 +36,9 @@ export async function shellStatementsFor(
   return shellStatements(lake, await shellVersion());
 }
 
-/** A published file for this process alone. @throws DamagedFileError, CatalogUnreachableError */
-export function openForReading(path: string, temporaryFolder: string): Promise<Database> {
+/** A published file for this process alone. @throws LeftWalError, DamagedFileError, CatalogUnreachableError */
+export async function openForReading(path: string, temporaryFolder: string): Promise<Database> {
+  await refuseLeftWal(path);
   const lake = lakes.get(path);
   return Database.open({
     path,

@@ -3,12 +3,14 @@
  *
  * A copy of the live file would miss what lies in the WAL, so the checkpoint comes first and nobody writes meanwhile.
  * Readers that have the old copy open keep it; whoever opens the name sees the old or the new one, never a half.
- * The last three stay beside it under their sequence, so that a report can be asked again as it was.
+ * The last three stay beside it under their sequence, so that a report can be asked again as it was. All of them are read-only files:
+ * a kept copy is a further name of the published bytes.
  */
 
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasLeftWal, walOf } from '../../ops/left-wal.ts';
 import { namesIn } from '../../ops/names-in.ts';
 import { sizeOf } from '../disk-space.ts';
 import { Database } from '../duckdb/database.ts';
@@ -41,12 +43,14 @@ export async function publish(request: PublishRequest): Promise<Publication> {
       const copy = () => copyAlone(request, draft);
       return (await sizeOf(database.path)) < SMALL_BYTES ? copy() : database.withAllThreads(copy);
     });
+    await chmod(draft, 0o400);
     await flush(draft);
     await prove(draft, proof, request.temporaryFolder);
     await keep(draft, publishedPath, publication.sequence);
+    const removedWals = await removeLeftWals(publishedPath);
     await rename(draft, publishedPath);
     await flush(dirname(publishedPath));
-    return { ...publication, path: publishedPath };
+    return { ...publication, path: publishedPath, removedWals };
   } catch (error) {
     await rm(draft, { force: true });
     if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
@@ -59,7 +63,7 @@ export async function publish(request: PublishRequest): Promise<Publication> {
 async function copyAlone(
   { database, now, publishedPath }: PublishRequest,
   draft: string,
-): Promise<{ proof: Row; publication: Omit<Publication, 'path'> }> {
+): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWals'> }> {
   await rm(draft, { force: true });
   // A warehouse that was made anew may not know how far the one before it had counted.
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
@@ -129,6 +133,20 @@ async function keep(draft: string, publishedPath: string, sequence: number): Pro
   const all = await keptCopies(publishedPath);
   for (const old of all.slice(0, Math.max(0, all.length - KEPT)))
     await rm(join(folder, old), { force: true });
+}
+
+/** A write-ahead log beside the published file or a kept copy would be applied by every reader. @returns those that were there */
+async function removeLeftWals(publishedPath: string): Promise<readonly string[]> {
+  const left = await leftWals(publishedPath);
+  for (const path of left) await rm(path, { force: true });
+  return left;
+}
+
+export async function leftWals(publishedPath: string): Promise<readonly string[]> {
+  const kept = (await keptCopies(publishedPath)).map((name) => join(keptFolder(publishedPath), name));
+  const left: string[] = [];
+  for (const path of [publishedPath, ...kept]) if (await hasLeftWal(path)) left.push(walOf(path));
+  return left;
 }
 
 function keptFolder(publishedPath: string): string {

@@ -11,6 +11,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { refuseLeftWal } from '../../ops/left-wal.ts';
 import type { Logger } from '../../ops/log.ts';
 import { claimDataFolder } from '../data-folder.ts';
 import { Database, removeDatabase } from '../duckdb/database.ts';
@@ -193,6 +194,7 @@ async function continueSequence(
 ): Promise<void> {
   if (!(await isThere(publishedPath))) return;
   try {
+    await refuseLeftWal(publishedPath);
     const published = await Database.open({
       path: publishedPath,
       folders: [],

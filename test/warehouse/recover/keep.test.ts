@@ -292,6 +292,7 @@ describe('publish', () => {
   test('counts on above every copy that lies there, whatever became of the warehouse', async () => {
     for (let round = 0; round < 2; round += 1) await t.warehouse.publish();
     writeFileSync(join(t.dataDir, 'snapshots', 'reports-00000012.duckdb'), 'kept by the warehouse before');
+    rmSync(join(t.dataDir, 'reports.duckdb'));
     writeFileSync(join(t.dataDir, 'reports.duckdb'), 'no database');
     rmSync(join(t.dataDir, 'warehouse.duckdb'));
     await t.reopen();
