@@ -13,6 +13,7 @@ export function decideInvoice({ warehouse, alerts, log }: WarehouseDependencies)
       if (decided.outcome === 'done' && !decision.isDryRun) {
         const { kind, invoiceId, by, reason } = decision;
         log.info({ invoiceId, by, reason }, `a person decided: ${kind}`);
+        alerts.resolve(`outranked/${invoiceId}`);
         if (kind === 'restore') {
           alerts.resolve(attentionKey(invoiceId));
           // It counts again, as whoever was given figures with it believes.

@@ -1,7 +1,7 @@
 /** Loads a CSV that a person exported by hand, for a command that found this worker running. */
 
 import { heartbeat } from '@temporalio/activity';
-import { UnknownInvoiceError } from '../billing/errors.ts';
+import { describeInvoice } from '../billing/describe-invoice.ts';
 import { type Imported, type ImportRequest, importFile } from '../warehouse/import/import-file.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
@@ -25,6 +25,7 @@ export function importCsv({
       const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
       try {
         const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now };
+        const lookUp = (invoiceId: string) => describeInvoice(service, invoiceId);
         const isServiceKnown = settings.service.baseUrl !== null;
         const imported = await importFile(isServiceKnown ? { ...deps, lookUp } : deps, request);
         const { invoiceId, outcome } = imported;
@@ -38,13 +39,4 @@ export function importCsv({
         clearInterval(beat);
       }
     });
-
-  async function lookUp(invoiceId: string) {
-    try {
-      return await service.lookUpInvoice(invoiceId);
-    } catch (error) {
-      if (error instanceof UnknownInvoiceError) return null;
-      throw error;
-    }
-  }
 }

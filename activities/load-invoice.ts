@@ -2,13 +2,13 @@
 
 import { heartbeat } from '@temporalio/activity';
 import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.ts';
-import type { Discrepancy, LoadOutcome, LoadRequest } from '../warehouse/warehouse.ts';
+import type { Discrepancy, LoadedRows, LoadOutcome, LoadRequest } from '../warehouse/warehouse.ts';
 import { countLoads } from './count-loads.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 import { alertingFullDisk } from './full-disk-alert.ts';
 import { attentionKey } from './park-invoice.ts';
-import { tellAnnouncement } from './tell-announcement.ts';
+import { alertOutranked, tellAnnouncement } from './tell-announcement.ts';
 import { tellTotals } from './tell-totals.ts';
 import { voidedAfterLoadKey } from './void-invoice.ts';
 
@@ -52,14 +52,16 @@ export function loadInvoice({
           const { invoiceId, sha256 } = request;
           log.info({ invoiceId, version, shipments, billingCost, currencyCode, sha256 }, 'invoice loaded');
         }
-        if ('shipments' in outcome) await settle(request.invoiceId, outcome.discrepancies);
+        if ('shipments' in outcome) await settle(request.invoiceId, outcome);
         return result;
       } finally {
         clearInterval(beat);
       }
     });
 
-  async function settle(invoiceId: string, discrepancies: readonly Discrepancy[]): Promise<void> {
+  async function settle(invoiceId: string, loaded: LoadedRows): Promise<void> {
+    const { discrepancies } = loaded;
+    alertOutranked(alerts, invoiceId, loaded);
     alerts.resolve(attentionKey(invoiceId));
     alerts.resolve(voidedAfterLoadKey(invoiceId));
     tellAnnouncement(alerts, invoiceId, discrepancies);
@@ -72,6 +74,7 @@ function summary(outcome: LoadOutcome): LoadInvoiceResult {
   switch (outcome.outcome) {
     case 'loaded':
     case 'already_loaded':
+      if (outcome.outrankedBy?.version === null) return { outcome: 'contradicted', reason: DENIED };
       return { outcome: outcome.outcome, shipments: outcome.shipments };
     case 'voided':
       return { outcome: 'voided' };
@@ -81,6 +84,9 @@ function summary(outcome: LoadOutcome): LoadInvoiceResult {
       return { outcome: 'contradicted', reason: contradiction(outcome.discrepancies) };
   }
 }
+
+const DENIED =
+  'The exported file is one that a person imported after the service had named the hash of another file, so it does not count. `billsync invoices use-version` makes it count; a new event or `billsync invoices retry` tries again.';
 
 function contradiction(discrepancies: readonly Discrepancy[]): string {
   const list = discrepancies.map(({ rule, stated, found }) => `${rule} ${stated} stated, ${found} found`);

@@ -49,6 +49,10 @@ export type Fact =
       readonly announcedSha256: string | null;
       /** What was announced where that was the hash of the file as HTTP encoded it; missing: it was not. */
       readonly encodedSha256?: string | null;
+      /** The service had named the hash of another file: it counts only if a person chooses it; missing: no. */
+      readonly isDenied?: boolean;
+      /** A spreadsheet seems to have changed its cells, and the person accepted that; missing: no. */
+      readonly isDamaged?: boolean;
       readonly version: number;
       readonly loadId: number;
       /** What was loaded, so that `verify` can compare with a source outside the warehouse; exact decimal text. */
@@ -106,6 +110,14 @@ export type Fact =
       readonly countsFrom: string;
       readonly by: string;
       readonly reason: string;
+    }
+  | {
+      /** The service was asked for the hash of the invoice's file (spec 4.3), and this was its answer. */
+      readonly kind: 'hash-asked';
+      readonly at: string;
+      readonly invoiceId: string;
+      readonly sha256: string;
+      readonly sizeBytes: number;
     }
   | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string }
   | {

@@ -81,6 +81,8 @@ const FACTS = {
     source: z.string(),
     announcedSha256: Text,
     encodedSha256: Text,
+    isDenied: z.boolean().optional(),
+    isDamaged: z.boolean().optional(),
     version: Number32,
     loadId: Number32,
     shipments: Whole.optional(),
@@ -103,6 +105,7 @@ const FACTS = {
     by: z.string(),
     reason: z.string(),
   }),
+  'hash-asked': z.looseObject({ at: Instant, invoiceId: z.string(), sha256: Sha256, sizeBytes: Whole }),
   discard: z.looseObject({ at: Instant, quarantineId: z.string(), note: z.string() }),
   purged: z.looseObject({
     at: Instant,

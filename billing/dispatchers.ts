@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.ts';
 import { checkTarget, type GuardRules, guardedConnector } from './address-guard.ts';
 import { NotConfiguredError } from './errors.ts';
 import { isListedHost } from './host-list.ts';
+import { ProxyConnections } from './proxy-connections.ts';
 
 export interface ConnectionOptions
   extends Pick<
@@ -45,7 +46,9 @@ export function createDispatchers(options: ConnectionOptions): Dispatchers {
     allowPrivateHosts,
     mayUsePort: (host) => own.has(host) || isListedHost(`https://${host}`, downloadHosts),
   };
-  const isProxied = (httpsProxy ?? httpProxy) !== null;
+  const direct = (noProxy ?? '').split(/[,\s]+/);
+  // undici takes the wildcard only where it stands alone.
+  const isProxied = (httpsProxy ?? httpProxy) !== null && !direct.includes('*');
 
   function open(secureContext: SecureContext | null): Dispatcher {
     const tls = secureContext === null ? {} : { secureContext };
@@ -61,7 +64,9 @@ export function createDispatchers(options: ConnectionOptions): Dispatchers {
       ...common,
       httpsProxy: httpsProxy ?? httpProxy ?? '',
       httpProxy: httpProxy ?? '',
-      noProxy: [noProxy ?? '', ...NEVER_BY_PROXY].join(','),
+      noProxy: [...direct, ...NEVER_BY_PROXY].join(','),
+      clientFactory: (proxy, options) =>
+        new ProxyConnections(proxy, { ...options, headersTimeout: CONNECT_TIMEOUT_MS }),
       requestTls: { ...tls, timeout: CONNECT_TIMEOUT_MS },
       // The proxy is where a setting says, so its address is not checked.
       proxyTls: { ...withSecureContext(trust(options)), timeout: CONNECT_TIMEOUT_MS },

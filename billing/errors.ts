@@ -38,6 +38,21 @@ export class UnreachableError extends BillingError {
   }
 }
 
+/** The proxy did not connect us: no host behind it was reached. */
+export class ProxyError extends BillingError {
+  readonly code = 'unreachable';
+  override readonly exitCode = EXIT.unreachable;
+  /** Whether another try may find the proxy well. */
+  readonly isLost: boolean;
+
+  /** @param why its status, or the code of what happened to the connection; null when it has none */
+  constructor(proxy: string, why: number | string | null, cause: unknown) {
+    const { what, hint } = proxyTrouble(why);
+    super(`The proxy ${proxy} ${what}.`, { cause, hint });
+    this.isLost = isClosed(why);
+  }
+}
+
 /** The answer took longer than it may, or its bytes came too slowly. */
 export class DeadlineExceededError extends BillingError {
   readonly code = 'deadline-exceeded';
@@ -289,11 +304,52 @@ function hintFor(systemCode: string | null): string {
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
       return 'name the CA that signed its certificate in BILLSYNC_CA_FILE';
-    case 'UND_ERR_ABORTED':
-      return 'the proxy that HTTPS_PROXY names refused it; NO_PROXY names hosts that are called without one';
     case 'ENOTFOUND':
       return 'check the host name in BILLSYNC_BASE_URL and BILLSYNC_AUTH_URL';
     default:
       return 'check the address and the network, then `billsync doctor`';
   }
+}
+
+const WITHOUT_PROXY = 'NO_PROXY names hosts that are called without one';
+
+function proxyTrouble(why: number | string | null): { readonly what: string; readonly hint: string } {
+  if (why === 407) {
+    return {
+      what: 'asks for credentials (HTTP 407)',
+      hint: 'write them into HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT',
+    };
+  }
+  if (typeof why === 'number' && why < 500) {
+    return {
+      what: `does not allow the connection (HTTP ${why})`,
+      hint: `ask whoever runs the proxy that HTTPS_PROXY names to allow the hosts of the billing service; ${WITHOUT_PROXY}`,
+    };
+  }
+  if (typeof why === 'number') {
+    return {
+      what: `did not reach the host (HTTP ${why})`,
+      hint: `look at the proxy that HTTPS_PROXY names and at the network behind it; ${WITHOUT_PROXY}`,
+    };
+  }
+  if (isClosed(why)) {
+    return {
+      what: 'closed the connection without an answer to CONNECT',
+      hint: `look at the log of the proxy that HTTPS_PROXY names; ${WITHOUT_PROXY}`,
+    };
+  }
+  if (why !== null && /TIMEOUT/.test(why)) {
+    return {
+      what: 'does not answer in time',
+      hint: `check the address in HTTPS_PROXY and the network; ${WITHOUT_PROXY}`,
+    };
+  }
+  return {
+    what: `cannot be reached (${why ?? 'connection lost'})`,
+    hint: `check the address in HTTPS_PROXY; ${WITHOUT_PROXY}`,
+  };
+}
+
+function isClosed(why: number | string | null): boolean {
+  return why === 'UND_ERR_SOCKET' || why === 'ECONNRESET' || why === 'EPIPE';
 }

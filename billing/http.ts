@@ -1,6 +1,7 @@
 /** HTTPS as we speak it: redirects to the same place only, deadlines on everything, guarded addresses, typed failures. */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { decoded } from './decode-body.ts';
 import {
@@ -9,9 +10,18 @@ import {
   createDispatchers,
   HEADERS_TIMEOUT_MS,
 } from './dispatchers.ts';
-import { BillingError, DeadlineExceededError, HostNotAllowedError, UnreachableError } from './errors.ts';
+import {
+  BillingError,
+  DeadlineExceededError,
+  HostNotAllowedError,
+  ProxyError,
+  UnreachableError,
+} from './errors.ts';
 import { createPauses } from './pauses.ts';
 import { MOST_REDIRECTS, redirected } from './redirects.ts';
+
+/** Before a request that a proxy dropped is sent once more. */
+const PROXY_PAUSE_MS = 1_000;
 
 export interface HttpRequest {
   readonly url: string;
@@ -72,7 +82,7 @@ export function createHttp(options: ConnectionOptions): Http {
     await pauses.respect(url.host, request.signal);
     try {
       const dispatcher = await dispatchers.dispatcherFor(url);
-      const { statusCode, headers, body } = await dispatcher.request({
+      const asked = dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: request.method,
@@ -80,6 +90,7 @@ export function createHttp(options: ConnectionOptions): Http {
         ...(request.body === undefined ? {} : { body: request.body }),
         ...(request.signal === undefined ? {} : { signal: request.signal }),
       });
+      const { statusCode, headers, body } = await untilAborted(asked, request.signal);
       return { status: statusCode, headers: joined(headers), body };
     } catch (error) {
       throw asBillingError(error, request);
@@ -92,14 +103,41 @@ export function createHttp(options: ConnectionOptions): Http {
       try {
         return await sendOnce(open, request, limits);
       } catch (error) {
-        // A kept connection that the server has just closed looks like this; every call of ours may be repeated.
-        if (!(error instanceof UnreachableError && isLostConnection(error.systemCode))) throw error;
+        // Every call of ours may be repeated.
+        if (error instanceof ProxyError && error.isLost) {
+          await setTimeout(PROXY_PAUSE_MS, undefined, { signal: request.signal });
+        } else if (!(error instanceof UnreachableError && isLostConnection(error.systemCode))) {
+          throw error;
+        }
+        // A kept connection that the server has just closed needs no pause.
         return sendOnce(open, request, limits);
       }
     },
     leaveAlone: (url, asked) => pauses.note(hostOf(url), asked),
     close: () => dispatchers.close(),
   };
+}
+
+/** Our deadlines hold whatever the library does with a request that it cannot place on a connection. */
+async function untilAborted(
+  asked: Promise<Dispatcher.ResponseData>,
+  signal: AbortSignal | undefined,
+): Promise<Dispatcher.ResponseData> {
+  if (signal === undefined) return asked;
+  const gone = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true, signal: gone.signal });
+  });
+  try {
+    return await Promise.race([asked, aborted]);
+  } catch (error) {
+    asked.then(({ body }) => body.on('error', () => undefined).destroy()).catch(() => undefined);
+    throw error;
+  } finally {
+    gone.abort();
+  }
 }
 
 /** The whole answer within its deadline. */

@@ -18,6 +18,8 @@ export async function explainPublished(
 
 const PROVED = {
   header: 'proved by the count and sum that its invoice states',
+  accepted:
+    'unproved: a spreadsheet seems to have changed its cells, and the person who imported it accepted that',
   unproved: 'unproved: neither its hash nor its count and sum were announced',
 } as const;
 

@@ -15,16 +15,32 @@ export interface LoadRequest {
   readonly encodedSha256?: string | null;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
+  /** A person says that a file is to be loaded although a spreadsheet seems to have changed its cells; missing: no. */
+  readonly acceptsSpreadsheet?: boolean;
 }
 
 /** How sure we are that the rows are what was billed. */
-export type Proof = 'hash' | 'header' | 'unproved';
+export type Proof =
+  | 'hash'
+  | 'header'
+  /** No hash, and a spreadsheet seems to have changed its cells: a person accepted that. */
+  | 'accepted'
+  | 'unproved';
 
 export interface Discrepancy {
   /** `shipment-count`, `total-amount`, `status-contradicts-type`, `no-final-line-end`, … */
   readonly rule: string;
   readonly stated: string;
   readonly found: string;
+}
+
+/** What counts in place of a file whose proof is weaker, or because a person chose it (ADR 29). */
+export interface OutrankedBy {
+  /** null: no version counts, and the service named another hash than the file's. */
+  readonly version: number | null;
+  /** The hash of that version, or the one that the service named. */
+  readonly sha256: string;
+  readonly proof: 'chosen' | 'announced' | 'asked' | 'none';
 }
 
 /** What a load put into the warehouse, or had put there before. */
@@ -37,6 +53,10 @@ export interface LoadedRows {
   readonly currencyCode: string;
   readonly proof: Proof;
   readonly discrepancies: readonly Discrepancy[];
+  /** null: it counts, or does not for another reason than its proof. */
+  readonly outrankedBy: OutrankedBy | null;
+  readonly isDenied: boolean;
+  readonly isDamaged: boolean;
 }
 
 /** The file breaks a rule; nothing of it was loaded. The first 100 findings, in order of the file, and the count of all. */
@@ -62,8 +82,14 @@ export type FileLoadOutcome =
 /** What comes of being asked for it, perhaps again. */
 export type LoadOutcome =
   | FileLoadOutcome
-  /** `countingVersion`: of all versions the one that totals see; another than this when the file is an older one. */
-  | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number } & LoadedRows);
+  /** `countingVersion`: the version that totals see, which may be another than this; null: none. */
+  | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number | null } & LoadedRows);
+
+/** A file by what the service says of it. */
+export interface NamedFile {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
 
 export interface FileToCheck {
   /** In lower case. */
@@ -75,7 +101,11 @@ export interface FileToCheck {
   readonly details: {
     readonly status: WebhookStatus | null;
     readonly header: Partial<InvoiceHeader>;
+    /** What it says the hash of the invoice's file is; missing or null: it says none. */
+    readonly hash?: NamedFile | null;
   } | null;
+  /** See `LoadRequest`. */
+  readonly acceptsSpreadsheet?: boolean;
   /** ISO 8601 UTC. */
   readonly at: string;
 }
@@ -123,8 +153,8 @@ export interface InvoiceStanding {
   /** What its rows hold; null while none are loaded. Decimal text. */
   readonly billingCost: string | null;
   readonly shipments: number | null;
-  /** The last question about it found no answer, or none that could be understood; answers of older versions lack it. */
-  readonly isUnanswered?: boolean;
+  /** The last question about it found no answer, or none that could be understood. */
+  readonly isUnanswered: boolean;
 }
 
 export interface DueInvoice {
@@ -269,6 +299,8 @@ export interface Warehouse {
     readonly unknownStatus?: string | null;
     readonly header: Partial<InvoiceHeader>;
   }): Promise<void>;
+  /** The hash of the invoice's file, as the service answers now; writes the fact first. */
+  recordHash(named: NamedFile & { readonly invoiceId: string }): Promise<void>;
   load(request: LoadRequest): Promise<LoadOutcome>;
   /** What `load` would answer of a file that need not lie in the archive. Writes nothing. */
   check(file: Omit<FileToCheck, 'at'>): Promise<CheckOutcome>;

@@ -38,6 +38,7 @@ import { publishedPath } from './published-path.ts';
 import { readGaps } from './read-gaps.ts';
 import { readWaiting } from './read-waiting.ts';
 import { installRuntime } from './runtime.ts';
+import { watchAnnouncements } from './watch-announcements.ts';
 import { watchDisk } from './watch-disk.ts';
 import { watchOthers } from './watch-others.ts';
 import { watchRetries } from './watch-retries.ts';
@@ -140,6 +141,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ dataDir: settings.dataDir, databasePath: publishedPath(settings), alerts, log },
     });
     closers.push(() => claims.close());
+    const announcements = watchAnnouncements({
+      ...{ publishedPath: publishedPath(settings), runFolder: join(settings.dataDir, 'run'), alerts, log },
+    });
+    closers.push(() => announcements.close());
     const traced = activeTracing()?.publications();
     warehouse.onChange(() => traced?.noteChange());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
@@ -147,6 +152,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       onPublished(publication) {
         contents.published();
         costs.published();
+        announcements.published();
         traced?.published(publication);
       },
     });

@@ -13,6 +13,7 @@ import { printImported } from './import/print-imported.ts';
 interface ImportFlags {
   readonly invoice?: string;
   readonly dryRun?: boolean;
+  readonly acceptSpreadsheet?: boolean;
 }
 
 export function importCommand(): Command {
@@ -22,6 +23,7 @@ export function importCommand(): Command {
     'billsync import INV-000042.csv --dry-run',
   )
     .option('--invoice <id>', 'the invoice, else the one that the first row names')
+    .option('--accept-spreadsheet', 'load a file although a spreadsheet seems to have changed its cells')
     .option('--dry-run', 'check the file and load nothing');
   return withJson(command, { ndjson: true }).action(
     async (files: readonly string[], flags: ImportFlags, command: Command) => {
@@ -42,6 +44,7 @@ export function importCommand(): Command {
         path,
         invoiceId: flags.invoice ?? null,
         dryRun: flags.dryRun === true,
+        acceptsSpreadsheet: flags.acceptSpreadsheet === true,
       }));
       const imported = await (flags.dryRun === true ? rehearse : importAll)(settings, requests, output);
       printImported(output, paths, imported);

@@ -17,7 +17,8 @@ type Upload = Extract<RequestedAction, { readonly action: 'import' }>;
 export async function checkUpload(settings: Settings, requested: Upload): Promise<Described> {
   try {
     const checked = await ask(settings, requested, true);
-    if (checked.outcome.outcome !== 'checked') throw refusal(requested, checked);
+    if (checked.outcome.outcome !== 'checked' || checked.outcome.outrankedBy !== null)
+      throw refusal(requested, checked);
     const { shipments, billingCost, currencyCode, proof } = checked.outcome;
     const consequences = [
       `${printable(requested.name)} holds ${counted(shipments, 'shipment')} of invoice ${checked.invoiceId}, ${billingCost} ${currencyCode ?? ''} in all; proof: ${proof}.`,
@@ -40,7 +41,10 @@ export async function importUpload(settings: Settings, requested: Upload): Promi
   try {
     const imported = await ask(settings, requested, false);
     const { outcome } = imported;
-    if (outcome.outcome !== 'loaded' && outcome.outcome !== 'already_loaded')
+    if (
+      (outcome.outcome !== 'loaded' && outcome.outcome !== 'already_loaded') ||
+      outcome.outrankedBy !== null
+    )
       throw refusal(requested, imported);
     const detail = `${printable(requested.name)}: ${outcome.outcome.replace('_', ' ')}, ${counted(outcome.shipments, 'shipment')}, ${outcome.billingCost} ${outcome.currencyCode ?? ''}.`;
     return { detail, next: imported.invoiceId === null ? null : pageOfInvoice(imported.invoiceId) };
@@ -54,12 +58,11 @@ async function ask(settings: Settings, { path }: Upload, dryRun: boolean): Promi
   return withTemporal(settings, (client) => askImport(client, settings, { path, invoiceId: null, dryRun }));
 }
 
-function refusal({ name }: Upload, { outcome }: Imported): CliError {
-  return new CliError(
-    EXIT.rejected,
-    `${printable(name)} is not loaded: ${outcome.outcome.replace('_', ' ')}`,
-    {
-      subject: whyNotLoaded(outcome) ?? undefined,
-    },
-  );
+function refusal({ name }: Upload, imported: Imported): CliError {
+  const { outcome } = imported;
+  const isOutranked = 'shipments' in outcome && outcome.outrankedBy !== null;
+  const what = isOutranked ? 'does not count' : `is not loaded: ${outcome.outcome.replace('_', ' ')}`;
+  return new CliError(EXIT.rejected, `${printable(name)} ${what}`, {
+    subject: whyNotLoaded(outcome, imported) ?? undefined,
+  });
 }

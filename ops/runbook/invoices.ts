@@ -54,15 +54,31 @@ export const INVOICES = {
   announcement: {
     severity: 'warning',
     each: 'invoice',
-    isNotice: true,
     meaning:
-      'The file that came differs in hash or size from the one the event announced. It was proved in another way, is loaded and counts.',
+      'The file that counts differs in hash or size from the one that the service named: it came before the announcement, could be had in no other way, or a person chose it.',
     firstLook: ['`billsync invoices show ID`: both hashes and sizes'],
     cure: [
       'Ask the service which file it means.',
       'If it is an older one: `billsync invoices use-version ID VERSION --reason TEXT`. If it is a corrected one, that replaces this one automatically and ends the alert.',
     ],
-    proof: '`billsync invoices show ID` says loaded, with the hash that the service means.',
+    proof:
+      'The alert is resolved when a file with the named hash counts; `billsync invoices show ID` has its hash.',
+  },
+  outranked: {
+    severity: 'warning',
+    each: 'invoice',
+    isNotice: true,
+    meaning:
+      'The service gave a file for the invoice whose proof is weaker than that of the version that counts (announced hash, then a hash it was asked for, then header, then none). The file is loaded as a version that does not count.',
+    firstLook: [
+      '`billsync invoices show ID --diff`: what the new file would change',
+      '`billsync invoices show ID`: versions and hashes',
+    ],
+    cure: [
+      'Ask the service which file it means.',
+      'If it is the new one: `billsync invoices use-version ID VERSION --reason TEXT`. Else acknowledge the alert.',
+    ],
+    proof: '`billsync invoices show ID` shows the version that the service means as the one that counts.',
   },
   totals: {
     severity: 'warning',

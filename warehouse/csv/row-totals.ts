@@ -2,6 +2,7 @@
 
 import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.ts';
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import { addDamage, type DamageCounts, NO_DAMAGE } from '../../contract/spreadsheet-damage.ts';
 import type { Row } from '../duckdb/statements.ts';
 
 interface Total {
@@ -10,6 +11,7 @@ interface Total {
   tenant: string;
   first: string;
   last: string;
+  damage: DamageCounts;
 }
 
 const INDEX = Object.fromEntries(CSV_HEADERS.map((name, index) => [name, index])) as Record<
@@ -26,8 +28,16 @@ export class RowTotals {
   add(row: readonly string[]): void {
     const cell = (name: CsvHeader): string => row[INDEX[name]] ?? '';
     const [code, tenant, day] = [cell('Currency Code'), cell('Tenant'), cell('Ship Date')];
-    const total = this.#of.get(code) ?? { shipments: 0, cost: 0n, tenant, first: day, last: day };
+    const total = this.#of.get(code) ?? {
+      shipments: 0,
+      cost: 0n,
+      tenant,
+      first: day,
+      last: day,
+      damage: NO_DAMAGE,
+    };
     total.shipments += 1;
+    total.damage = addDamage(total.damage, cell);
     total.cost += toTenThousandths(cell('Billing Cost'));
     if (tenant < total.tenant) total.tenant = tenant;
     if (day < total.first) total.first = day;
@@ -37,7 +47,7 @@ export class RowTotals {
   }
 
   rows(): Row[] {
-    return [...this.#of].map(([currency_code, { shipments, cost, tenant, first, last }]) => ({
+    return [...this.#of].map(([currency_code, { shipments, cost, tenant, first, last, damage }]) => ({
       ...{
         load_id: 0,
         currency_code,
@@ -46,6 +56,7 @@ export class RowTotals {
         billing_cost: fromTenThousandths(cost),
         tenant,
       },
+      ...damage,
       ...{ first_ship_date: first, last_ship_date: last, first_row: 1, last_row: this.#rows },
     }));
   }

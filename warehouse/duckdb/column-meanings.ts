@@ -67,7 +67,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   'publication.shipments': 'Rows of `shipments` in this file',
   currencies: 'Every currency in the file, comma-separated',
   proof:
-    'Why the file is believed complete: `hash`, `header` or `unproved` ([ADR 29](../adr/0029-what-proves-a-file.md))',
+    'Why the file is believed complete: `hash`, `header`, `accepted` (a spreadsheet seems to have changed it) or `unproved` ([ADR 29](../adr/0029-what-proves-a-file.md))',
   discrepancies: 'How many differences between trustworthy sources are on record',
   discrepancy_rules: 'Their rules, comma-separated; null if none',
   version: 'Which of the invoice’s loaded files this is, from 1',

@@ -13,7 +13,7 @@ import { printable } from '../../contract/printable.ts';
 import type { Quarantine } from '../../contract/quarantine.ts';
 import { uuidOrNull } from '../../contract/uuid-or-null.ts';
 import { refusedByCells, refusedByScan } from '../load/refusal.ts';
-import type { CheckOutcome, LoadOutcome, Rejection, Warehouse } from '../warehouse.ts';
+import type { CheckOutcome, LoadOutcome, NamedFile, Rejection, Warehouse } from '../warehouse.ts';
 import { holdRefused, type RefusedFile, releaseRefused } from './refused-files.ts';
 import { type Copy, takeCopy } from './take-copy.ts';
 
@@ -24,6 +24,8 @@ export interface ImportRequest {
   readonly invoiceId: string | null;
   /** Checks everything and writes nothing. */
   readonly dryRun?: boolean;
+  /** Loads a file although a spreadsheet seems to have changed its cells. */
+  readonly acceptsSpreadsheet?: boolean;
 }
 
 export interface ImportDeps {
@@ -32,13 +34,15 @@ export interface ImportDeps {
   readonly quarantine: Quarantine;
   readonly dataDir: string;
   readonly now: () => Date;
-  /** Asks the service for the header, when one is configured; null: it does not know the invoice. */
+  /** Asks the service for header and hash, when one is configured; null: it does not know the invoice. */
   readonly lookUp?: (invoiceId: string) => Promise<Details | null>;
 }
 
 interface Details {
   readonly status: WebhookStatus | null;
   readonly header: Partial<InvoiceHeader>;
+  /** What it says the hash of the invoice's file is; missing or null: it says none. */
+  readonly hash?: NamedFile | null;
 }
 
 export interface Imported {
@@ -113,19 +117,28 @@ export async function archiveCopy(
 
 export async function loadCopy(
   deps: ImportDeps,
-  { dryRun = false }: ImportRequest,
+  { dryRun = false, acceptsSpreadsheet = false }: ImportRequest,
   { copy: { path, file }, invoiceId, named, details }: ArchivedCopy,
 ): Promise<Imported> {
   const { warehouse } = deps;
   const { sha256, sizeBytes, scan } = file;
   const told = { invoiceId, sha256, sizeBytes, records: scan.records };
   if (invoiceId === null) return { ...told, outcome: await refusedUnnamed(file, path, named) };
-  if (dryRun) return { ...told, outcome: await warehouse.check({ invoiceId, file, csvPath: path, details }) };
-  if (details !== null) await warehouse.recordDetails({ invoiceId, ...details });
-  else await warehouse.ingestArchive();
+  if (dryRun)
+    return {
+      ...told,
+      outcome: await warehouse.check({ invoiceId, file, csvPath: path, details, acceptsSpreadsheet }),
+    };
+  const hash = details?.hash ?? null;
+  if (hash !== null) await warehouse.recordHash({ invoiceId, ...hash });
+  if (details === null) await warehouse.ingestArchive();
+  else {
+    const { status, header } = details;
+    await warehouse.recordDetails({ invoiceId, status, header });
+  }
   const outcome = await warehouse.load({
-    ...{ invoiceId, sha256, source: 'file' },
-    ...{ announcedSha256: null, eventId: null, workflowRunId: null },
+    ...{ invoiceId, sha256, source: 'file', announcedSha256: hash?.sha256 === sha256 ? sha256 : null },
+    ...{ eventId: null, workflowRunId: null, acceptsSpreadsheet },
   });
   await holdOrRelease(deps, { invoiceId, sha256, sizeBytes, eventId: null }, outcome);
   return { ...told, outcome };

@@ -2,18 +2,20 @@
 
 import { compareDecimals } from '../../contract/decimal.ts';
 import { isWebhookStatus, WEBHOOK_STATUSES } from '../../contract/names.ts';
+import { namedHash } from './derive-current.ts';
 import { statusOf } from './derive-header.ts';
 import { compare, latest } from './instants.ts';
-import type { DiscrepancyLine, Evidence, HeaderCells, LoadLine } from './invoice-lines.ts';
+import type { DiscrepancyLine, Evidence, HeaderCells, InvoiceLines, LoadLine } from './invoice-lines.ts';
 
 /** Everything that two honest sources say differently of an invoice; nothing of it stops a load. */
 export function discrepanciesOf(
-  evidence: readonly Evidence[],
+  lines: InvoiceLines,
   current: LoadLine | null,
   header: HeaderCells,
 ): readonly DiscrepancyLine[] {
+  const { evidence } = lines;
   return [
-    ...announcedDiscrepancies(current, evidence),
+    ...announcedDiscrepancies(current, lines),
     ...loadDiscrepancies(current, header),
     ...statusDiscrepancies(evidence),
     ...unknownStatus(evidence),
@@ -63,27 +65,19 @@ function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly
 }
 
 /**
- * What the newest event announced against the file that counts, by whatever way it came: a URL that the service made
- * later, its export and a person's file are all held against it.
+ * Compares the file that counts with the hash that the service named last, by whatever way the file came: a URL that the
+ * service made later, its export and a person's file are all compared with it.
  */
-function announcedDiscrepancies(
-  load: LoadLine | null,
-  evidence: readonly Evidence[],
-): readonly DiscrepancyLine[] {
-  const announced = evidence
-    .filter((line) => line.announced_sha256 !== null)
-    .reduce<Evidence | null>((best, line) => {
-      if (best === null) return line;
-      return compare(line.event_time + line.event_id, best.event_time + best.event_id) > 0 ? line : best;
-    }, null);
-  if (load === null || announced === null) return [];
+function announcedDiscrepancies(load: LoadLine | null, lines: InvoiceLines): readonly DiscrepancyLine[] {
+  const named = namedHash(lines);
+  if (load === null || named === null) return [];
+  const { sha256: hash, sizeBytes: size, eventId: event_id } = named;
   // Hash and size are those of the encoded file: what came is what was announced.
-  if (announced.announced_sha256 === load.encoded_sha256) return [];
-  const { announced_sha256: hash, announced_size_bytes: size, event_id } = announced;
-  const recorded_at = latest([load.loaded_at, announced.recorded_at]) ?? load.loaded_at;
+  if (hash === load.encoded_sha256) return [];
+  const recorded_at = latest([load.loaded_at, named.recordedAt]) ?? load.loaded_at;
   const of = { file_sha256: load.file_sha256, event_id, recorded_at };
   const found: DiscrepancyLine[] = [];
-  if (hash !== null && hash !== load.file_sha256) {
+  if (hash !== load.file_sha256) {
     found.push({ rule: 'announced-hash', stated: hash, found: load.file_sha256, ...of });
   }
   if (size !== null && size !== load.file_size_bytes) {

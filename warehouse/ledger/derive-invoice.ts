@@ -15,7 +15,6 @@ import { earliest, latest } from './instants.ts';
 import type {
   AttentionLine,
   DiscrepancyLine,
-  Evidence,
   HeaderCells,
   InvoiceLines,
   InvoiceRow,
@@ -28,7 +27,8 @@ export interface DerivedInvoice {
 }
 
 /** null when the ledgers say nothing about the invoice (a test event is nothing). */
-export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): DerivedInvoice | null {
+export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
+  const { evidence, loads, attention } = lines;
   const firstHeardAt = earliest([
     ...evidence.map((line) => line.recorded_at),
     ...loads.map((line) => line.loaded_at),
@@ -36,7 +36,7 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
   ]);
   if (firstHeardAt === null) return null;
   const header = deriveHeader(evidence);
-  const current = currentLoad(loads, evidence, attention);
+  const current = currentLoad(lines);
   const heard = (rank: Rank): string | null =>
     earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.recorded_at));
   const heardAt = { nothing: null, draft: heard('draft'), finalized: heard('finalized'), voided: null };
@@ -56,7 +56,7 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
     ...header.cells,
     service_status: header.status,
     current_load_id: current?.load_id ?? null,
-    proof: current === null ? null : proofOf(current, header.cells, evidence),
+    proof: current === null ? null : proofOf(current, header.cells, lines),
     partner_id: header.partnerId,
     event_id: header.eventId,
     first_heard_at: firstHeardAt,
@@ -73,10 +73,7 @@ export function deriveInvoice({ evidence, loads, attention }: InvoiceLines): Der
     restored_at: restoredAt,
     past_voids: voided.past.length === 0 ? null : JSON.stringify(voided.past),
   };
-  return {
-    row,
-    discrepancies: discrepanciesOf(evidence, current, header.cells),
-  };
+  return { row, discrepancies: discrepanciesOf(lines, current, header.cells) };
 }
 
 interface Moments {
@@ -130,11 +127,13 @@ function reached({ voided, current, heardAt, firstHeardAt }: Moments): {
   return { state: 'draft', state_since: since(firstHeardAt) };
 }
 
-function proofOf(load: LoadLine, header: HeaderCells, evidence: readonly Evidence[]): Proof {
-  const wasAnnounced =
+function proofOf(load: LoadLine, header: HeaderCells, { evidence, attention }: InvoiceLines): Proof {
+  const isNamed =
     load.announced_sha256 === load.file_sha256 ||
-    evidence.some((line) => line.announced_sha256 === load.file_sha256);
-  if (wasAnnounced) return 'hash';
+    evidence.some((line) => line.announced_sha256 === load.file_sha256) ||
+    attention.some(({ kind, file_sha256 }) => kind === 'hash' && file_sha256 === load.file_sha256);
+  if (isNamed) return 'hash';
+  if (load.is_damaged) return 'accepted';
   const isStated = header.stated_shipments !== null && header.stated_total !== null;
   return isStated && contradictions(header, load).length === 0 ? 'header' : 'unproved';
 }

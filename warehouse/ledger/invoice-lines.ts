@@ -1,6 +1,6 @@
 /** What the ledgers say about an invoice, line by line, and the row that is made of them. */
 
-import type { InvoiceState } from '../../contract/names.ts';
+import type { FileSource, InvoiceState } from '../../contract/names.ts';
 import type { Proof, VoidWord } from '../warehouse.ts';
 
 export const HEADER_CELLS = [
@@ -38,10 +38,15 @@ export interface Evidence extends HeaderCells {
 export interface LoadLine {
   readonly load_id: number;
   readonly version: number;
+  readonly file_source: FileSource;
   readonly file_sha256: string;
   readonly announced_sha256: string | null;
   /** The announced hash where it was that of the file as HTTP encoded it; else null. */
   readonly encoded_sha256: string | null;
+  /** A person brought it although the service had named the hash of another file. */
+  readonly is_denied: boolean;
+  /** A spreadsheet seems to have changed its cells, and the person accepted that. */
+  readonly is_damaged: boolean;
   readonly file_size_bytes: number;
   readonly shipments: number;
   readonly billing_cost: string;
@@ -60,10 +65,10 @@ export interface AttentionLine {
   readonly code: string | null;
   readonly reason: string | null;
   /** null: it needs a person. `failure`: what goes wrong while work goes on. The others are a person's decisions. */
-  readonly kind: 'failure' | 'restored' | 'version' | null;
+  readonly kind: 'failure' | 'restored' | 'version' | 'hash' | null;
   /** Who decided; null: billsync itself. */
   readonly told_by: string | null;
-  /** Of `version`: the file that was chosen, and the instant that it is as new as. */
+  /** The chosen file (`version`), or the hash that the service named (`hash`); a choice is as new as `counts_from`. */
   readonly file_sha256: string | null;
   readonly counts_from: string | null;
 }

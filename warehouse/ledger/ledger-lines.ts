@@ -96,6 +96,8 @@ function noteOf(fact: Fact): Line | null {
         ...{ kind: 'version', reason: fact.reason, told_by: fact.by },
         ...{ file_sha256: fact.sha256, counts_from: instant(fact.countsFrom) },
       };
+    case 'hash-asked':
+      return { kind: 'hash', file_sha256: fact.sha256 };
     default:
       return null;
   }

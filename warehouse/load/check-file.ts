@@ -12,7 +12,7 @@ import type { Read, Reading } from '../csv/readings.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import { MisreadError } from '../errors.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
-import type { Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
+import type { AttentionLine, Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
 import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
@@ -64,18 +64,26 @@ async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Pr
 }
 
 function checkTotals(
-  { invoiceId, file, csvPath, at }: FileToCheck,
+  { invoiceId, file, csvPath, at, acceptsSpreadsheet = false }: FileToCheck,
   totals: readonly Row[],
   lines: InvoiceLines,
 ): CheckOutcome {
   const load: FileLoad = {
     ...{ invoiceId, file, csvPath, announcedSha256: null, eventId: null, workflowRunId: null },
-    ...{ source: 'file', loadId: 0, version: null, loadedAt: at, isRepeated: false, tolerances: [] },
+    ...{
+      source: 'file',
+      loadId: 0,
+      version: null,
+      loadedAt: at,
+      isRepeated: false,
+      tolerances: [],
+      acceptsSpreadsheet,
+    },
   };
   try {
     const line = checkRows(load, totals, lines);
-    const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
-    const { loadId: _, version: _none, ...rows } = loadedRows(line, derived ?? undefined);
+    const after = { ...lines, loads: [...lines.loads, line] };
+    const { loadId: _, version: _none, ...rows } = loadedRows(line, deriveInvoice(after), after);
     return { outcome: 'checked', ...rows };
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
@@ -88,10 +96,18 @@ async function linesOf(ledgers: Ledgers, { invoiceId, details, at }: FileToCheck
   const found = await ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId]));
   const lines = found.get(invoiceId) ?? { evidence: [], loads: [], attention: [] };
   if (details === null) return lines;
-  const [told] = factLines([{ kind: 'details', at, invoiceId, ...details }]).details;
+  const { hash = null, ...answered } = details;
+  const named = hash === null ? [] : [{ kind: 'hash-asked', at, invoiceId, ...hash } as const];
+  const told = factLines([{ kind: 'details', at, invoiceId, ...answered }, ...named]);
   const unsaid = {
     ...{ stamp: at, event_id: null, event_type: null, partner_id: null },
     ...{ announced_sha256: null, announced_size_bytes: null },
   };
-  return { ...lines, evidence: [...lines.evidence, { ...told, ...unsaid } as unknown as Evidence] };
+  const evidence = told.details.map((line) => ({ ...line, ...unsaid }) as unknown as Evidence);
+  const attention = told.attention as unknown as readonly AttentionLine[];
+  return {
+    ...lines,
+    evidence: [...lines.evidence, ...evidence],
+    attention: [...lines.attention, ...attention],
+  };
 }

@@ -1,9 +1,11 @@
 /** Holds the rows of a load against the byte scan, the announcement and the invoice's header, and makes the load's line of them. */
 
 import { compareDecimals } from '../../contract/decimal.ts';
+import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../contract/spreadsheet-damage.ts';
 import { isCurrency } from '../csv/currencies.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { MisreadError } from '../errors.ts';
+import { isDenied, isNamed } from '../ledger/derive-current.ts';
 import { contradictions } from '../ledger/derive-discrepancies.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
@@ -24,11 +26,33 @@ export function checkRows(load: FileLoad, totals: readonly Row[], lines: Invoice
   if (unknown !== undefined) {
     throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is not a currency`);
   }
-  if (!load.isRepeated) {
-    refuseUnprovedEmptiness(load, lines);
-    refuseUnproved(load, line, lines);
+  if (load.isRepeated) return line;
+  refuseUnprovedEmptiness(load, lines);
+  refuseUnproved(load, line, lines);
+  return doubted(load, line, { totals, lines });
+}
+
+/** The line with what speaks against it. @throws Refusal of a file that a spreadsheet has changed, unless the person accepts it */
+function doubted(
+  { source, acceptsSpreadsheet }: FileLoad,
+  line: NewLine,
+  { totals, lines }: { readonly totals: readonly Row[]; readonly lines: InvoiceLines },
+): NewLine {
+  if (source !== 'file' || isNamed(line, lines)) return line;
+  const is_denied = isDenied(line, lines);
+  const findings = damageFindings(damageIn(totals));
+  // A denied file is refused for its hash, and stays at hand for a person who chooses it.
+  if (findings.length > 0 && !is_denied && acceptsSpreadsheet !== true) {
+    throw new Refusal({ outcome: 'rejected', findings, findingCount: findings.length });
   }
-  return line;
+  return { ...line, is_denied, is_damaged: findings.length > 0 };
+}
+
+function damageIn(totals: readonly Row[]): DamageCounts {
+  const sum = (name: keyof DamageCounts): number =>
+    totals.reduce((all, total) => all + Number(total[name] ?? 0), 0);
+  const names = Object.keys(NO_DAMAGE) as (keyof DamageCounts)[];
+  return Object.fromEntries(names.map((name) => [name, sum(name)])) as unknown as DamageCounts;
 }
 
 /** The load's own line, once its rows were held against the byte scan. */
@@ -42,9 +66,12 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
   return {
     load_id: load.loadId,
     version: load.version ?? Math.max(0, ...lines.loads.map((line) => line.version)) + 1,
+    file_source: load.source,
     file_sha256: load.file.sha256,
     announced_sha256: load.announcedSha256,
     encoded_sha256: load.encodedSha256 ?? null,
+    is_denied: load.isDenied ?? false,
+    is_damaged: load.isDamaged ?? false,
     file_size_bytes: load.file.sizeBytes,
     tenant: sorted('tenant')[0] ?? null,
     shipments,

@@ -5,10 +5,11 @@
 
 import { wellFormedJson } from '../../contract/well-formed.ts';
 import type { Session } from '../duckdb/session.ts';
-import type { Row, Statements } from '../duckdb/statements.ts';
+import type { Params, Row, Statements } from '../duckdb/statements.ts';
 import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.ts';
+import { outrankedBy } from '../ledger/derive-current.ts';
 import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.ts';
-import type { InvoiceLines } from '../ledger/invoice-lines.ts';
+import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
 import { type HeldInvoice, readHeldLines, writeInvoices } from '../ledger/invoice-states.ts';
 import type { FileLoadOutcome, LoadedRows } from '../warehouse.ts';
 import { checkRows, type NewLine } from './check-rows.ts';
@@ -99,9 +100,25 @@ function checkOne(
   }
 }
 
-/** What loads of a span hold per currency, as the rows of that table say it (`totals_of` of schema/csv-session.sql). */
-export function totalsOf(table: 'shipment_rows' | 'staged_rows'): string {
-  return `from totals_of('${table}', $first::integer, $last::integer)`;
+/**
+ * What loads of a span hold per currency, as the rows of that table say it (`totals_of` of schema/csv-session.sql). The first
+ * row of a load that a person brought has the signs of a spreadsheet as well (`damage_of`).
+ */
+export async function readTotals(
+  ask: (sql: string, params: Params) => Promise<readonly Row[]>,
+  table: 'shipment_rows' | 'staged_rows',
+  loads: readonly FileLoad[],
+): Promise<readonly Row[]> {
+  const totals = await ask(`from totals_of('${table}', $first::integer, $last::integer)`, spanOf(loads));
+  const doubted = loads.filter(({ source, isRepeated }) => source === 'file' && !isRepeated);
+  if (doubted.length === 0) return totals;
+  const found = await ask(`from damage_of('${table}', $first::integer, $last::integer)`, spanOf(doubted));
+  const damage = new Map(found.map((row) => [Number(row.load_id), row]));
+  return totals.map((row) => {
+    const signs = damage.get(Number(row.load_id));
+    damage.delete(Number(row.load_id));
+    return { ...row, ...signs };
+  });
 }
 
 /** First and last of the load ids: a statement with this range reads only the row groups that may hold them. */
@@ -170,7 +187,6 @@ async function insertLoads(
   const rows = checked.map(({ load, line }) => ({
     ...line,
     invoice_id: load.invoiceId,
-    file_source: load.source,
     event_id: load.eventId,
     workflow_run_id: load.workflowRunId,
   }));
@@ -179,10 +195,19 @@ async function insertLoads(
     checked.map(({ load, fence, line }) => [load.invoiceId, { ...fence, loads: [...fence.loads, line] }]),
   );
   const derived = await writeInvoices(ledger, after, held);
-  return checked.map(({ load, line }) => loadedRows(line, derived.get(load.invoiceId)));
+  return checked.map(({ load, line }) => {
+    const lines = after.get(load.invoiceId) ?? NOTHING;
+    return loadedRows(line, derived.get(load.invoiceId), lines);
+  });
 }
 
-export function loadedRows(line: NewLine, derived: DerivedInvoice | undefined): LoadedRows {
+/** @param lines the load's own included */
+export function loadedRows(
+  line: LoadLine,
+  derived: DerivedInvoice | null | undefined,
+  lines: InvoiceLines,
+): LoadedRows {
+  const counting = lines.loads.find(({ load_id }) => load_id === derived?.row.current_load_id) ?? null;
   return {
     loadId: line.load_id,
     version: line.version,
@@ -191,5 +216,8 @@ export function loadedRows(line: NewLine, derived: DerivedInvoice | undefined): 
     currencyCode: line.currency_code ?? '',
     proof: derived?.row.proof ?? 'unproved',
     discrepancies: (derived?.discrepancies ?? []).map(({ rule, stated, found }) => ({ rule, stated, found })),
+    outrankedBy: outrankedBy(line, counting, lines),
+    isDenied: line.is_denied,
+    isDamaged: line.is_damaged,
   };
 }

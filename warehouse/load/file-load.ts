@@ -13,6 +13,11 @@ export interface FileLoad {
   readonly source: FileSource;
   readonly announcedSha256: string | null;
   readonly encodedSha256?: string | null;
+  /** As it was decided when it was loaded first; of a repeated load only. */
+  readonly isDenied?: boolean;
+  readonly isDamaged?: boolean;
+  /** See `LoadRequest`. */
+  readonly acceptsSpreadsheet?: boolean;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
   readonly loadId: number;

@@ -5,6 +5,7 @@ import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines } from '../ledger/invoice-lines.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import type { LoadOutcome, LoadRequest } from '../warehouse.ts';
+import { loadedRows } from './commit-load.ts';
 import type { FileLoad } from './file-load.ts';
 
 type Asked = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
@@ -54,13 +55,7 @@ function alreadyLoaded({ sha256 }: Asked, of: InvoiceLines | undefined): LoadOut
   const counting = of.loads.find((line) => line.load_id === derived.row.current_load_id);
   return {
     outcome: 'already_loaded',
-    countingVersion: counting?.version ?? load.version,
-    loadId: load.load_id,
-    version: load.version,
-    shipments: load.shipments,
-    billingCost: load.billing_cost,
-    currencyCode: load.currency_code ?? '',
-    proof: derived.row.proof ?? 'unproved',
-    discrepancies: derived.discrepancies.map(({ rule, stated, found }) => ({ rule, stated, found })),
+    countingVersion: counting?.version ?? null,
+    ...loadedRows(load, derived, of),
   };
 }

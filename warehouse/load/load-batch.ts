@@ -12,7 +12,7 @@ import type { Metrics } from '../../ops/metrics.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { FileLoadOutcome, LoadOutcome } from '../warehouse.ts';
-import { commitLoads, spanOf, totalsOf } from './commit-load.ts';
+import { commitLoads, readTotals } from './commit-load.ts';
 import type { FileLoad, LoadPlaces } from './file-load.ts';
 import { ONE_FILE } from './load-file.ts';
 
@@ -55,7 +55,7 @@ async function loadStaged(
     const sound = loads.filter(({ loadId }) => !broken.has(loadId));
     const outcomes = await commitLoads(session, sound, {
       places,
-      totals: await session.once(totalsOf('staged_rows'), spanOf(loads)),
+      totals: await readTotals((sql, params) => session.once(sql, params), 'staged_rows', loads),
       insert: (good) =>
         session.once('insert-batch', { load_ids: `[${good.map(({ loadId }) => loadId).join(', ')}]` }),
     });

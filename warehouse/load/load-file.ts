@@ -18,7 +18,7 @@ import type { Params, Row } from '../duckdb/statements.ts';
 import { FileNotArchivedError, MisreadError } from '../errors.ts';
 import type { FileLoadOutcome } from '../warehouse.ts';
 import { type Chunks, cutIntoChunks, numberChunks } from './chunks.ts';
-import { commitLoad, spanOf, totalsOf } from './commit-load.ts';
+import { commitLoad, readTotals } from './commit-load.ts';
 import type { FileLoad, LoadPlaces } from './file-load.ts';
 import { Refusal, refusedByCells, refusedByScan } from './refusal.ts';
 import { tolerate } from './tolerate.ts';
@@ -136,7 +136,7 @@ function loadRows(
     places,
     async insert() {
       await insert();
-      return session.all(totalsOf('shipment_rows'), spanOf([load]));
+      return readTotals((sql, params) => session.all(sql, params), 'shipment_rows', [load]);
     },
   });
 }

@@ -155,6 +155,8 @@ export function loadFact(load: Row): LoadFact {
     source: load.file_source as LoadFact['source'],
     announcedSha256: text(load.announced_sha256),
     ...(typeof load.encoded_sha256 === 'string' ? { encodedSha256: load.encoded_sha256 } : {}),
+    ...(load.is_denied === true ? { isDenied: true } : {}),
+    ...(load.is_damaged === true ? { isDamaged: true } : {}),
     version: Number(load.version),
     loadId: Number(load.load_id),
     shipments: Number(load.shipments),

@@ -165,6 +165,8 @@ async function repeatLoad(
     source: fact.source,
     announcedSha256: fact.announcedSha256,
     encodedSha256: fact.encodedSha256 ?? null,
+    isDenied: fact.isDenied === true,
+    isDamaged: fact.isDamaged === true,
     eventId: fact.eventId ?? null,
     workflowRunId: fact.workflowRunId ?? null,
     loadId: fact.loadId,

@@ -92,9 +92,17 @@ export class InvoiceLoads {
   async #loadNew(request: LoadRequest, found: FoundFile): Promise<LoadOutcome> {
     const { store, tolerances, recordsPerCut } = this.#parts;
     const at = this.#parts.at();
-    const { sha256, ...asked } = request;
+    const { sha256, acceptsSpreadsheet = false, ...asked } = request;
     const form = { tolerances, recordsPerCut };
-    const load = { ...asked, ...found, version: null, loadedAt: at, isRepeated: false, ...form };
+    const load = {
+      ...asked,
+      acceptsSpreadsheet,
+      ...found,
+      version: null,
+      loadedAt: at,
+      isRepeated: false,
+      ...form,
+    };
     const attempt = this.#attempts.around(request, async (isSuspected) => {
       const known = isSuspected ? await this.#knowing.do(request) : null;
       return known ?? store.loadFile(load, isSuspected);
@@ -105,8 +113,19 @@ export class InvoiceLoads {
       return meanwhile;
     });
     if (outcome.outcome !== 'loaded') return outcome;
-    const { loadId, version, shipments, billingCost } = outcome;
-    await this.#tell({ kind: 'load', at, ...asked, sha256, loadId, version, shipments, billingCost });
+    const { loadId, version, shipments, billingCost, isDenied, isDamaged } = outcome;
+    const doubts = { ...(isDenied ? { isDenied } : {}), ...(isDamaged ? { isDamaged } : {}) };
+    await this.#tell({
+      kind: 'load',
+      at,
+      ...asked,
+      ...doubts,
+      sha256,
+      loadId,
+      version,
+      shipments,
+      billingCost,
+    });
     return outcome;
   }
 

@@ -33,6 +33,7 @@ import type {
   InvoiceSummary,
   LoadOutcome,
   LoadRequest,
+  NamedFile,
   Publication,
   RemovableFile,
   Tidied,
@@ -95,12 +96,26 @@ export class LedgerWarehouse implements Warehouse {
     await this.#tell({ kind: 'details', at: this.#at(), ...details });
   }
 
+  async recordHash({
+    invoiceId,
+    sha256,
+    sizeBytes,
+  }: NamedFile & { readonly invoiceId: string }): Promise<void> {
+    await this.#tell({ kind: 'hash-asked', at: this.#at(), invoiceId, sha256, sizeBytes });
+  }
+
   async load(asked: LoadRequest): Promise<LoadOutcome> {
     const request = { ...asked, invoiceId: asked.invoiceId.toLowerCase() };
-    const found = await this.#loads.find(request.sha256);
-    const outcome = await this.#open.shared(() => this.#loads.load(request, found));
+    const { invoiceId, sha256, source, announcedSha256 } = request;
+    const found = await this.#loads.find(sha256);
+    const load = () => this.#open.shared(() => this.#loads.load(request, found));
+    const outcome = await load();
     if (outcome.outcome === 'loaded') this.#changed();
-    return outcome;
+    const isOlder = outcome.outcome === 'already_loaded' && outcome.version !== outcome.countingVersion;
+    if (!isOlder || source === 'event' || announcedSha256 !== sha256) return outcome;
+    // The service names these bytes now, whatever it named when they were loaded.
+    await this.recordHash({ invoiceId, sha256, sizeBytes: found.file.sizeBytes });
+    return load();
   }
 
   check(asked: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {

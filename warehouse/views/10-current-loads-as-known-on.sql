@@ -1,19 +1,39 @@
--- Which version of an invoice counted at an instant: the one announced last. A load that no event announced is as
--- new as its loading, so late, reordered announcements of an older file change nothing. A version that a person chose by
--- then is as new as the choice.
+-- Which version of an invoice counted at an instant: the one with the strongest proof (2: an event announced its hash, or a
+-- person chose it; 1: the service named its hash when asked; 0: neither), and of these the newest. A load is as new as its
+-- announcement, else as its loading, so late, reordered announcements of an older file change nothing; a choice is as new as
+-- the person made it. A person's file of strength 0 does not count if the service had named another hash before.
+-- warehouse/ledger/derive-current.ts gives the same answer for now.
 create or replace macro current_loads_as_known_on(known_on) as table
-select invoice_id, arg_max(load_id, row(announced_at, load_id)) as load_id
-from (
+with announced as (
+    select invoice_id, announced_sha256 as file_sha256, coalesce(event_timestamp, received_at) as since
+    from internal.event_ledger
+    where announced_sha256 is not null and verdict = 'accepted' and not is_test_event and received_at <= utc_of(known_on)
+),
+noted as (
+    select invoice_id, kind, file_sha256, coalesce(counts_from, recorded_at) as since
+    from internal.attention_ledger
+    where kind in ('version', 'hash') and recorded_at <= utc_of(known_on)
+),
+proofs as (
+    select invoice_id, file_sha256, 2 as strength, since from announced
+    union all
+    select invoice_id, file_sha256, if(kind = 'version', 2, 1), since from noted
+),
+proven as (
     select
         l.invoice_id, l.load_id,
-        greatest(coalesce(max(e.event_timestamp), any_value(l.loaded_at)), max(c.counts_from)) as announced_at
+        greatest(max(p.strength), if(any_value(l.announced_sha256) = any_value(l.file_sha256), 1, 0), 0) as strength,
+        max(p.since) filter (p.strength = 2) as announced_at,
+        greatest(any_value(l.loaded_at), max(p.since) filter (p.strength = 1)) as loaded_at,
+        any_value(l.is_denied) as is_denied
     from internal.loads as l
-    left join internal.attention_ledger as c
-        on c.kind = 'version' and c.invoice_id = l.invoice_id and c.file_sha256 = l.file_sha256 and c.recorded_at <= utc_of(known_on)
-    left join internal.event_ledger as e
-        on e.invoice_id = l.invoice_id and e.announced_sha256 = l.file_sha256
-        and e.verdict = 'accepted' and not e.is_test_event and e.received_at <= utc_of(known_on)
+    left join proofs as p
+        on p.invoice_id = l.invoice_id
+        and (p.file_sha256 = l.file_sha256 or p.file_sha256 = l.encoded_sha256)
     where l.loaded_at <= utc_of(known_on)
     group by l.invoice_id, l.load_id
 )
+select invoice_id, arg_max(load_id, row(strength, coalesce(announced_at, loaded_at), load_id)) as load_id
+from proven
+where strength > 0 or is_denied is not true
 group by invoice_id;

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { Archive } from '../../../archive/archive.ts';
-import type { BillingService } from '../../../billing/billing-service.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { claimDataFolder } from '../../../warehouse/data-folder.ts';
 import type { Imported, ImportRequest } from '../../../warehouse/import/import-file.ts';
@@ -98,7 +97,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   const { openQuarantine } = await import('../../../inbox/quarantine-folder.ts');
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
-  const asking = service === null ? deps : { ...deps, lookUp: (id: string) => lookUp(service, id) };
+  const asking = service === null ? deps : { ...deps, lookUp: service.describe };
   try {
     const results = await importFiles(asking, requests, begun);
     if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
@@ -109,17 +108,13 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
 }
 
 /** Its client is only read when there is a service to ask. */
-async function openService(settings: Settings, archive: Archive): Promise<BillingService | null> {
+async function openService(settings: Settings, archive: Archive) {
   if (settings.service.baseUrl === null) return null;
   const { createBillingService } = await import('../../../billing/client.ts');
-  return createBillingService({ settings, archive });
-}
-
-async function lookUp(service: BillingService, invoiceId: string) {
-  try {
-    return await service.lookUpInvoice(invoiceId);
-  } catch (error) {
-    if (error instanceof Error && error.name === 'UnknownInvoiceError') return null;
-    throw error;
-  }
+  const { describeInvoice } = await import('../../../billing/describe-invoice.ts');
+  const service = createBillingService({ settings, archive });
+  return {
+    describe: (invoiceId: string) => describeInvoice(service, invoiceId),
+    close: () => service.close(),
+  };
 }

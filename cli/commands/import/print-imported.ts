@@ -1,5 +1,6 @@
 /** What became of files that were imported, for people and for programs. */
 
+import { SPREADSHEET_RULE } from '../../../contract/spreadsheet-damage.ts';
 import type { Imported } from '../../../warehouse/import/import-file.ts';
 import type { Rejection } from '../../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../../errors.ts';
@@ -23,11 +24,13 @@ export function printImported(output: Output, paths: readonly string[], imported
   }
   const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
   if (refused.length === 0) return;
-  throw new CliError(EXIT.rejected, `${refused.length} of ${counted(rows.length, 'file')} not loaded`, {
+  const isKept = refused.some(({ outcome }) => outcome === 'outranked');
+  const what = `${refused.length} of ${counted(rows.length, 'file')} ${isKept ? 'refused' : 'not loaded'}`;
+  throw new CliError(EXIT.rejected, what, {
     subject: refused
       .map(({ file, outcome, why }) => `${printable(file)}: ${outcome}${why === null ? '' : `, ${why}`}`)
       .join('; '),
-    hint: `nothing of a refused file is loaded; ${adviceFor(refused)}`,
+    hint: `nothing of a refused file ${isKept ? 'counts' : 'is loaded'}; ${adviceFor(refused)}`,
   });
 }
 
@@ -37,7 +40,11 @@ function adviceFor(refused: readonly Printed[]): string {
   if (wants.size > 0) {
     return `if the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${[...wants].join(',')} accepts them; --json lists the findings`;
   }
+  if (refused.some(({ outcome }) => outcome === 'outranked'))
+    return "`billsync backfill ID` fetches the service's own file";
   const rules = new Set(refused.flatMap(({ findings }) => findings.map(({ rule }) => rule)));
+  if (rules.has(SPREADSHEET_RULE))
+    return 'download the file again and do not save it from a spreadsheet; --accept-spreadsheet loads it as it is';
   if (rules.size === 0) return '--json lists what contradicts';
   if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
   if (rules.has('invoice-id') && rules.size === 1)
@@ -52,21 +59,23 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
   const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
   return {
     invoice_id: invoiceId,
-    outcome: outcome.outcome,
+    outcome: loaded !== null && loaded.outrankedBy !== null ? 'outranked' : outcome.outcome,
     file_sha256: sha256,
     file_size_bytes: sizeBytes,
     records,
     shipments: loaded?.shipments ?? null,
     billing_cost: loaded?.billingCost ?? null,
     currency_code: loaded?.currencyCode ?? null,
-    proof: loaded?.proof ?? null,
+    proof: loaded === null || loaded.outrankedBy !== null ? null : loaded.proof,
     version: 'version' in outcome ? outcome.version : null,
-    why: whyNotLoaded(outcome),
+    why: whyNotLoaded(outcome, { invoiceId, sha256 }),
     findings,
     finding_count: findingCount,
     findings_cut_off: isCutOff,
     wants,
     discrepancies,
+    counting_version: countingVersion(outcome),
+    counting_sha256: loaded?.outrankedBy?.sha256 ?? null,
   };
 }
 
@@ -74,7 +83,11 @@ const NO_FINDINGS = { findings: [], findingCount: 0 };
 type Printed = ReturnType<typeof asJson>;
 
 /** In a person's words; null when there is nothing to add. */
-export function whyNotLoaded(outcome: Imported['outcome']): string | null {
+export function whyNotLoaded(
+  outcome: Imported['outcome'],
+  of: Pick<Imported, 'invoiceId' | 'sha256'>,
+): string | null {
+  if ('shipments' in outcome && outcome.outrankedBy !== null) return whyOutranked(outcome, of);
   switch (outcome.outcome) {
     case 'rejected': {
       const [first] = outcome.findings;
@@ -94,11 +107,44 @@ export function whyNotLoaded(outcome: Imported['outcome']): string | null {
       const { version, countingVersion } = outcome;
       return version === countingVersion
         ? null
-        : `it is version ${version}, and version ${countingVersion} counts`;
+        : `it is version ${version}, and version ${countingVersion} counts; ${useVersion(of.invoiceId, version)}`;
     }
     case 'voided':
       return 'the invoice is voided';
     default:
       return null;
   }
+}
+
+/** Both hashes, and the command that has the file count all the same. */
+function whyOutranked(
+  outcome: Extract<Imported['outcome'], { readonly shipments: number }>,
+  { invoiceId, sha256 }: Pick<Imported, 'invoiceId' | 'sha256'>,
+): string {
+  const by = outcome.outrankedBy;
+  if (by === null) return '';
+  const { version, proof } = by;
+  const counts = `version ${version} counts`;
+  const what = {
+    chosen: `${counts} because a person chose it, its hash is ${by.sha256}`,
+    announced: `${version === null ? '' : `${counts}, `}the hash ${by.sha256} was announced`,
+    asked: `${version === null ? '' : `${counts}, `}the service names the hash ${by.sha256}`,
+    none: `${counts}, its hash is ${by.sha256}`,
+  }[proof];
+  const kept =
+    'version' in outcome
+      ? `; it is kept as version ${outcome.version}, ${useVersion(invoiceId, outcome.version)}`
+      : '';
+  return `${what}; this file has ${sha256}${kept}`;
+}
+
+function useVersion(invoiceId: string | null, version: number): string {
+  return `\`billsync invoices use-version ${invoiceId} ${version} --reason WHY\` makes it count`;
+}
+
+function countingVersion(outcome: Imported['outcome']): number | null {
+  if (!('shipments' in outcome)) return null;
+  if (outcome.outrankedBy !== null) return outcome.outrankedBy.version;
+  if (outcome.outcome === 'already_loaded') return outcome.countingVersion;
+  return outcome.outcome === 'loaded' ? outcome.version : null;
 }

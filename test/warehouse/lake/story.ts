@@ -37,6 +37,9 @@ export async function tellStory(t: TestWarehouse): Promise<void> {
   await t.warehouse.noteFailure(FOURTH, { code: 'recheck-unanswered', reason: 'the details answer 500' });
   await loadCsv(t, aCsv([{ 'Billing Cost': '7' }], FOURTH), { invoiceId: FOURTH });
   await t.warehouse.decide({ kind: 'use-version', version: 1, invoiceId: FOURTH, ...decided });
+  await t.warehouse.recordHash({ invoiceId: SECOND, sha256: 'f'.repeat(64), sizeBytes: 7 });
+  const byHand = { source: 'file', announcedSha256: null } as const;
+  await loadCsv(t, aCsv([{ 'Billing Cost': '8' }], SECOND), { invoiceId: SECOND, ...byHand });
 }
 
 const VIEWS = [

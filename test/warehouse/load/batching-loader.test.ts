@@ -22,7 +22,7 @@ function load(name: string): NamedLoad {
 
 const LOADED: FileLoadOutcome = {
   ...{ outcome: 'loaded', loadId: 1, version: 1, shipments: 1, billingCost: '0.0000', currencyCode: 'USD' },
-  ...{ proof: 'hash', discrepancies: [] },
+  ...{ proof: 'hash', discrepancies: [], outrankedBy: null, isDenied: false, isDamaged: false },
 };
 const VOIDED: LoadOutcome = { outcome: 'voided' };
 

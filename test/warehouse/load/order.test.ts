@@ -37,9 +37,12 @@ function evidence(type: string, minute: number, cells: Partial<Evidence> = {}): 
 const load = (loadId: number, minute: number, sha: string): InvoiceLines['loads'][number] => ({
   load_id: loadId,
   version: loadId,
+  file_source: 'event',
   file_sha256: sha,
   announced_sha256: sha,
   encoded_sha256: null,
+  is_denied: false,
+  is_damaged: false,
   file_size_bytes: 1,
   shipments: 1,
   billing_cost: '1.0000',

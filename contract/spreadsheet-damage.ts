@@ -1,0 +1,74 @@
+/**
+ * Signs that a spreadsheet program has read and saved a CSV: numbers in scientific notation, numbers cut to fifteen digits,
+ * postal codes without their leading zeros. Count and sum of such a file are right, so only its cells reveal it.
+ */
+
+import type { CsvHeader } from './columns.ts';
+import type { CsvFinding } from './csv-file.ts';
+
+/** Rows of a file that show a sign; `damage_of` in warehouse/sql/schema/csv-session.sql counts the same. */
+export interface DamageCounts {
+  /** Text such as 1.77E+15; no carrier writes a plus sign. */
+  readonly scientific: number;
+  /** Tracking numbers of more than 15 digits; of these the ones with only zeros behind the fifteenth, and the zeros in all. */
+  readonly long_numbers: number;
+  readonly cut_numbers: number;
+  readonly cut_zeros: number;
+  /** Origins of five digits; of three or four; the latter in US dollars. */
+  readonly full_origins: number;
+  readonly short_origins: number;
+  readonly short_us_origins: number;
+}
+
+export const NO_DAMAGE: DamageCounts = {
+  ...{ scientific: 0, long_numbers: 0, cut_numbers: 0, cut_zeros: 0 },
+  ...{ full_origins: 0, short_origins: 0, short_us_origins: 0 },
+};
+
+/** Columns whose text a spreadsheet takes for a number. */
+const TEXT_COLUMNS = ['Tenant', 'Origin', 'Tracking Number', 'Carrier Zone', 'Service Level'] as const;
+
+/** The counts with one more row. @param cell its text by column */
+export function addDamage(counts: DamageCounts, cell: (name: CsvHeader) => string): DamageCounts {
+  const [number, origin] = [cell('Tracking Number'), cell('Origin')];
+  const isScientific = TEXT_COLUMNS.some((name) => /^-?\d([.,]\d+)?E\+\d+$/i.test(cell(name)));
+  const isLong = /^\d{16,}$/.test(number);
+  const isCut = isLong && /^0+$/.test(number.slice(15));
+  const isShort = /^\d{3,4}$/.test(origin);
+  return {
+    scientific: counts.scientific + Number(isScientific),
+    long_numbers: counts.long_numbers + Number(isLong),
+    cut_numbers: counts.cut_numbers + Number(isCut),
+    cut_zeros: counts.cut_zeros + (isCut ? number.length - 15 : 0),
+    full_origins: counts.full_origins + Number(/^\d{5}$/.test(origin)),
+    short_origins: counts.short_origins + Number(isShort),
+    short_us_origins: counts.short_us_origins + Number(isShort && cell('Currency Code') === 'USD'),
+  };
+}
+
+export const SPREADSHEET_RULE = 'spreadsheet';
+
+/** By chance, numbers end in so many zeros in one file of ten thousand. */
+const MIN_CUT_ZEROS = 4;
+
+/** A finding for each sign; none: nothing shows that a spreadsheet has saved the file. */
+export function damageFindings(counts: DamageCounts): readonly CsvFinding[] {
+  const { scientific, long_numbers, cut_numbers, cut_zeros, full_origins, short_origins } = counts;
+  const found: CsvFinding[] = [];
+  const add = (column: CsvHeader, value: string): void => {
+    found.push({ line: null, row: null, column, rule: SPREADSHEET_RULE, value });
+  };
+  if (scientific > 0)
+    add('Tracking Number', `text in scientific notation, such as 1.77E+15, in ${rows(scientific)}`);
+  if (cut_numbers > 0 && cut_numbers === long_numbers && cut_zeros >= MIN_CUT_ZEROS) {
+    add('Tracking Number', `numbers cut to 15 digits and zeros in ${rows(cut_numbers)}`);
+  }
+  if (counts.short_us_origins > 0 || (short_origins > 0 && full_origins > 0)) {
+    add('Origin', `postal codes without their leading zeros in ${rows(short_origins)}`);
+  }
+  return found;
+}
+
+function rows(count: number): string {
+  return `${count} ${count === 1 ? 'row' : 'rows'}`;
+}

@@ -1,0 +1,104 @@
+/** A proxy that does not connect us: what is said, how often it is tried, and that a deadline holds whatever it does. */
+
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createHttp, type Http } from '../../billing/http.ts';
+import { serviceSettings } from './service-settings.ts';
+
+const URL_ASKED = 'https://billing.invalid/a';
+
+let proxy: Server | undefined;
+let http: Http | undefined;
+/** Connections that the proxy had. */
+let connections: number;
+
+afterEach(async () => {
+  await http?.close();
+  proxy?.close();
+});
+
+/** Asks through a proxy that does this with each connection. @returns what is said, and after how many connections */
+async function asked(onConnection: (socket: Socket) => void, deadlineMs = 10_000) {
+  connections = 0;
+  proxy = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => undefined);
+    onConnection(socket);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => proxy?.once('listening', resolve));
+  const { port } = proxy.address() as AddressInfo;
+  return askedAt(port, deadlineMs);
+}
+
+async function askedAt(port: number, deadlineMs: number) {
+  const none = { baseUrl: 'https://billing.invalid', authUrl: 'https://billing.invalid', caFile: null };
+  const { service } = serviceSettings(
+    { ...none, clientId: 'id', clientSecret: 'secret' },
+    { dataDir: '/nowhere', httpsProxy: `http://127.0.0.1:${port}` },
+  );
+  http = createHttp({ ...service, connectionsPerHost: 2 });
+  const error: Error & { readonly exitCode?: number } = await http
+    .send({ url: URL_ASKED, method: 'GET' }, { deadlineMs, maxBodyBytes: 1_000 })
+    .then(
+      () => new Error('it answered'),
+      (thrown: Error) => thrown,
+    );
+  const said = error.message.replace(`${port}`, 'PORT');
+  return { said, exitCode: error.exitCode };
+}
+
+const answering = (text: string) => (socket: Socket) => {
+  socket.once('data', () => socket.end(`HTTP/1.1 ${text}\r\n\r\n`));
+};
+
+describe('a proxy', () => {
+  test.each<[string, (socket: Socket) => void, string]>([
+    [
+      'closes the connection after CONNECT',
+      (socket) => socket.once('data', () => socket.end()),
+      'closed the connection without an answer to CONNECT',
+    ],
+    [
+      'closes every connection at once',
+      (socket) => socket.end(),
+      'closed the connection without an answer to CONNECT',
+    ],
+    [
+      'resets the connection',
+      (socket) => socket.once('data', () => socket.resetAndDestroy()),
+      'closed the connection without an answer to CONNECT',
+    ],
+    ['wants credentials', answering('407 Proxy Authentication Required'), 'asks for credentials (HTTP 407)'],
+    ['forbids the host', answering('403 Forbidden'), 'does not allow the connection (HTTP 403)'],
+    ['does not reach the host', answering('503 Service Unavailable'), 'did not reach the host (HTTP 503)'],
+  ])('that %s is named after a few attempts', async (_, onConnection, said) => {
+    expect(await asked(onConnection)).toEqual({ said: `The proxy 127.0.0.1:PORT ${said}.`, exitCode: 5 });
+    const attempts = connections;
+    expect(attempts).toBeLessThanOrEqual(3);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(connections).toBe(attempts);
+  });
+
+  test('that nobody listens at is named', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as AddressInfo;
+    await new Promise((resolve) => taken.close(resolve));
+    expect(await askedAt(port, 10_000)).toEqual({
+      ...{ said: 'The proxy 127.0.0.1:PORT cannot be reached (ECONNREFUSED).', exitCode: 5 },
+    });
+  });
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['never answers', () => undefined],
+    ['says yes and closes', answering('200 OK')],
+  ])('that %s ends a request with an error, and nothing goes on after it', async (_, onConnection) => {
+    const { said, exitCode } = await asked(onConnection, 300);
+    expect(said).toMatch(/billing\.invalid (did not answer within 0\.3 s|cannot be reached)/);
+    expect(exitCode).toBe(5);
+    const attempts = connections;
+    expect(attempts).toBeLessThanOrEqual(3);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(connections).toBe(attempts);
+  });
+});

@@ -1,0 +1,73 @@
+/** `billsync import` of files that a person should not have brought: what is told, and how it is done on purpose. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/processes/run-command.ts';
+import {
+  aCsv,
+  anEvent,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  sha256,
+  type TestWarehouse,
+} from '../warehouse/support.ts';
+
+const GENUINE = aCsv([{ 'Billing Cost': '4' }, { 'Billing Cost': '6' }]);
+/** Count and sum are those of the genuine file. */
+const COPY = aCsv([{ 'Billing Cost': '9' }, { 'Billing Cost': '1' }]);
+const OTHER = '22222222-2222-4222-8222-222222222222';
+
+let t: TestWarehouse;
+const run = (...args: readonly string[]) => runCommand(args, { env: { BILLSYNC_DATA_DIR: t.dataDir } });
+const file = (name: string, bytes: Buffer): string => {
+  const path = join(t.dataDir, name);
+  writeFileSync(path, bytes);
+  return path;
+};
+
+beforeAll(async () => {
+  t = await aWarehouse({ now: () => new Date() });
+  const header = { invoiceTotalAmount: '10', totalTransactionCount: 2, currencyCode: 'USD' };
+  await t.record([
+    anEvent('invoice_finalized', { header, fileHashSha256: sha256(GENUINE), fileSizeBytes: GENUINE.length }),
+  ]);
+  await loadCsv(t, GENUINE);
+  await t.warehouse.publish();
+  await t.warehouse.close();
+});
+afterAll(() => t.close());
+
+describe('a file that is imported', () => {
+  test('over one with a stronger proof is refused with both hashes and the command that has it count', async () => {
+    const refused = await run('import', file('copy.csv', COPY));
+    expect(refused.exitCode).toBe(7);
+    for (const word of [sha256(GENUINE), sha256(COPY)]) expect(refused.stderr).toContain(word);
+    const command = /`billsync (invoices use-version \S+ 2) --reason WHY`/.exec(refused.stderr)?.[1] ?? '';
+    expect(command).toBe(`invoices use-version ${INVOICE} 2`);
+    const shown = async () => JSON.parse((await run('invoices', 'show', INVOICE, '--json')).stdout);
+    expect(await shown()).toMatchObject({ version: 1, discrepancies: [] });
+    const chosen = await run(...command.split(' '), '--reason', 'confirmed by phone', '--yes');
+    expect([chosen.exitCode, chosen.stderr]).toEqual([0, expect.stringContaining('version 2 counts')]);
+    expect((await shown()).version).toBe(2);
+    const genuine = await run('import', file('genuine.csv', GENUINE));
+    expect([genuine.exitCode, genuine.stderr]).toEqual([
+      7,
+      expect.stringContaining('because a person chose it'),
+    ]);
+    const { stdout } = await run('audit', 'list', '--json');
+    expect(stdout).toContain('confirmed by phone');
+  });
+
+  test('after a spreadsheet saved it is refused with advice, and loaded on purpose', async () => {
+    const path = file('saved.csv', aCsv([{ 'Tracking Number': '1.77E+15' }], OTHER));
+    const refused = await run('import', path);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      7,
+      expect.stringContaining('download the file again and do not save it from a spreadsheet'),
+    ]);
+    const accepted = await run('import', path, '--accept-spreadsheet', '--json');
+    expect(JSON.parse(accepted.stdout)).toMatchObject([{ outcome: 'loaded', proof: 'accepted' }]);
+  });
+});
