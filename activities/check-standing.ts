@@ -33,7 +33,7 @@ export function checkLedger(standing: InvoiceStanding | null): Finding | null {
 export function checkDetails(standing: InvoiceStanding | null, details: InvoiceDetails | null): Finding {
   if (standing === null) return details === null ? 'unknown' : 'work';
   // What was noted, and told to a person, only its workflow takes back.
-  if (standing.isUnanswered === true) return 'work';
+  if (standing.isUnanswered) return 'work';
   // A loaded invoice stays loaded until an event or the details void it; a 404 does not.
   if (details === null) return 'loaded';
   if (details.unknownStatus !== null) return 'work';

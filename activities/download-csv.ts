@@ -10,7 +10,6 @@ import {
 } from '../billing/errors.ts';
 import type { ArchivedFile } from '../contract/csv-file.ts';
 import type { ExportLocation } from '../contract/invoice-event.ts';
-import type { LoadRequest } from '../warehouse/warehouse.ts';
 import type { BillingDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 import { alertingFullDisk } from './full-disk-alert.ts';
@@ -20,8 +19,8 @@ export interface DownloadCsvRequest {
   readonly invoiceId: string;
   readonly location: ExportLocation;
   readonly source: 'event' | 'regenerate';
-  /** Load it at once where the warehouse is at hand and the file is small; missing: only bring it. */
-  readonly load?: Pick<LoadRequest, 'eventId'>;
+  /** The event that announced the file; null: none did. */
+  readonly eventId: string | null;
 }
 
 export type DownloadCsvResult =
@@ -74,15 +73,15 @@ export function downloadCsv({ service, alerts, log, loadInvoice }: BillingDepend
 
   /** A large file would keep others from being brought, and what fails has its own patience: both are a load by itself. */
   async function loadAtOnce(
-    { invoiceId, location, source, load }: DownloadCsvRequest,
+    { invoiceId, location, source, eventId }: DownloadCsvRequest,
     file: ArchivedFile,
   ): Promise<LoadInvoiceResult | null> {
-    if (load === undefined || loadInvoice === undefined || file.sizeBytes > AT_ONCE_BYTES) return null;
+    if (loadInvoice === undefined || file.sizeBytes > AT_ONCE_BYTES) return null;
     const { sha256 } = file;
     const announced = location.fileHashSha256;
     try {
       return await loadInvoice({
-        ...{ invoiceId, sha256, source, announcedSha256: sha256, eventId: load.eventId },
+        ...{ invoiceId, sha256, source, announcedSha256: sha256, eventId },
         ...(announced === sha256 ? {} : { encodedSha256: announced }),
         workflowRunId: activityInfo().workflowExecution?.runId ?? null,
       });

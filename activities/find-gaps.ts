@@ -17,10 +17,8 @@ export interface Gap {
 }
 
 export interface FindGapsRequest {
-  /** Findings that the last run answered, as they are read. */
-  readonly known: readonly string[];
-  /** What the last run told of, as it answered it; missing: it is one of before there was such a thing. */
-  readonly told?: string;
+  /** The digests that the last run returned; empty for the first run. */
+  readonly told: string;
 }
 
 export interface FindGapsResult {
@@ -41,7 +39,7 @@ const REMEMBERED = 20_000;
 
 export function findGaps({ readGaps, alerts, metrics }: WarehouseDependencies) {
   const missing = metrics.gauge('expected_invoices_missing');
-  return ({ known, told = '' }: FindGapsRequest): Promise<FindGapsResult> =>
+  return ({ told }: FindGapsRequest): Promise<FindGapsResult> =>
     translated(async () => {
       const gaps = await readGaps();
       for (const kind of ['period', 'overdue', 'number'] as const) {
@@ -52,7 +50,7 @@ export function findGaps({ readGaps, alerts, metrics }: WarehouseDependencies) {
         );
       }
       const findings = new Map(gaps.map(({ finding }) => [digestOf(finding), finding]));
-      const before = new Set([...digestsIn(told), ...known.map(digestOf)]);
+      const before = new Set(digestsIn(told));
       const remembered = [...findings.keys()].sort().slice(0, REMEMBERED);
       const news = remembered.flatMap((digest) => (before.has(digest) ? [] : [findings.get(digest) ?? '']));
       if (findings.size === 0) alerts.resolve(ALERT_KEY);

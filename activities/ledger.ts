@@ -7,16 +7,18 @@ export interface InvoiceLedger {
   /** null when nothing is recorded of the invoice. */
   readonly state: InvoiceState | null;
   readonly loadedSha256: string | null;
-  /** On whose word it is voided; null: it is not. Missing: an older worker answered. */
-  readonly voidWord?: VoidWord | null;
+  /** On whose word it is voided; null: it is not. */
+  readonly voidWord: VoidWord | null;
   /** A person undid a void, and nothing has voided it since. */
-  readonly isRestored?: boolean;
+  readonly isRestored: boolean;
   /** What goes wrong while work goes on, as it stands on the invoice; null: nothing. */
-  readonly failureCode?: string | null;
+  readonly failureCode: string | null;
 }
 
 export function ledgerOf(invoice: InvoiceSummary | null): InvoiceLedger {
-  if (invoice === null) return { state: null, loadedSha256: null, voidWord: null };
+  if (invoice === null) {
+    return { state: null, loadedSha256: null, voidWord: null, isRestored: false, failureCode: null };
+  }
   const { state, loadedSha256, voidWord, restoredAt, reasonCode } = invoice;
   const isRestored = restoredAt !== null && voidWord === null;
   const failureCode = state === 'needs_attention' ? null : reasonCode;

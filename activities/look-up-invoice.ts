@@ -13,7 +13,7 @@ export type LookUpInvoiceResult =
       readonly outcome: 'found';
       /** null when the answer named no status that we know. */
       readonly status: WebhookStatus | null;
-      /** The status as the service wrote it when nobody knows the word; answers of older versions lack it. */
+      /** The status as the service wrote it when it is not a known one. */
       readonly unknownStatus?: string | null;
       readonly header: Partial<InvoiceHeader>;
     }

@@ -1,9 +1,8 @@
 /**
- * Records a history for each behaviour of the workflows into test/histories, where every test run replays them: a
- * change that would break runs already in progress is noticed before it is shipped. Payloads are recorded in clear,
- * so that a reader sees what a history holds; nothing in them is real.
+ * Records a history for each scene of test/histories/scenes.ts, which every test run replays: a change that would break
+ * runs in progress is noticed before a release. Payloads are recorded in clear text; nothing in them is real.
  *
- * It records only behaviours that have no history yet and never replaces one.
+ * It records only scenes that have no history yet and never replaces one.
  * `npm run record-histories [-- NAME…]`
  */
 
@@ -26,15 +25,37 @@ import { installRuntime } from '../worker/runtime.ts';
 import { workflowBundle } from '../worker/workflow-bundle.ts';
 import { RecordingRefusedError, selectHistories } from './select-histories.ts';
 
-/** Without what tells of the machine: who ran it and where its files lie. A replay reads neither. */
-function anonymous(history: string): string {
-  const json = JSON.parse(history, (key, value) => {
-    if (key === 'stackTrace') return '';
-    if (key === 'identity') return 'recorded';
+/** Fields that a replay does not read: they name the machine, or repeat what the code asked for. */
+const UNREAD = new Set([
+  ...[
+    'identity',
+    'requestId',
+    'requestIds',
+    'taskId',
+    'stackTrace',
+    'meteringMetadata',
+    'workerVersion',
+    'links',
+  ],
+  ...[
+    'retryPolicy',
+    'historySizeBytes',
+    'firstWorkflowTaskBackoff',
+    'originalExecutionRunId',
+    'eventGroupMarkers',
+  ],
+  ...['scheduleToCloseTimeout', 'scheduleToStartTimeout', 'startToCloseTimeout', 'heartbeatTimeout'],
+]);
+
+/** One event a line. */
+function trimmed(history: string): string {
+  const { events } = JSON.parse(history, (key, value) => {
+    if (UNREAD.has(key)) return undefined;
+    if (key === 'activityTaskScheduledEventAttributes') return { ...value, input: undefined };
     // A sticky queue is named after the process and its host.
     return typeof value === 'string' ? value.replace(/^\d+@[^-]+-(?=[0-9a-f]{32}$)/, 'recorded-') : value;
-  });
-  return `${JSON.stringify(json, null, 2)}\n`;
+  }) as { readonly events: readonly unknown[] };
+  return `{"events":[\n${events.map((event) => JSON.stringify(event)).join(',\n')}\n]}\n`;
 }
 
 /** Ends the program when there is nothing to record, or what was asked for must not be. */
@@ -43,7 +64,7 @@ function select(files: readonly string[]): readonly string[] {
     const scenes = Object.keys(HISTORY_SCENES);
     const names = selectHistories({ wanted: process.argv.slice(2), scenes, files });
     if (names.length > 0) return names;
-    process.stderr.write('Every behaviour has its history.\n');
+    process.stderr.write('Every behavior has its history.\n');
     process.exit(0);
   } catch (error) {
     if (!(error instanceof RecordingRefusedError)) throw error;
@@ -62,7 +83,7 @@ const dataDir = await mkdtemp(join(tmpdir(), 'billsync-record-'));
 const server = await startEmbeddedTemporal({
   dataDir,
   log,
-  // So that a behaviour which continues as new does so after a page of events, not after four thousand.
+  // So that a behavior which continues as new does so after a page of events, not after four thousand.
   dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': '60' },
 });
 const connection = await openConnection({ address: server.address });
@@ -82,17 +103,16 @@ const runs = workers.map((worker) => worker.run());
 try {
   for (const [name, scene] of Object.entries(HISTORY_SCENES)) {
     if (!selected.includes(name)) continue;
-    const workflowIds = await scene({ scenes, client, route });
-    let part = 0;
-    for (const workflowId of workflowIds) {
-      for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
-        part += 1;
-        const show = ['workflow', 'show', '--workflow-id', workflowId, '--run-id', runId, '--output', 'json'];
-        const { stdout } = await promisify(execFile)(temporal, [...show, '--address', server.address]);
-        const file = part === 1 ? `${name}.json` : `${name}-${part}.json`;
-        await writeFile(join(folder, file), anonymous(stdout), { flag: 'wx' });
-        process.stderr.write(`${file}\n`);
-      }
+    const workflowId = await scene({ scenes, client, route });
+    const { runId, raw } = await client.workflow.getHandle(workflowId).describe();
+    // The newest run, and the one that it was continued from at first.
+    const runIds = new Set([raw.workflowExecutionInfo?.firstRunId ?? runId, runId]);
+    for (const [index, run] of [...runIds].entries()) {
+      const show = ['workflow', 'show', '--workflow-id', workflowId, '--run-id', run, '--output', 'json'];
+      const { stdout } = await promisify(execFile)(temporal, [...show, '--address', server.address]);
+      const file = index === 0 ? `${name}.json` : `${name}-${index + 1}.json`;
+      await writeFile(join(folder, file), trimmed(stdout), { flag: 'wx' });
+      process.stderr.write(`${file}\n`);
     }
   }
 } finally {

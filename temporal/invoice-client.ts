@@ -55,7 +55,7 @@ export async function sendInvoiceEvent(
 }
 
 /**
- * Nothing has to be done about a draft until it is overdue, or something else is said: its run begins then (ADR 44). Whatever is said
+ * Nothing has to be done about a draft until it is overdue, or something else is said: its run begins then (ADR 33). Whatever is said
  * by `signalWithStart` begins it at once. A server that knows no such delay begins it now, and the run waits by itself.
  */
 function delayOf(
@@ -126,7 +126,7 @@ export function invoicePace(route: InvoiceRoute): Partial<Pace> | undefined {
 function startOptions(route: InvoiceRoute, address: InvoiceAddress, tenantId: string | null) {
   const { environment } = route;
   const pace = invoicePace(route);
-  const input: InvoiceInput = { environment, ...address, isShort: true, ...(pace ? { pace } : {}) };
+  const input: InvoiceInput = { environment, ...address, ...(pace ? { pace } : {}) };
   return {
     workflowId: invoiceWorkflowId({ environment, ...address }),
     taskQueue: (route.queues ?? taskQueues(environment)).billing,

@@ -153,8 +153,8 @@ export interface InvoiceStanding {
   /** What its rows hold; null while none are loaded. Decimal text. */
   readonly billingCost: string | null;
   readonly shipments: number | null;
-  /** The last question about it found no answer, or none that could be understood; answers of older versions lack it. */
-  readonly isUnanswered?: boolean;
+  /** The last question about it found no answer, or none that could be understood. */
+  readonly isUnanswered: boolean;
 }
 
 export interface DueInvoice {

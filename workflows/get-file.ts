@@ -7,7 +7,6 @@
  * export-csv (spec 4.5), which has no announced hash. What is left after both either backs off (`later`) or is for a person.
  */
 
-import { patched } from '@temporalio/workflow';
 import type { DownloadCsvRequest } from '../activities/download-csv.ts';
 import type { LoadInvoiceResult } from '../activities/load-invoice.ts';
 import type { FileTag } from '../billing/billing-service.ts';
@@ -49,8 +48,8 @@ export interface FileRequest {
   readonly regenerated: ExportLocation | null;
   /** How many series before this one brought nothing. */
   readonly failedSeries: number;
-  /** What to load it with at once; null: it is only brought. */
-  readonly load: DownloadCsvRequest['load'] | null;
+  /** The event that announced the newest file; null: none did. */
+  readonly eventId: string | null;
 }
 
 /** The way over the storage is at its end, as the specification foresees it: the next is export-csv. */
@@ -86,7 +85,7 @@ export async function getFile(
   const stored = await outcomeOf(fromStorage(activities, request));
   if (stored.outcome === 'arrived') return stored;
   if (stored.outcome === 'ended') return outcomeOf(exported(activities, invoiceId, stored));
-  if (!isOtherWayOpen(stored, request.failedSeries) || !patched('two-ways')) return stored;
+  if (!isOtherWayOpen(stored, request.failedSeries)) return stored;
   const made = await outcomeOf(exported(activities, invoiceId, { mismatch: null }));
   if (made.outcome === 'arrived') return made;
   // A person is asked at once only when there is nothing to wait for on either way.
@@ -113,7 +112,7 @@ async function outcomeOf<T>(way: Promise<T>): Promise<T | MissingFile> {
 
 async function fromStorage(
   activities: InvoiceActivities,
-  { invoiceId, announced, regenerated, load }: FileRequest,
+  { invoiceId, announced, regenerated, eventId }: FileRequest,
 ): Promise<ArrivedFile | MissingFile | WayEnded> {
   let url = regenerated ?? liveUrl(announced);
   let source: 'event' | 'regenerate' = regenerated === null ? 'event' : 'regenerate';
@@ -129,8 +128,7 @@ async function fromStorage(
       source = 'regenerate';
     }
     const download = mismatchedUrls === 0 ? downloadTwice : downloadOnce;
-    const at = load ? { load } : {};
-    const result = await download(activities, { invoiceId, location: url, source, ...at });
+    const result = await download(activities, { invoiceId, location: url, source, eventId });
     switch (result.outcome) {
       case 'fetched': {
         const { sha256, announcedSha256 = url.fileHashSha256, loaded = null } = result;
@@ -216,7 +214,7 @@ async function exported(
   }
   if (mismatch !== null) {
     // A service that is still at work on the export may well end it.
-    const isOpen = answer.outcome === 'failed' && !HOPELESS.has(answer.failure.code) && patched('two-ways');
+    const isOpen = answer.outcome === 'failed' && !HOPELESS.has(answer.failure.code);
     return { outcome: isOpen ? 'later' : 'person', code: 'hash-mismatch', message: mismatch };
   }
   return { outcome: 'later', code: 'not-exported', message: 'The service has no file for this invoice.' };

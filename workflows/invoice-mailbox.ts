@@ -1,6 +1,6 @@
 /** What was said to an invoice workflow and not yet dealt with. Handlers only put it here: one that waits loses work. */
 
-import { getExternalWorkflowHandle, log, patched, proxySinks, setHandler } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, log, proxySinks, setHandler } from '@temporalio/workflow';
 import type { InvoiceEvent } from '../contract/invoice-event.ts';
 import { isEventType } from '../contract/names.ts';
 import {
@@ -96,7 +96,7 @@ export class InvoiceMailbox {
       log.warn('a signal that is no event of this invoice was dropped');
       invoices.foreignEvent();
     } else if (isEventType(event.eventType)) this.events.push(event);
-    else if (patched('ask-about-unknown-event')) this.lookUp(undefined);
+    else this.lookUp(undefined);
   }
 
   private lookUp(request: LookUpRequest | undefined): void {

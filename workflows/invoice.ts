@@ -31,7 +31,7 @@ async function live(run: InvoiceRun): Promise<InvoiceResult> {
     if (workflowInfo().continueAsNewSuggested && !mailbox.hasNews) return run.continue();
     const step = lifecycle.nextStep(run.knowledge);
     // What is over in a moment is not worth telling.
-    if (!run.isShort || step !== 'load' || run.failedSeries > 0) run.show();
+    if (step !== 'load' || run.failedSeries > 0) run.show();
     switch (step) {
       case 'void':
         await applyVoid(run);

@@ -45,8 +45,8 @@ export interface Knowledge {
   readonly settledSha256: string | null;
   /** Whether the warehouse was told of the void. */
   readonly isVoidApplied: boolean;
-  /** On whose word it is voided; null or missing: nobody's that has to be asked about. */
-  readonly voidWord?: VoidWord | null;
+  /** On whose word it is voided; null: nobody's that has to be asked about. */
+  readonly voidWord: VoidWord | null;
   /** Not null while a person, or a new event, is waited for. */
   readonly attention: Attention | null;
 }
@@ -88,6 +88,7 @@ export const NOTHING_KNOWN: Knowledge = {
   loadedSha256: null,
   settledSha256: null,
   isVoidApplied: false,
+  voidWord: null,
   attention: null,
 };
 
@@ -127,13 +128,13 @@ export function ignore(knowledge: Knowledge, { eventId }: InvoiceEvent): Knowled
 /** Takes in what the details endpoint answered; null when it named no status. */
 export function learnStatus(knowledge: Knowledge, status: WebhookStatus | null): Knowledge {
   if (status === null) return knowledge;
-  const voidWord = status === 'voided' ? 'details' : (knowledge.voidWord ?? null);
+  const voidWord = status === 'voided' ? 'details' : knowledge.voidWord;
   return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]), voidWord };
 }
 
 /** A load met a void that this run has not heard of: nothing else is known of it. */
 export function learnVoid(knowledge: Knowledge): Knowledge {
-  return { ...knowledge, rank: 'voided', voidWord: knowledge.voidWord ?? null };
+  return { ...knowledge, rank: 'voided' };
 }
 
 /** Takes in what is recorded, so that a new run knows what an earlier one did. */
@@ -142,7 +143,7 @@ export function recall(knowledge: Knowledge, ledger: Ledger): Knowledge {
     ...knowledge,
     rank: higher(knowledge.rank, ledger.rank),
     loadedSha256: ledger.loadedSha256 ?? knowledge.loadedSha256,
-    voidWord: ledger.voidWord ?? knowledge.voidWord ?? null,
+    voidWord: ledger.voidWord ?? knowledge.voidWord,
   };
 }
 

@@ -15,11 +15,6 @@ export interface InvoiceInput {
   readonly pace?: Partial<Pace>;
   /** Ask the service at once, as if `lookUpSignal` had been sent: for a start that must not disturb an open run. */
   readonly lookUp?: LookUpRequest;
-  /**
-   * The ledger reads events in the archive by itself, and who brings a small file loads it at once (ADR 33). Missing: the run
-   * was started by an older version, and goes on with an activity for each step.
-   */
-  readonly isShort?: true;
   /** What a continued run hands to the next. */
   readonly carried?: CarriedInvoice;
 }
@@ -31,13 +26,13 @@ export interface CarriedInvoice {
   /** How many series of attempts at the file failed, and how long they paused in all. */
   readonly failedSeries: number;
   readonly pausedMs: number;
-  /** What is noted on the invoice as going wrong, and how often a void was denied; missing in runs of older versions. */
-  readonly notedFailure?: string | null;
-  readonly denials?: number;
+  /** What is noted on the invoice as going wrong, and how often a void was denied. */
+  readonly notedFailure: string | null;
+  readonly denials: number;
   /** The file whose rows were refused, and how often the service was asked whether it has repaired it. */
-  readonly refusedSha256?: string | null;
-  readonly refusedTag?: FileTag | null;
-  readonly repairAsks?: number;
+  readonly refusedSha256: string | null;
+  readonly refusedTag: FileTag | null;
+  readonly repairAsks: number;
   /** Workflows that still have to be told what became of the invoice. */
   readonly owed: readonly string[];
 }

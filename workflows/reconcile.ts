@@ -3,7 +3,7 @@
  * whether the warehouse still is what the archive proves. Everything it starts is harmless to start twice.
  */
 
-import { log, patched, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { WarehouseActivities } from '../activities/create-activities.ts';
 import type { FindOverdueResult } from '../activities/find-overdue.ts';
 import type { EnvironmentName } from '../contract/names.ts';
@@ -65,7 +65,6 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
       return await work();
     } catch (error) {
       const { code, activity } = failureOf(error);
-      if (!patched('each-part-by-itself')) throw error;
       log.error('a part of the reconciliation failed', { code, activity });
       failures.push(error);
       return otherwise;
@@ -83,9 +82,9 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   ] as const) {
     await part(() => activities.lookAfterInvoices({ how, invoices, queues }), undefined);
   }
-  const { gaps: known = [], gapsTold: told = '' } = lastResult() ?? {};
-  const missing = await part(() => activities.findGaps({ known, told }), { findings: known, told, gaps: 0 });
-  const { findings: gaps, told: gapsTold = '' } = missing;
+  const { gapsTold: told = '' } = lastResult() ?? {};
+  const missing = await part(() => activities.findGaps({ told }), { findings: [], told, gaps: 0 });
+  const { findings: gaps, told: gapsTold } = missing;
   const { held } = await part(() => activities.checkQuarantine(), { held: 0, olderThanADay: 0 });
   const proof = await part(() => activities.verifyWarehouse({ full: input.isFull ?? false }), NOTHING_PROVED);
   const { invoices, shipments, driftInAll: drift = proof.drift.length } = proof;
@@ -100,6 +99,6 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
 }
 
 /** Of the schedule's run before this one; a run that a person asked for has none before it. */
-function lastResult(): Partial<ReconcileResult> | undefined {
-  return workflowInfo().lastResult as Partial<ReconcileResult> | undefined;
+function lastResult(): ReconcileResult | undefined {
+  return workflowInfo().lastResult as ReconcileResult | undefined;
 }

@@ -17,7 +17,7 @@ import type { InvoiceStanding } from '../../warehouse/warehouse.ts';
 
 const standing = (overrides: Partial<InvoiceStanding> = {}): InvoiceStanding => ({
   ...{ invoiceId: randomUUID(), state: 'loaded', statedTotal: '10.50', statedShipments: 2 },
-  ...{ billingCost: '10.5000', shipments: 2 },
+  ...{ billingCost: '10.5000', shipments: 2, isUnanswered: false },
   ...overrides,
 });
 const details = (

@@ -2,6 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
+import type { InvoiceLedger } from '../../activities/ledger.ts';
 import type { LookUpInvoiceResult } from '../../activities/look-up-invoice.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
@@ -57,6 +58,7 @@ describe.concurrent('a void that only an event reported', () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
     world.activities.recallInvoice = async () => ({
       ...{ state: 'needs_attention', loadedSha256: null, voidWord: 'contradicted' },
+      ...{ isRestored: false, failureCode: null },
     });
     await play(world, async (underTest) => {
       await underTest.retry();
@@ -78,7 +80,10 @@ describe.concurrent('a void that only an event reported', () => {
   test('is loaded once a person has undone it, and nothing that told of it undoes that', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('finalized') });
     const voided = anEvent('invoice_voided');
-    const restored = { state: 'finalized', loadedSha256: null, voidWord: null, isRestored: true } as const;
+    const restored: InvoiceLedger = {
+      ...{ state: 'finalized', loadedSha256: null, voidWord: null },
+      ...{ isRestored: true, failureCode: null },
+    };
     world.activities.recallInvoice = async () => restored;
     await play(world, async (underTest) => {
       await underTest.send(voided, anEvent('invoice_finalized'));

@@ -91,7 +91,12 @@ describe.concurrent('invoice', () => {
   });
 
   test('waits for the event that the ledger has before it, since that brings the URL', async () => {
-    const world = aWorld({ recordEvent: async () => ({ state: 'finalized', loadedSha256: null }) });
+    const world = aWorld({
+      recordEvent: async () => ({
+        ...{ state: 'finalized', loadedSha256: null, voidWord: null },
+        ...{ isRestored: false, failureCode: null },
+      }),
+    });
     await play(
       world,
       async (underTest) => {

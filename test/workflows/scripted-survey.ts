@@ -40,7 +40,7 @@ export function standingsOf(worldOf: WorldOf) {
         const state = worldOf(invoiceId).ledger.get(invoiceId)?.state;
         if (state === undefined) return [];
         const stated = { statedTotal: '12.50', statedShipments: 2, billingCost: '12.5000', shipments: 2 };
-        return [{ invoiceId, state, ...stated }];
+        return [{ invoiceId, state, ...stated, isUnanswered: false }];
       });
     },
   };

@@ -1,6 +1,6 @@
 /** What is parked waits for a retry, a new event or, of a file with a bad row, its repair. */
 
-import { condition, patched } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import { findRepairedFile } from '../find-repaired-file.ts';
 import * as lifecycle from '../lifecycle.ts';
 import { nthBackoff } from '../pace.ts';
@@ -26,7 +26,7 @@ export async function waitForPerson(run: InvoiceRun): Promise<void> {
   mailbox.takeRequests();
   await mailbox.reply({ state: 'needs_attention', reason: run.knowledge.attention?.reason ?? null });
   run.doing = 'waiting for a person or a new event';
-  if (run.knowledge.attention?.code === 'csv-rejected' && patched('ask-for-repaired-file')) {
+  if (run.knowledge.attention?.code === 'csv-rejected') {
     return waitForRepair(run);
   }
   await condition(() => mailbox.hasNews);

@@ -21,7 +21,7 @@ export async function bringFile(run: InvoiceRun): Promise<void> {
   const { freshUrl: regenerated, failedSeries } = run;
   const request = {
     ...{ invoiceId, announced: isRefused ? null : location, regenerated, failedSeries },
-    load: run.isShort ? { eventId: announcement?.eventId ?? null } : null,
+    eventId: announcement?.eventId ?? null,
   };
   run.freshUrl = null;
   const file = await getFile(run.activities, request);
@@ -84,7 +84,7 @@ function loadArrived(
   file: ArrivedFile,
   announcement: Announcement | null,
 ): Promise<LoadInvoiceResult> {
-  if (run.isShort) run.show();
+  run.show();
   const { sha256, source, announcedSha256, encodedSha256 } = file;
   return run.activities.loadInvoice({
     ...{ invoiceId: run.input.invoiceId, sha256, source, announcedSha256 },

@@ -21,13 +21,13 @@ async function take(run: InvoiceRun, event: InvoiceEvent): Promise<void> {
   const wasParked = run.knowledge.attention !== null;
   const isVoid = rankOfEvent(event.eventType) === 'voided';
   // What earlier runs did has to be asked for once, and of a void whether a person has answered it.
-  const isAsked = !run.isShort || isVoid || run.knowledge.seen.length === 0;
+  const isAsked = isVoid || run.knowledge.seen.length === 0;
   const ledger = isAsked ? await record(run, event) : null;
   // Finalized and not loaded: the event that says so is in the archive, and on its way here with its URL.
-  const isOnItsWay = run.isShort && !isVoid && ledger?.state === 'finalized';
+  const isOnItsWay = !isVoid && ledger?.state === 'finalized';
   if (ledger !== null) recallFrom(run, isOnItsWay ? { ...ledger, state: null } : ledger);
   // Whoever tells again of a void that a person undid says nothing new.
-  const heard = isVoid && ledger?.isRestored === true ? lifecycle.ignore : lifecycle.hear;
+  const heard = isVoid && ledger?.isRestored ? lifecycle.ignore : lifecycle.hear;
   run.knowledge = heard(run.knowledge, event);
   if (event.export !== null) run.startSeriesAfresh();
   if (wasParked && run.knowledge.attention === null) await resume(run);
@@ -35,7 +35,7 @@ async function take(run: InvoiceRun, event: InvoiceEvent): Promise<void> {
 
 /** The first of a run costs no task of its own: to record it twice does no harm. */
 function record(run: InvoiceRun, event: InvoiceEvent): Promise<InvoiceLedger> {
-  const isFirst = run.isShort && run.knowledge.seen.length === 0;
+  const isFirst = run.knowledge.seen.length === 0;
   const { recordFirstEvent, recordEvent } = run.activities;
   return run.surely('recording an event', () => (isFirst ? recordFirstEvent : recordEvent)({ event }));
 }
@@ -44,18 +44,18 @@ function record(run: InvoiceRun, event: InvoiceEvent): Promise<InvoiceLedger> {
 export async function recall(run: InvoiceRun): Promise<void> {
   const ledger = await readLedger(run);
   recallFrom(run, ledger);
-  run.wasParked = ledger.state === 'needs_attention' && (ledger.voidWord ?? null) === null;
+  run.wasParked = ledger.state === 'needs_attention' && ledger.voidWord === null;
 }
 
 function recallFrom(run: InvoiceRun, ledger: InvoiceLedger): void {
   run.knowledge = lifecycle.recall(run.knowledge, recorded(ledger));
-  if (ledger.failureCode !== undefined) run.notedFailure = ledger.failureCode;
+  run.notedFailure = ledger.failureCode;
 }
 
 /** Somebody wants to know: it may be because a person has undone the void. @returns whether one has */
 export async function learnOfRestore(run: InvoiceRun): Promise<boolean> {
   const ledger = await readLedger(run);
-  if (ledger.isRestored !== true) return false;
+  if (!ledger.isRestored) return false;
   run.knowledge = lifecycle.restore(run.knowledge, recorded(ledger));
   run.denials = 0;
   return true;
@@ -66,7 +66,7 @@ function readLedger(run: InvoiceRun): Promise<InvoiceLedger> {
   return run.surely('reading the ledger', () => run.activities.recallInvoice({ invoiceId }));
 }
 
-function recorded({ state, loadedSha256, voidWord = null }: InvoiceLedger): lifecycle.Ledger {
+function recorded({ state, loadedSha256, voidWord }: InvoiceLedger): lifecycle.Ledger {
   const rank = state === null ? 'nothing' : lifecycle.rankOfState(state);
   // The state of a void that the service denies hides its rank.
   return { rank: voidWord === null ? rank : 'voided', loadedSha256, voidWord };

@@ -1,6 +1,5 @@
 /** Leaves an invoice to a person, with a reason, and takes it back once it needs nobody any more. */
 
-import { patched } from '@temporalio/workflow';
 import type { Attention } from '../lifecycle.ts';
 import * as lifecycle from '../lifecycle.ts';
 import type { InvoiceRun } from './run.ts';
@@ -24,5 +23,5 @@ export async function resume(run: InvoiceRun): Promise<void> {
 export async function resumeIfParked(run: InvoiceRun): Promise<void> {
   if (!run.wasParked) return;
   run.wasParked = false;
-  if (run.knowledge.rank === 'finalized' && patched('resume-what-is-settled')) await resume(run);
+  if (run.knowledge.rank === 'finalized') await resume(run);
 }

@@ -6,7 +6,6 @@ import {
   condition,
   continueAsNew,
   log,
-  patched,
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
@@ -69,14 +68,9 @@ export class InvoiceRun {
     this.refusedTag = carried?.refusedTag ?? null;
     this.repairAsks = carried?.repairAsks ?? 0;
     // A start says so itself.
-    this.#shownState = this.isShort && carried === undefined ? 'draft' : null;
+    this.#shownState = carried === undefined ? 'draft' : null;
     this.mailbox = new InvoiceMailbox(input, () => this.#status());
     this.activities = invoiceActivities(this.pace);
-  }
-
-  /** Started by a version that takes the short way (ADR 33). */
-  get isShort(): boolean {
-    return this.input.isShort === true;
   }
 
   /** Ledger work has to be done before anything else makes sense; it is tried until it is. */
@@ -116,7 +110,7 @@ export class InvoiceRun {
   /** What keeps failing stands on the invoice for everybody to see; told when it changes, not at every attempt. */
   async note(failure: { code: string; reason: string } | null, isAlert = false): Promise<void> {
     const code = failure?.code ?? null;
-    if (code === this.notedFailure || !patched('failure-on-invoice')) return;
+    if (code === this.notedFailure) return;
     const { invoiceId } = this.input;
     await this.surely('noting what fails', () =>
       this.activities.noteFailure({ invoiceId, failure, isAlert }),

@@ -1,6 +1,6 @@
 /** The end of a run: the invoice is loaded, voided or unknown, everybody who asked is told, and nothing waits any more. */
 
-import { allHandlersFinished, condition, patched } from '@temporalio/workflow';
+import { allHandlersFinished, condition } from '@temporalio/workflow';
 import * as lifecycle from '../lifecycle.ts';
 import type { InvoiceResult } from '../messages.ts';
 import { nthBackoff } from '../pace.ts';
@@ -23,7 +23,7 @@ export async function isOver(run: InvoiceRun): Promise<boolean> {
     return false;
   }
   // Of a void that a person undid only who starts a run or asks one knows.
-  if (mailbox.hasNews && run.knowledge.rank === 'voided' && patched('restored')) {
+  if (mailbox.hasNews && run.knowledge.rank === 'voided') {
     mailbox.takeRequests();
     if (await learnOfRestore(run)) return false;
   }

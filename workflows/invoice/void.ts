@@ -1,6 +1,6 @@
 /** A void: applied at once, and confirmed by the service where only an event reported it (ADR 27). */
 
-import { condition, patched } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import { askAboutVoid } from '../ask-about-void.ts';
 import * as lifecycle from '../lifecycle.ts';
 import { inMilliseconds, nthBackoff } from '../pace.ts';
@@ -21,7 +21,7 @@ export async function applyVoid(run: InvoiceRun): Promise<void> {
  */
 export async function confirmVoid(run: InvoiceRun): Promise<void> {
   const { pace } = run;
-  if (!pace.confirmVoids || !patched('confirm-void')) {
+  if (!pace.confirmVoids) {
     run.knowledge = lifecycle.settleVoidWord(run.knowledge, 'unanswered');
     return;
   }
