@@ -49,6 +49,7 @@ export const LOG_FIELDS = {
   reason: 'Why, in words.',
   reasons: 'Why each channel did not take an alert.',
   sequence: 'Of a publication.',
+  setting: 'Name of a setting.',
   sha256: 'Of a file.',
   shipments: 'How many rows.',
   signal: 'Of the operating system.',
