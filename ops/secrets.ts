@@ -10,6 +10,8 @@ const SECRET_VARIABLES = [
   'AWS_SESSION_TOKEN',
   'PGPASSWORD',
 ];
+/** Whoever attaches a lake takes it out of the environment. */
+const CATALOG_PASSWORD = process.env.PGPASSWORD;
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'https_proxy', 'http_proxy', 'all_proxy'];
 
 /** @returns each secret once or more often, never an empty one */
@@ -40,6 +42,7 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
   ];
   for (const url of [...urls, ...PROXY_VARIABLES.map((name) => env[name])]) secrets.push(...userinfoOf(url));
   for (const name of SECRET_VARIABLES) secrets.push(env[name]);
+  secrets.push(CATALOG_PASSWORD);
   // `name=value` pairs: each value may be a token.
   for (const pair of (env.OTEL_EXPORTER_OTLP_HEADERS ?? '').split(',')) {
     secrets.push(pair.slice(pair.indexOf('=') + 1).trim());

@@ -76,10 +76,11 @@ async function openShell(databasePath: string): Promise<number> {
     // The rows of a lake lie elsewhere, so the shell attaches that first.
     const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.ts');
     const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
-    // It may hold a bucket's credentials.
-    await writeFile(init, [...attaching.map((statement) => `${statement};`), await shellStart()].join('\n'), {
-      mode: 0o600,
-    });
+    // It may hold the catalogue's password and a bucket's credentials.
+    // A secret that is made answers with a row, which nobody asked for.
+    const lines =
+      attaching.length === 0 ? [] : ['.output /dev/null', ...attaching.map((each) => `${each};`), '.output'];
+    await writeFile(init, [...lines, await shellStart()].join('\n'), { mode: 0o600 });
     const child = spawn(shell, ['-readonly', '-cmd', `.read "${init}"`, databasePath], { stdio: 'inherit' });
     const [code] = (await once(child, 'exit')) as [number | null];
     return code ?? EXIT.checkFailed;

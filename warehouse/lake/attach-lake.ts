@@ -1,7 +1,7 @@
 /** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
 
 import { SettingsError } from '../../config/settings-error.ts';
-import { type CatalogAddress, providePassword } from './catalog-address.ts';
+import type { CatalogAddress } from './catalog-address.ts';
 import { extensionsFor, loadExtensions } from './extensions.ts';
 import { ledgerSchema, unreachable } from './ledger.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
@@ -23,18 +23,36 @@ export function lakeSchema(generation: number): string {
   return `billsync_lake_${generation}`;
 }
 
-/** Statements that any DuckDB understands; the password comes from where libpq looks. */
+/** In the memory of one DuckDB instance. */
+const CATALOG_SECRET = 'billsync_lake_catalog';
+
+/** Of the attachment alone: DuckDB gives a named secret to no other server. Nothing without a password. */
+export function catalogSecret({ password }: CatalogAddress): readonly string[] {
+  if (password === '') return [];
+  return [`create or replace secret ${CATALOG_SECRET} (type postgres, password ${quoted(password)})`];
+}
+
+interface Attaching {
+  readonly libpq: string;
+  readonly readOnly: boolean;
+  /** Whether `catalogSecret` was made; without it the password comes from where libpq looks. */
+  readonly hasSecret: boolean;
+}
+
+/** Statements that any DuckDB understands. */
 export function attachStatements(
   place: Omit<LakePlace, 'address'>,
-  { libpq, readOnly }: { readonly libpq: string; readonly readOnly: boolean },
+  { libpq, readOnly, hasSecret }: Attaching,
 ): readonly string[] {
   const { generation } = place;
   const reading = readOnly ? ', read_only' : '';
+  const secret = hasSecret ? `, secret ${quoted(CATALOG_SECRET)}` : '';
+  const metaSecret = hasSecret ? `, meta_secret ${quoted(CATALOG_SECRET)}` : '';
   // Inlined rows make a small load five times slower (measured); each load is a file until tidying merges them.
-  const options = `data_path ${quoted(generationPath(place))}, metadata_schema ${quoted(lakeSchema(generation))}, data_inlining_row_limit 0${reading}`;
+  const options = `data_path ${quoted(generationPath(place))}, metadata_schema ${quoted(lakeSchema(generation))}, data_inlining_row_limit 0${metaSecret}${reading}`;
   return [
     `attach ${quoted(`ducklake:postgres:${libpq}`)} as lake (${options})`,
-    `attach ${quoted(libpq)} as ledger (type postgres, schema ${quoted(ledgerSchema(generation))}${reading})`,
+    `attach ${quoted(libpq)} as ledger (type postgres, schema ${quoted(ledgerSchema(generation))}${secret}${reading})`,
   ];
 }
 
@@ -46,9 +64,10 @@ export async function attachLake(
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
-  providePassword(place.address);
-  const { libpq } = place.address;
-  for (const statement of attachStatements(place, { libpq, readOnly })) {
+  const { libpq, password } = place.address;
+  const secret = catalogSecret(place.address);
+  const hasSecret = password !== '';
+  for (const statement of [...secret, ...attachStatements(place, { libpq, readOnly, hasSecret })]) {
     try {
       await run(statement);
     } catch (error) {

@@ -3,7 +3,7 @@
 import type { PoolConfig } from 'pg';
 
 export interface CatalogAddress {
-  /** As libpq takes it, which DuckDB asks; without the password. */
+  /** libpq's keywords, which DuckDB combines with a secret's; without the password. */
   readonly libpq: string;
   /** As `pg` takes it. Carries the password: never for people or files. */
   readonly pool: PoolConfig;
@@ -15,7 +15,7 @@ export interface CatalogAddress {
 
 /**
  * @param catalog `postgres:host=… dbname=…` (libpq's keywords) or `postgres://user@host/database`. What it leaves out
- *   comes from where PostgreSQL's own programs look: PGHOST, PGPASSWORD, the password file and the like.
+ *   comes from where PostgreSQL's own programs look: PGHOST, the password file and the like; PGPASSWORD is read once
  * @throws Error the text is neither
  */
 export function readCatalogAddress(catalog: string): CatalogAddress {
@@ -25,12 +25,13 @@ export function readCatalogAddress(catalog: string): CatalogAddress {
   return fromKeywords(rest);
 }
 
-/**
- * Gives libpq the password where it looks by itself. DuckDB writes the whole address into the messages of its errors, so
- * the password is no part of it.
- */
-export function providePassword({ password }: CatalogAddress): void {
-  if (password !== '') process.env.PGPASSWORD = password;
+/** From PGPASSWORD, which this process no longer has: libpq would send it to every server that a statement names. */
+let passwordOfEnvironment: string | undefined;
+
+function takeFromEnvironment(): string {
+  passwordOfEnvironment = process.env.PGPASSWORD ?? passwordOfEnvironment;
+  delete process.env.PGPASSWORD;
+  return passwordOfEnvironment ?? '';
 }
 
 /** One text for the message, whichever library wrote it. */
@@ -41,12 +42,27 @@ export function withoutPassword(text: string, { password }: CatalogAddress): str
 function fromUrl(text: string): CatalogAddress {
   const url = new URL(text);
   // libpq takes a password behind the question mark as well.
-  const password = decodeURIComponent(url.password) || (url.searchParams.get('password') ?? '');
+  const password =
+    decodeURIComponent(url.password) || (url.searchParams.get('password') ?? takeFromEnvironment());
   const shown = new URL(url);
   shown.password = '';
   shown.searchParams.delete('password');
+  const libpq = keywordsOf(shown);
+  url.password = encodeURIComponent(password);
+  url.searchParams.delete('password');
   url.searchParams.set('uselibpqcompat', 'true');
-  return { libpq: shown.href, pool: { connectionString: url.href }, shown: shown.href, password };
+  return { libpq, pool: { connectionString: url.href }, shown: shown.href, password };
+}
+
+function keywordsOf(url: URL): string {
+  const placed = [
+    ['host', url.hostname.replace(/^\[|\]$/g, '')],
+    ['port', url.port],
+    ['user', decodeURIComponent(url.username)],
+    ['dbname', decodeURIComponent(url.pathname.slice(1))],
+  ] as const;
+  const words = new Map([...placed.filter(([, value]) => value !== ''), ...url.searchParams]);
+  return [...words].map(([word, value]) => `${word}=${asWord(value)}`).join(' ');
 }
 
 /** Keywords that have a place of their own in a URL; all others go behind the question mark. */
@@ -61,7 +77,8 @@ function fromKeywords(text: string): CatalogAddress {
   else url.host = host.includes(':') ? `[${host}]` : host;
   url.port = words.get('port') ?? process.env.PGPORT ?? '';
   url.username = encodeURIComponent(words.get('user') ?? '');
-  url.password = encodeURIComponent(words.get('password') ?? '');
+  const password = words.get('password') ?? takeFromEnvironment();
+  url.password = encodeURIComponent(password);
   url.pathname = encodeURIComponent(words.get('dbname') ?? '');
   for (const [word, value] of words) if (!PLACED.includes(word)) url.searchParams.set(word, value);
   url.searchParams.set('uselibpqcompat', 'true');
@@ -72,7 +89,7 @@ function fromKeywords(text: string): CatalogAddress {
     libpq: shown.join(' '),
     pool: { connectionString: url.href },
     shown: shown.join(' '),
-    password: words.get('password') ?? '',
+    password,
   };
 }
 

@@ -47,7 +47,7 @@ export async function touchPointerFile(path: string, now: Date): Promise<void> {
 
 function howToAttach(place: LakePlace): readonly string[] {
   const loads = extensionsFor(place.dataPath).map((name) => `load ${name}`);
-  const attach = attachStatements(place, { libpq: place.address.shown, readOnly: true });
+  const attach = attachStatements(place, { libpq: place.address.libpq, readOnly: true, hasSecret: false });
   return [...loads, ...attach];
 }
 

@@ -1,13 +1,12 @@
 /**
- * What DuckDB's own shell runs first to read a lake's file of views. The password is in no statement: libpq finds it in the
- * environment, which the shell inherits; a bucket's credentials are in one, so whoever writes them down lets nobody else read them.
+ * What DuckDB's own shell runs first to read a lake's file of views. The catalogue's password and a bucket's
+ * credentials are in them, so the file that they are written to is readable by its user only.
  */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { attachStatements } from './attach-lake.ts';
-import { providePassword } from './catalog-address.ts';
+import { attachStatements, catalogSecret } from './attach-lake.ts';
 import { type ExtensionName, extensionCache, extensionsFor } from './extensions.ts';
 import { placeOf } from './lake-reader.ts';
 import type { LakeSettings } from './lake-source.ts';
@@ -22,8 +21,9 @@ export async function shellStatements(lake: LakeSettings, shellVersion: string):
   const place = { ...(await placeOf(lake)), dataPath: lake.dataPath };
   const statements = extensionsFor(lake.dataPath).flatMap((name) => loadingOf(name, shellVersion));
   await giveS3Credentials(async (statement) => statements.push(statement), lake.dataPath);
-  providePassword(place.address);
-  return [...statements, ...attachStatements(place, { libpq: place.address.libpq, readOnly: true })];
+  const { libpq, password } = place.address;
+  const attaching = attachStatements(place, { libpq, readOnly: true, hasSecret: password !== '' });
+  return [...statements, ...catalogSecret(place.address), ...attaching];
 }
 
 /** From our cache where the shell has the version that it is for, else as the shell has it or gets it. */

@@ -26,7 +26,7 @@ describe('readCatalogAddress', () => {
     'takes a URL: %s',
     (catalog) => {
       const address = readCatalogAddress(catalog);
-      expect(address.libpq).toBe('postgresql://w@db.example/lake');
+      expect(address.libpq).toBe('host=db.example user=w dbname=lake');
       expect(address.pool.connectionString).toContain('w:secret@db.example/lake');
       expect(address.shown).toBe('postgresql://w@db.example/lake');
       expect(address.password).toBe('secret');

@@ -16,7 +16,7 @@ export interface LakeServer {
   /** Settings of a new, empty lake. */
   aLake(dataDir: string, dataPath?: string): Promise<LakeTestSettings>;
   /** Asks PostgreSQL itself, past everything of ours. */
-  query(settings: LakeTestSettings, text: string): Promise<Record<string, unknown>[]>;
+  query(settings: LakeTestSettings, text: string, user?: string): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }
 
@@ -36,8 +36,8 @@ export async function startLakeServer(): Promise<LakeServer> {
       const catalog = `postgres:host=127.0.0.1 port=${postgres.port} user=lake password=${PASSWORD} dbname=${name}`;
       return { ...settingsFor(dataDir), warehouse: { kind: 'ducklake', catalog, dataPath } };
     },
-    query: ({ warehouse }, text) =>
-      ask(urlOf(postgres, /dbname=(\w+)/.exec(warehouse.catalog)?.[1] ?? ''), text),
+    query: ({ warehouse }, text, user = 'lake') =>
+      ask(urlOf(postgres, /dbname=(\w+)/.exec(warehouse.catalog)?.[1] ?? '', user), text),
     stop() {
       stopped ??= postgres.stop();
       return stopped;
@@ -68,8 +68,8 @@ export function lookAtLake(settings: LakeTestSettings): Promise<DuckDBConnection
   return connectToLake(shownPath(settings), settings.warehouse);
 }
 
-function urlOf(postgres: PostgresServer, database: string): string {
-  return `postgresql://lake@127.0.0.1:${postgres.port}/${database}`;
+function urlOf(postgres: PostgresServer, database: string, user = 'lake'): string {
+  return `postgresql://${user}@127.0.0.1:${postgres.port}/${database}`;
 }
 
 async function ask(connectionString: string, text: string): Promise<Record<string, unknown>[]> {
