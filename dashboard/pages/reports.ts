@@ -120,7 +120,7 @@ async function reportPage(
   report: ReportDefinition,
   query: Query,
 ): Promise<PublishedPage & { readonly status: number }> {
-  let shown: ReturnType<typeof shownReport> = { values: {}, figures: undefined };
+  let shown: Awaited<ReturnType<typeof shownReport>> = { values: {}, figures: undefined };
   let asOf: string | null = null;
   let problem: string | null = null;
   let status = 200;
@@ -128,7 +128,7 @@ async function reportPage(
     const parameters = shownParameters(report, query);
     const answered = await recentAnswer(context, { report, query, parameters });
     const of = choiceIn(context);
-    shown = shownReport(report, query, answered, of && { of, parameters });
+    shown = await shownReport(report, query, answered, of && { of, parameters });
     asOf = asOfHead(answered.head);
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;

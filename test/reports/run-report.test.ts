@@ -86,7 +86,7 @@ describe('every report', () => {
       const shown = result.rows.filter((row) => Number(row[roles.value ?? ''] ?? 0) !== 0);
       return [...new Set(shown.map((row) => row.currency_code))];
     });
-    expect(drawCharts(result)).toHaveLength(drawable.length);
+    expect(await drawCharts(result)).toHaveLength(drawable.length);
   });
 
   test('holds no report of its own as a string in TypeScript', async () => {
