@@ -13,6 +13,7 @@ import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
 import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
 
@@ -188,7 +189,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
 
 test('a process whose connections PostgreSQL ended inside a transaction closes them and goes on', async () => {
   const own = await server.aLake(makeDataDir());
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'reader.ts'), JSON.stringify(own)], {
+  const child = spawn(process.execPath, [testProgram('warehouse/lake/reader.ts'), JSON.stringify(own)], {
     env: cleanEnvironment(),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
