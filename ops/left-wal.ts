@@ -17,6 +17,7 @@ export class LeftWalError extends UnreadableFileError {
   }
 }
 
+/** Where DuckDB writes what is committed and not yet in the file at `path`. */
 export function walOf(path: string): string {
   return `${path}.wal`;
 }
@@ -26,6 +27,7 @@ export async function refuseLeftWal(path: string): Promise<void> {
   if (await hasLeftWal(path)) throw new LeftWalError(path);
 }
 
+/** Whether a write-ahead log lies beside the published file at `path`. */
 export async function hasLeftWal(path: string): Promise<boolean> {
   try {
     await lstat(walOf(path));
