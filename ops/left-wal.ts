@@ -24,6 +24,7 @@ export async function refuseLeftWal(path: string): Promise<void> {
   if (await hasLeftWal(path)) throw new LeftWalError(path);
 }
 
+/** Whether a write-ahead log lies beside the published file at `path`. */
 async function hasLeftWal(path: string): Promise<boolean> {
   try {
     await lstat(`${path}.wal`);
