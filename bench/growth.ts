@@ -7,7 +7,6 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ROWS_AT_ONCE } from '../warehouse/publish/tracking-marks.ts';
 import { fillWarehouse } from './support/make-published.ts';
 import { draw } from './support/plot.ts';
 import { median, ratio, ratioTable, type Sample } from './support/ratios.ts';
@@ -47,8 +46,7 @@ export async function measure(args: readonly string[]): Promise<readonly Promise
     const run = (side: keyof typeof paths) => async (place: string) => {
       await copyFile(paths[side], join(place, 'warehouse.duckdb'));
       const command = [process.execPath, PROGRAM, place] as const;
-      const first = Math.ceil((there * rows) / ROWS_AT_ONCE) + 1;
-      const { stdout } = await runMeasured([...command, `${settled}`, `${perPublication}`, `${first}`]);
+      const { stdout } = await runMeasured([...command, `${settled}`, `${perPublication}`, '1']);
       const sample = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Spent;
       spent.set(side, [...(spent.get(side) ?? []), sample]);
       return sample;

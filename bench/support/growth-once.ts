@@ -25,7 +25,7 @@ const archive = await openFolderArchive(join(folder, 'archive'));
 const log = pino({ level: 'error' }, process.stderr);
 const warehouse = await openWarehouse({ settings, archive, log, role: 'bench' });
 const spent = { events: 0, load: 0, look: 0, due: 0, publish: 0 };
-// Neither side pays for its first publications, in which a filled warehouse gets its marks (ADR 50).
+// The first publications of each side are not measured.
 for (let nth = 0; nth < Number(first); nth += 1) {
   await settle();
   await warehouse.publish();
