@@ -133,7 +133,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   }
 }
 
-/** Tables behind the views lie in a schema of their own; in a file that an earlier billsync published beside the views. */
+/** Tables behind the views lie in a schema of their own. A file that billsync did not publish lacks it, and the first query says so. */
 async function seeInternal(connection: DuckDBConnection): Promise<void> {
   try {
     await connection.run("set search_path = 'main,internal'");

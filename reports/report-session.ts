@@ -2,7 +2,7 @@
 
 import { asVariables } from './as-variables.ts';
 import { type BoundParameters, bindParameters } from './bind-parameters.ts';
-import { type ChartSpec, findReport, nowCalled, type ReportDefinition } from './catalogue.ts';
+import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import { ReportFilterError } from './errors.ts';
 import { interruptible } from './interruptible.ts';
 import { matchNotes } from './match-filters.ts';
@@ -75,7 +75,6 @@ export async function openReportSession(request: SessionRequest): Promise<Report
 
   async function answer(
     report: ReportDefinition,
-    name: string,
     parameters: Readonly<Record<string, string>>,
   ): Promise<ReportResult> {
     const session = await prepared();
@@ -83,7 +82,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const counts = await session.count();
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
-    const values = bindParameters(report, { ...report.formerly[name], ...parameters });
+    const values = bindParameters(report, parameters);
     const missing = await provideTables(file, report, request.tables ?? {});
     const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
@@ -103,9 +102,6 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
         notes: [
-          ...(report.name === name
-            ? []
-            : [`${name} is now called ${nowCalled(report, name)}; the old name works in this version only.`]),
           ...missing,
           ...matchNotes(matches),
           ...(session.partners.length > 1
@@ -132,9 +128,9 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     async run(asked, parameters = {}) {
       // Refusals come before any work, so that a misspelt name is not answered with a time-out.
       const report = typeof asked === 'string' ? await findReport(asked) : asked;
-      const name = typeof asked === 'string' ? asked : report.name;
-      bindParameters(report, { ...report.formerly[name], ...parameters });
-      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(report, name, parameters));
+      const { name } = report;
+      bindParameters(report, parameters);
+      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
     },
     shipments: (asked) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };

@@ -53,15 +53,17 @@ export interface S3BucketOptions {
   readonly endpoint: string | null;
   /** Of files that are larger, each part of an upload; S3 wants 5 MiB at least. */
   readonly partBytes?: number;
+  /** After which a request on whose connection nothing happens is given up; see client.ts. */
+  readonly idleMs?: number;
 }
 
 /** Opens `s3://bucket/prefix`. */
 export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
-  const { endpoint, partBytes = PART_BYTES } = options;
+  const { endpoint, partBytes = PART_BYTES, idleMs } = options;
   const { hostname: bucket, pathname } = new URL(url);
   const prefix = pathname.replace(/^\/+|\/+$/g, '');
   const place: S3Place = { bucket, url, endpoint };
-  const config = { requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000 } };
+  const config = idleMs === undefined ? {} : { requestHandler: { socketTimeout: idleMs } };
   const client = openS3Client(config, endpoint);
   // Files are hashed as they arrive: a check inside the client would hide what is there.
   const files = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' }, endpoint);

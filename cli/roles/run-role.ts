@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
+import { suspiciousSecrets } from '../../config/suspicious-secrets.ts';
 import { type Alerts, createAlerts } from '../../ops/alerts.ts';
 import { createHealth, type Health } from '../../ops/health.ts';
 import { createLogger, type Logger } from '../../ops/log.ts';
@@ -86,6 +87,9 @@ export async function serveRole(options: ServeOptions): Promise<void> {
     log.fatal({ err: error }, 'cannot go on');
     process.exit(printError(error, { verbose }));
   };
+  for (const { setting, what } of suspiciousSecrets(settings)) {
+    log.warn({ setting }, `a secret ${what}; if that is not meant, credentials are refused`);
+  }
   const tracing = await startTracing({ settings, role, log, scrub: createScrub(settings) });
   const context = createRoleContext({ settings, role, log, fatal, stopping: stopping.signal });
   let running: RunningRole;

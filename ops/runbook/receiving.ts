@@ -72,6 +72,21 @@ export const RECEIVING = {
     ],
     proof: 'The first token resolves the alert.',
   },
+  'webhook/refused': {
+    severity: 'critical',
+    isNotice: true,
+    meaning:
+      'A delivery with right credentials was refused before its body was understood: its path, its method, a Content-Encoding, its size or its speed. The billing service delivers an event only twice, so the event may be lost.',
+    firstLook: [
+      'method, path and status in the alert and in the log of the role `webhook`',
+      'the proxy before the endpoint: does it change path, method or body?',
+    ],
+    cure: [
+      'Correct the address that is registered at the service, or the proxy; or set `BILLSYNC_WEBHOOK_PATH`.',
+      'Afterwards `billsync reconcile`, and `billsync backfill ID` for what was announced in the meantime.',
+    ],
+    proof: 'A test event of the service is answered 200 and shows in `billsync events list`.',
+  },
   'webhook/wrong-credentials': {
     severity: 'critical',
     meaning:

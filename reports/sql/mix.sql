@@ -1,7 +1,6 @@
 -- title: How does the mix of zones, services or weights shift over time?
 -- purpose: Change, 2
 -- grain: month (or week) of the reported date, carrier, part (zone, service or weight break), currency
--- formerly: zone-mix
 -- params: $by zone|service|weight = zone: what a part is: a zone in one spelling, a service level or a weight break
 --   $grain month|week = month: weeks begin on Monday and are named as in ISO 8601, 2026-W10
 -- means: shipments counts lines, packages the distinct tracking numbers; cost_per_shipment is billing_cost divided by

@@ -107,7 +107,10 @@ describe('events', () => {
 describe('files', () => {
   const bytes = 'Tenant\r\n'.repeat(50_000);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const scan = { records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true };
+  const scan = {
+    ...{ records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true },
+    cuts: [],
+  };
 
   test('a file is read on a machine that never had it, also after its cache is gone', async () => {
     const path = join(dataDir, 'download');

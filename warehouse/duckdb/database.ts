@@ -63,7 +63,6 @@ export class Database {
   readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
   readonly #statements: (name: string) => string;
-  readonly #hasInternal: boolean;
   readonly #idle: Session[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #lent = new Set<Session>();
@@ -71,7 +70,7 @@ export class Database {
   #isClosed = false;
   #fatal: WarehouseCorruptError | null = null;
 
-  private constructor(instance: DuckDBInstance, options: DatabaseOptions, hasInternal: boolean) {
+  private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
@@ -80,7 +79,6 @@ export class Database {
     this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
     this.#statements = options.statements ?? sql;
-    this.#hasInternal = hasInternal;
   }
 
   /** @throws WarehouseLockedError, WarehouseCorruptError; DamagedFileError of a copy */
@@ -105,7 +103,8 @@ export class Database {
         ...(options.memoryLimit === null ? {} : { memory_limit: options.memoryLimit }),
         ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
       });
-      const database = new Database(instance, options, await seeInternal(instance, options));
+      await setSearchPath(instance, options);
+      const database = new Database(instance, options);
       await database.use(async (session) => {
         await options.attach?.(session);
         await session.harden([...options.folders, options.temporaryFolder]);
@@ -185,7 +184,7 @@ export class Database {
         statements: this.#statements,
       });
       this.#lent.add(session);
-      await session.begin(this.#hasInternal ? SEARCH_PATH : 'main', !this.#isCopy);
+      await session.begin(SEARCH_PATH, !this.#isCopy);
       return session;
     } catch (error) {
       this.#open -= 1;
@@ -225,17 +224,11 @@ interface Waiting {
   readonly refuse: (error: DatabaseClosedError) => void;
 }
 
-/** @returns false of a copy that was made before there was such a schema */
-async function seeInternal(instance: DuckDBInstance, { readOnly }: DatabaseOptions): Promise<boolean> {
+async function setSearchPath(instance: DuckDBInstance, { readOnly }: DatabaseOptions): Promise<void> {
   const connection = await instance.connect();
   try {
     if (readOnly !== true) await connection.run('create schema if not exists internal');
     await connection.run(`set search_path = '${SEARCH_PATH}'`);
-    return true;
-  } catch (error) {
-    if (readOnly === true && error instanceof Error && error.message.includes('named "internal"'))
-      return false;
-    throw error;
   } finally {
     connection.closeSync();
   }

@@ -1,4 +1,4 @@
-/** A data folder between versions and machines: what a newer program says it would change, what an older one refuses, and a restore. */
+/** A data folder between versions and machines: what an older program refuses, and a restore. */
 
 import {
   appendFileSync,
@@ -15,10 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../contract/columns.ts';
-import { schemaNumber } from '../../warehouse/schema-number.ts';
 import { billsync } from '../support/processes/billsync.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-upgrade-'));
+const folder = mkdtempSync(join(tmpdir(), 'billsync-data-folder-'));
 const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
 const form = join(folder, 'data', 'form');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,38 +30,17 @@ beforeAll(async () => {
   expect((await billsync(['import', join(folder, 'one.csv')], { env })).exitCode).toBe(0);
 });
 
-describe('billsync upgrade --check', () => {
-  test('says what would change, and that nothing does where the versions are the same', async () => {
-    const { exitCode, stdout } = await billsync(['upgrade', '--check', '--json'], { env });
-    const schema = schemaNumber();
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject([
-      { what: 'data folder', found: 1, becomes: 1, effect: 'stays as it is' },
-      { what: 'warehouse', found: schema, becomes: schema, effect: 'stays as it is' },
-      { what: 'open invoices', found: 0, becomes: 0 },
-    ]);
-  });
-
-  test('ends with 2 for a folder that a newer version wrote, as every command and role does, and says the way back', async () => {
-    const before = readFileSync(form, 'utf8');
-    writeFileSync(form, '2\n');
-    for (const args of [['upgrade', '--check'], ['report', 'tenants'], ['verify'], ['webhook']]) {
-      const { exitCode, stderr } = await billsync(args, { env });
-      expect([exitCode, args[0]]).toEqual([2, args[0]]);
-      expect(stderr).toMatch(
-        /has format 2, this billsync knows up to 1\. Use the newer billsync, or restore the backup/,
-      );
-    }
-    writeFileSync(form, before);
-  });
-
-  test('marks a folder of before forms were noted, at the next start', async () => {
-    rmSync(form);
-    const asked = await billsync(['upgrade', '--check', '--json'], { env });
-    expect((JSON.parse(asked.stdout) as unknown[])[0]).toMatchObject({ found: null, becomes: 1 });
-    expect((await billsync(['verify'], { env })).exitCode).toBe(0);
-    expect(readFileSync(form, 'utf8')).toBe('1\n');
-  });
+test('a folder that a newer version wrote is refused with 2 by every command and role, which says the way back', async () => {
+  const before = readFileSync(form, 'utf8');
+  writeFileSync(form, '2\n');
+  for (const args of [['report', 'tenants'], ['verify'], ['webhook']]) {
+    const { exitCode, stderr } = await billsync(args, { env });
+    expect([exitCode, args[0]]).toEqual([2, args[0]]);
+    expect(stderr).toMatch(
+      /has format 2, this billsync knows up to 1\. Use the newer billsync, or restore the backup/,
+    );
+  }
+  writeFileSync(form, before);
 });
 
 describe('a backup', () => {
