@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
+import { rollBackAndClose } from '../ops/close-connection.ts';
 import { asDamage } from '../ops/damaged-file.ts';
 import { refuseLeftWal } from '../ops/left-wal.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
@@ -146,7 +147,7 @@ async function connectTo(path: string): Promise<OwnConnection> {
   const connect = elsewhere.get(path);
   if (connect !== undefined) {
     const connection = await connect();
-    return { connection, facts: null, close: () => connection.closeSync() };
+    return { connection, facts: null, close: () => void rollBackAndClose(connection) };
   }
   return connectShared(path);
 }

@@ -141,8 +141,9 @@ export class Session implements Statements {
       await this.statement('commit');
       return result;
     } catch (error) {
-      // Nothing to roll back when the commit itself failed; the first error is the one that matters.
-      await this.statement('rollback').catch(() => undefined);
+      // Nothing to roll back when the commit itself failed; the first error is the one that matters. Also when no later
+      // statement may run: a connection must not be closed inside a transaction (`close-connection.ts`).
+      await this.#connection.run('rollback').catch(() => undefined);
       throw error;
     }
   }
