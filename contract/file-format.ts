@@ -29,7 +29,6 @@ const SIGNATURES: readonly (readonly [RegExp, FileFormat])[] = [
   [/^(\xff\xfe|\xfe\xff)/, { name: 'text in UTF-16', advice: AS_UTF8 }],
   // Without a byte order mark: every other byte of ASCII is NUL.
   [/^(?:[\x09-\x7e]\x00){8}|^(?:\x00[\x09-\x7e]){8}/, { name: 'text in UTF-16', advice: AS_UTF8 }],
-  [/^(\xef\xbb\xbf)?\s*<(!doctype html|html)/i, { name: 'a web page (HTML)', advice: EXPORT }],
 ];
 
 /** Of the first bytes that are looked at. */

@@ -136,6 +136,20 @@ export const RECEIVING = {
     ],
     proof: '`billsync quarantine list` is empty.',
   },
+  'quarantine/flood': {
+    severity: 'warning',
+    isNotice: true,
+    meaning:
+      'Somebody with the endpoint’s password sends more unusable deliveries than are kept of one day. Deliveries that can be understood are kept as ever.',
+    firstLook: [
+      '`billsync quarantine list`: the first of the day',
+      'the log of the endpoint: what is refused, and why',
+    ],
+    cure: [
+      'Tell the service when it is broken. Otherwise change the password: `BILLSYNC_WEBHOOK_BASIC_AUTH` takes the old and the new one meanwhile.',
+    ],
+    proof: '`billsync_quarantined_total` no longer rises.',
+  },
   'quarantine/old': {
     severity: 'warning',
     meaning: 'Refused deliveries or files have been waiting for a decision for more than a day.',

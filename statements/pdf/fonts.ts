@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { create, type Font } from 'fontkit';
 
 /** A piece of a text that one font has. */
 export interface Run {
@@ -28,12 +29,6 @@ export type Weight = keyof typeof WEIGHTS;
 
 /** What stands for a letter that no font has. */
 export const UNKNOWN = '?';
-
-/** The part of fontkit, by which the PDF's library reads fonts, that is used here; it brings no types. */
-interface Font {
-  hasGlyphForCodePoint(code: number): boolean;
-  glyphForCodePoint(code: number): { readonly advanceWidth: number };
-}
 
 const require = createRequire(import.meta.url);
 
@@ -112,7 +107,6 @@ const opened = new Map<Weight, readonly (readonly [subset: string, font: Font])[
 function fontsOf(weight: Weight): readonly (readonly [subset: string, font: Font])[] {
   const known = opened.get(weight);
   if (known !== undefined) return known;
-  const { create } = require('fontkit') as { create(bytes: Buffer): Font };
   const fonts = SUBSETS.map((subset) => [subset, create(fontFile(subset, WEIGHTS[weight]))] as const);
   opened.set(weight, fonts);
   return fonts;

@@ -10,15 +10,13 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { hasLeftWal, walOf } from '../../ops/left-wal.ts';
+import { leftWals } from '../../ops/left-wal.ts';
 import { namesIn } from '../../ops/names-in.ts';
 import { sizeOf } from '../disk-space.ts';
 import { Database } from '../duckdb/database.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { PublicationError } from '../errors.ts';
-import { marksFolderOf } from '../paths.ts';
 import type { Publication } from '../warehouse.ts';
-import { noteRepeats } from './note-repeats.ts';
 
 export interface PublishRequest {
   readonly database: Database;
@@ -69,7 +67,6 @@ async function copyAlone(
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
     await session.transaction(async () => {
-      await noteRepeats(session, { folder: marksFolderOf(database.path) });
       await session.all('insert-publication', { published_at: now.toISOString(), above });
       await session.all('trim-publications');
     });
@@ -139,13 +136,6 @@ async function keep(draft: string, publishedPath: string, sequence: number): Pro
 async function removeLeftWals(publishedPath: string): Promise<readonly string[]> {
   const left = await leftWals(publishedPath);
   for (const path of left) await rm(path, { force: true });
-  return left;
-}
-
-export async function leftWals(publishedPath: string): Promise<readonly string[]> {
-  const kept = (await keptCopies(publishedPath)).map((name) => join(keptFolder(publishedPath), name));
-  const left: string[] = [];
-  for (const path of [publishedPath, ...kept]) if (await hasLeftWal(path)) left.push(walOf(path));
   return left;
 }
 
