@@ -338,6 +338,8 @@ export interface Warehouse {
   publish(): Promise<Publication>;
   /** Housekeeping of a lake, beside writers and readers; null: another process is at it. Over one file there is none. */
   tidy?(): Promise<Tidied | null>;
+  /** Which other processes hold locks that this one has waited for, for a while; null: it does not wait. */
+  blockedBy?(): Promise<string | null>;
   /** Called after every commit that changes what readers see. */
   onChange(listener: () => void): void;
   close(): Promise<void>;

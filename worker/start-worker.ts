@@ -32,6 +32,7 @@ import type { SetAside } from '../warehouse/opening.ts';
 import { startPublisher } from '../warehouse/publish/publisher.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { duckDbCheck } from './check-duckdb.ts';
+import { lakeCheck } from './check-lake.ts';
 import type { QueueNames } from './create-workers.ts';
 import { measureContents } from './measure-contents.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
@@ -135,6 +136,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       },
     });
     closers.push(() => warehouse.close());
+    checks.add(lakeCheck(warehouse, { health, alerts }));
     health.set('warehouse', { isHealthy: true });
     const contents = measureContents({ metrics, quarantine, publishedPath: publishedPath(settings) });
     const costs = watchCosts({
