@@ -173,8 +173,8 @@ async function answerEachPartner(
   try {
     const sql = await asVariables(file, report, values);
     for (const partner of session.partners) {
-      if (!isAlone) await showPartner(file, partner ?? '', session);
-      await provideShared(file, report.sql, { ...session, by: values.shown.by ?? undefined });
+      if (!isAlone) await showPartner(file, partner ?? '');
+      await provideShared(file, report.sql);
       const reader = await file.query(sql);
       const all = readColumns(reader, report);
       const columns = shownColumns(all, report, values);

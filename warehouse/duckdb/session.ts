@@ -80,33 +80,6 @@ export class Session implements Statements {
     return row;
   }
 
-  /**
-   * The columns of `sql/<name>.sql`, all of them 32 bits without a sign or null (0 here), some thousand rows at a time, for what is too
-   * much to hold. Nothing else is asked meanwhile.
-   */
-  async *columns(name: string, params: Params = {}): AsyncGenerator<readonly Uint32Array[]> {
-    if (this.#ended !== null) throw this.#ended;
-    const prepared = await this.#connection.prepare(this.#statements(name));
-    try {
-      if (Object.keys(params).length > 0) prepared.bind(params as Record<string, DuckDBValue>);
-      const result = await prepared.stream();
-      for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; ) {
-        const { columnCount, rowCount } = chunk;
-        const vectors = Array.from({ length: columnCount }, (_, column) => chunk?.getColumnVector(column));
-        yield vectors.map((vector) => {
-          const column = new Uint32Array(rowCount);
-          for (let row = 0; row < rowCount; row += 1) column[row] = Number(vector?.getItem(row) ?? 0);
-          return column;
-        });
-        chunk = await result.fetchChunk();
-      }
-    } catch (error) {
-      throw this.#classify(error);
-    } finally {
-      prepared.destroySync();
-    }
-  }
-
   /** For statements of a word or two (`checkpoint`); everything longer has a file. */
   async statement(text: string, params: Params = {}): Promise<readonly Row[]> {
     if (this.#ended !== null) throw this.#ended;

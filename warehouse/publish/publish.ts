@@ -16,9 +16,7 @@ import { sizeOf } from '../disk-space.ts';
 import { Database } from '../duckdb/database.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { PublicationError } from '../errors.ts';
-import { marksFolderOf } from '../paths.ts';
 import type { Publication } from '../warehouse.ts';
-import { noteRepeats } from './note-repeats.ts';
 
 export interface PublishRequest {
   readonly database: Database;
@@ -69,7 +67,6 @@ async function copyAlone(
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
     await session.transaction(async () => {
-      await noteRepeats(session, { folder: marksFolderOf(database.path) });
       await session.all('insert-publication', { published_at: now.toISOString(), above });
       await session.all('trim-publications');
     });
