@@ -21,6 +21,7 @@ export async function* diagnose(
   {
     checks = CHECKS,
     limitMs = LIMIT_MS,
+    minMs = MIN_MS,
   }: { readonly checks?: readonly Check[]; readonly limitMs?: number; readonly minMs?: number } = {},
 ): AsyncGenerator<Diagnosis> {
   const untilMs = performance.now() + limitMs;
