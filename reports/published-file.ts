@@ -1,8 +1,9 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
 import { stat } from 'node:fs/promises';
-import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.ts';
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { refuseLeftWal } from '../ops/left-wal.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
 import { everyMacro, madeWhenNamed } from './made-when-named.ts';
@@ -16,6 +17,8 @@ export interface PublishedFile {
   readonly isWhole: boolean;
   /** Runs one statement of ours; values are bound by name, never written into the text. Without values it is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
+  /** Like `query`, of rows that are fetched piece by piece; nothing else is asked of the session meanwhile. */
+  stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
   /** Runs a statement from `reports/session/`, or of a line. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
   /** Gives the session the table, view or macro that a statement makes; the last two are made when they are named. */
@@ -126,6 +129,16 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       throw asDamage(asOtherVersion(error, path), path);
     }
   };
+  const stream: PublishedFile['stream'] = async (sql, values) => {
+    try {
+      await makeNamed(sql);
+      const statement = await connection.prepare(sql);
+      statement.bind({ ...values });
+      return await statement.stream();
+    } catch (error) {
+      throw asDamage(asOtherVersion(error, path), path);
+    }
+  };
   try {
     await seeInternal(connection);
     const isWhole = !elsewhere.has(path);
@@ -136,7 +149,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     };
     const fact: PublishedFile['fact'] = (name) => {
       const read = (): ReturnType<PublishedFile['fact']> => {
-        const rows = apply(name).then((reader) => reader.getRowObjectsJson());
+        const rows = apply(name).then((reader) => reader.convertRowObjects(jsonValue));
         facts?.set(name, rows);
         return rows;
       };
@@ -144,7 +157,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       return facts?.get(name)?.catch(read) ?? read();
     };
     const makeEveryMacro = async (): Promise<void> => makeNamed(await everyMacro());
-    return { path, isWhole, query, apply, provide, fact, makeEveryMacro, connection, close };
+    return { path, isWhole, query, stream, apply, provide, fact, makeEveryMacro, connection, close };
   } catch (error) {
     close();
     throw error;
