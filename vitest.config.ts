@@ -51,7 +51,8 @@ export default defineConfig({
     ...settings,
     sequence: { sequencer: LongestFirst },
     // A project reads what the one before it, or an earlier run, has made of a module: that was six of seven seconds of `transform`.
-    experimental: { fsModuleCache: true, fsModuleCachePath: '.cache/vitest' },
+    fsModuleCache: true,
+    fsModuleCachePath: '.cache/vitest',
     projects: [
       {
         extends: true,

@@ -1,14 +1,11 @@
 /** Loads a CSV that a person exported by hand, for a command that found this worker running. */
 
-import { heartbeat } from '@temporalio/activity';
 import { describeInvoice } from '../billing/describe-invoice.ts';
 import { type Imported, type ImportRequest, importFile } from '../warehouse/import/import-file.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 import { attentionKey } from './park-invoice.ts';
 import { tellAnnouncement } from './tell-announcement.ts';
-
-const HEARTBEAT_MS = 5_000;
 
 /** The path is one of this machine: the command only asks a worker that holds the data folder beside it. */
 export function importCsv({
@@ -22,21 +19,16 @@ export function importCsv({
 }: WarehouseDependencies) {
   return (request: ImportRequest): Promise<Imported> =>
     translated(async () => {
-      const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
-      try {
-        const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now };
-        const lookUp = (invoiceId: string) => describeInvoice(service, invoiceId);
-        const isServiceKnown = settings.service.baseUrl !== null;
-        const imported = await importFile(isServiceKnown ? { ...deps, lookUp } : deps, request);
-        const { invoiceId, outcome } = imported;
-        const isLoaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded';
-        if (invoiceId !== null && isLoaded) {
-          alerts.resolve(attentionKey(invoiceId));
-          tellAnnouncement(alerts, invoiceId, outcome.discrepancies);
-        }
-        return imported;
-      } finally {
-        clearInterval(beat);
+      const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now };
+      const lookUp = (invoiceId: string) => describeInvoice(service, invoiceId);
+      const isServiceKnown = settings.service.baseUrl !== null;
+      const imported = await importFile(isServiceKnown ? { ...deps, lookUp } : deps, request);
+      const { invoiceId, outcome } = imported;
+      const isLoaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded';
+      if (invoiceId !== null && isLoaded) {
+        alerts.resolve(attentionKey(invoiceId));
+        tellAnnouncement(alerts, invoiceId, outcome.discrepancies);
       }
+      return imported;
     });
 }

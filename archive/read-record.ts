@@ -145,7 +145,7 @@ const Description = z.looseObject({
     ),
     findingCount: Whole,
     endsWithLineEnd: z.boolean(),
-    cuts: z.array(Whole).optional(),
+    cuts: z.array(Whole),
   }),
 });
 
@@ -173,7 +173,7 @@ function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string
   }
   try {
     const json: unknown = JSON.parse(text);
-    // An older version stored unpaired surrogates as they came.
+    // Half of a surrogate pair, as an edit by hand can leave it, would stop every SQL statement that the record is part of.
     return { json: mayBeIllFormed(text) ? wellFormedInside(json) : json };
   } catch (error) {
     // A RangeError says that it is nested deeper than we can follow.

@@ -8,7 +8,7 @@ import { BillsyncError } from '../contract/errors.ts';
 import { createSemaphore } from '../ops/semaphore.ts';
 import { listReports } from '../reports/catalogue.ts';
 import { runCompared } from '../reports/compare/run-compared.ts';
-import { ReportFilterError } from '../reports/errors.ts';
+import { ReportFilterError, ReportInterruptedError } from '../reports/errors.ts';
 import { expectMatches } from '../reports/match-filters.ts';
 import { daysOf } from '../reports/relative-period.ts';
 import { aboutResult } from '../reports/render/about-text.ts';
@@ -30,6 +30,9 @@ export interface AssistantSettings {
 /** A report takes both cores and up to 1.5 GB; who asks for ten at once gets them one after another. */
 const AT_ONCE = 1;
 
+/** DuckDB interrupts what runs, and not what is planned: a question that goes on for so long after its limit is left behind. */
+const PLANNING_MS = 2_000;
+
 const ONLY_READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 const INSTRUCTIONS =
@@ -45,7 +48,9 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
     { instructions: INSTRUCTIONS },
   );
   const turn = createSemaphore(AT_ONCE);
-  const answer = (work: () => Promise<object>): Promise<CallToolResult> => turn(() => answered(work));
+  const limitMs = settings.timeLimitMs + PLANNING_MS;
+  const answer = (work: () => Promise<object>): Promise<CallToolResult> =>
+    turn(() => answered(() => within(limitMs, work)));
 
   server.registerTool(
     'list_reports',
@@ -161,6 +166,15 @@ function headed(result: ReportResult) {
 
 function firstOf(all: readonly ReportRow[], rows: number) {
   return { rows: all.slice(0, rows), rows_left_out: Math.max(0, all.length - rows) };
+}
+
+/** Ends the wait and lets the next question go on. @throws ReportInterruptedError */
+async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ReportInterruptedError('of this question', limitMs)), limitMs);
+  });
+  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
 /** The same as text, for clients that read nothing else. A refusal is an answer too, so that the assistant can ask better. */

@@ -1,10 +1,10 @@
 /** Calls to the service's API that carry our credentials: a token or an API key, renewed when the service says so (spec 5). */
 
 import type { Settings } from '../config/settings.ts';
-import { type AccessToken, type ErrorBody, parseErrorBody, parseToken } from '../contract/api.ts';
+import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../contract/api.ts';
 import { createScrub } from '../ops/scrub.ts';
 import { type AnswerCheck, readAnswer } from './check-answer.ts';
-import { CredentialsRefusedError, NotConfiguredError } from './errors.ts';
+import { CredentialsRefusedError, NotConfiguredError, RefusedError } from './errors.ts';
 import type { Http, HttpAnswer, HttpRequest, HttpStream } from './http.ts';
 import { TokenSource } from './token-source.ts';
 
@@ -108,7 +108,7 @@ function createCleaner(settings: Settings['service']): Cleaner {
   const scrub = createScrub({ service: settings });
   return (answer, sent) => {
     const { status, body } = answer;
-    if (status < 400 || !(body instanceof Uint8Array)) return answer;
+    if (!(body instanceof Uint8Array) || (status < 400 && tokenError(body) === null)) return answer;
     const text = scrub(Buffer.from(body).toString('utf8').replaceAll(sent, '***'));
     return { ...answer, body: Buffer.from(text, 'utf8') };
   };
@@ -147,11 +147,14 @@ async function requestToken(
     TOKEN_LIMITS,
   );
   const answer = clean(answered, clientSecret);
-  const reason = answer.status >= 400 && answer.status < 500 ? parseErrorBody(answer.body) : null;
+  const isAnswered = answer.status >= 200 && answer.status < 300;
+  const isRefused = answer.status >= 400 && answer.status < 500;
+  const reason = isAnswered ? tokenError(answer.body) : isRefused ? parseErrorBody(answer.body) : null;
   const isCredentials = reason?.code === 'invalid_client' || reason?.code === 'unauthorized_client';
   if (reason !== null && (isCredentials || answer.status === 401 || answer.status === 403)) {
     throw new CredentialsRefusedError('the client id and secret', answer.status, reason);
   }
+  if (isAnswered && reason !== null) throw new RefusedError('the token endpoint', answer.status, reason);
   return check.json(answer, { url, endpoint: 'the token endpoint' }, parseToken);
 }
 

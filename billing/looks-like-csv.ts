@@ -1,6 +1,7 @@
 /** Tells an invoice CSV from what a service sends in its place (a page, a notice, an archive), by its first bytes. */
 
 import { CSV_HEADERS } from '../contract/columns.ts';
+import { formatOf } from '../contract/file-format.ts';
 import { printable } from '../contract/printable.ts';
 
 /** As much as is looked at; a header line is shorter. */
@@ -25,9 +26,11 @@ export function whyNoCsv(head: Uint8Array, contentType: string | undefined): str
   if (names.filter((name) => COLUMNS.has(name)).length >= PROVING_COLUMNS) return null;
   const [first = ''] = text.trimStart();
   if (first === '') return 'the answer is blank';
-  if ('<{['.includes(first) || /^%PDF|^PK\u0003/.test(text) || head.includes(0)) {
+  if ('<{['.includes(first) || text.startsWith('%PDF')) {
     return `the answer begins with ${JSON.stringify(printable(text.trimStart(), 40))}`;
   }
+  const format = formatOf(head);
+  if (format !== null || head.includes(0)) return `the answer is ${format?.name ?? 'no text'}`;
   const type = contentType?.trim() ?? '';
   return OTHER_TYPES.test(type) ? `the answer is of the type ${printable(type, 60)}` : null;
 }

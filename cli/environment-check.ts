@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import { isOpenToAll, OPEN_TO_ALL } from '../ops/private-folder.ts';
 import { readIfThere } from '../ops/replace-file.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
@@ -9,6 +10,11 @@ import { CliError, EXIT } from './errors.ts';
 /** A folder that nobody marked yet belongs to nobody. @throws CliError, DataFolderTooNewError (exit 2) */
 export async function checkEnvironment({ dataDir, environment }: Settings): Promise<void> {
   await checkDataFolderForm(dataDir);
+  if (await isOpenToAll(dataDir)) {
+    process.stderr.write(
+      `billsync: warning: ${OPEN_TO_ALL}, ${dataDir}, so what is read may be forged\n  → see that what lies there is yours, then chmod -R go-rwx it\n`,
+    );
+  }
   const marked = (await readIfThere(join(dataDir, 'environment')))?.toString().trim() ?? environment;
   if (marked === environment) return;
   throw new CliError(EXIT.usage, `this data folder belongs to the ${marked} environment`, {

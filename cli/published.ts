@@ -37,8 +37,7 @@ export type PublishedQuestion =
   | 'partners'
   | 'files-list'
   | 'tenants-list'
-  | 'invoice-numbers'
-  | 'schema-number';
+  | 'invoice-numbers';
 
 export interface PublishedReader {
   /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */

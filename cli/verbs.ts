@@ -197,12 +197,6 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/hold.ts')).holdCommand(),
   },
   {
-    name: 'upgrade',
-    summary: 'show what this version would change in the data folder, and how to go back',
-    section: 'Operate',
-    load: async () => (await import('./commands/upgrade.ts')).upgradeCommand(),
-  },
-  {
     name: 'audit',
     summary: 'show who changed what, when and why, and prove that the log is intact',
     section: 'Operate',

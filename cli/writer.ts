@@ -9,6 +9,7 @@ import type { Archive } from '../archive/archive.ts';
 import { isEmptyArchive } from '../archive/verify-archive.ts';
 import type { Settings } from '../config/settings.ts';
 import { lockOwner } from '../ops/lock-file.ts';
+import { refuseOpenToAll } from '../ops/private-folder.ts';
 import { warehousePaths } from '../warehouse/paths.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CliError, EXIT } from './errors.ts';
@@ -63,6 +64,7 @@ async function open(
   role: string,
   how: { readonly isAlone?: boolean } = {},
 ): Promise<OpenWriter> {
+  await refuseOpenToAll(settings.dataDir);
   // Read only now: what has begun goes on beside it.
   const { commandLog } = await import('./ask-temporal.ts');
   const { openArchive } = await import('../archive/open-archive.ts');

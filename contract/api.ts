@@ -48,6 +48,17 @@ export function parseExportLocation(body: Uint8Array): ExportLocation {
   return checkedValue(ExportAnnouncement, findExport(json) ?? json, what);
 }
 
+/** What a service answers with 200 instead of a token (RFC 6749 wants 400); null: it is no such answer. */
+export function tokenError(body: Uint8Array): ErrorBody | null {
+  try {
+    const json = parseJson(body);
+    if (!isJsonObject(json) || json.error === undefined || json.access_token !== undefined) return null;
+  } catch {
+    return null;
+  }
+  return parseErrorBody(body);
+}
+
 /** Never throws: an error body may be JSON, storage's XML, a proxy's HTML, or nothing. */
 export function parseErrorBody(body: Uint8Array): ErrorBody {
   const text = new TextDecoder().decode(body);
@@ -58,14 +69,20 @@ export function parseErrorBody(body: Uint8Array): ErrorBody {
 /** When a service does not say how long its token lives (RFC 6749 lets it): short, and a refused one is replaced. */
 const UNSTATED_SECONDS = 300;
 
-/** A number, also in quotes and with a fraction, which is cut. */
+/** A longer life is a mistake, or "for ever" in some unit; a token that is refused before is replaced in any case. */
+const MAX_SECONDS = 86_400;
+
+/**
+ * A number, also in quotes and with a fraction, which is cut. A life that is not positive is 0: the token is used once, as
+ * it may well be good.
+ */
 const Seconds = z
   .unknown()
   .optional()
   .transform((value, context) => {
     if (value === undefined || value === null) return UNSTATED_SECONDS;
     const seconds = Math.floor(Number(readDecimal(value) ?? Number.NaN));
-    if (Number.isSafeInteger(seconds) && seconds >= 0) return seconds;
+    if (!Number.isNaN(seconds)) return Math.max(0, Math.min(seconds, MAX_SECONDS));
     context.addIssue('expected seconds');
     return z.NEVER;
   });
@@ -75,7 +92,8 @@ const TokenAnswer = z.object({
   token_type: z
     .string()
     .trim()
-    .regex(/^bearer$/i, 'expected bearer')
+    // Whatever else a service calls it is sent as a bearer's; only these are sent in another way.
+    .refine((type) => !/^(mac|dpop|pop|n_a)$/i.test(type), 'expected bearer')
     .nullish(),
   expires_in: Seconds,
   partnerId: z.string().nullish(),

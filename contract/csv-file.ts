@@ -30,11 +30,8 @@ export interface CsvScan {
   readonly findingCount: number;
   /** false is a note, not a refusal, when the hash or the header proves the file. */
   readonly endsWithLineEnd: boolean;
-  /**
-   * Offsets in bytes between records: where the header ends, and where every 122,880th record does when another follows.
-   * Scans made before there were cuts lack them.
-   */
-  readonly cuts?: readonly number[];
+  /** Offsets in bytes between records: where the header ends, and where every 122,880th record does when another follows. */
+  readonly cuts: readonly number[];
   /** Columns of the header, when it is an earlier one than today's (`CSV_EDITIONS`); left out: the first fourteen. */
   readonly columns?: number;
 }

@@ -2,6 +2,7 @@
 
 import { CSV_EDITIONS, CSV_HEADERS } from './columns.ts';
 import type { CsvFinding, CsvScan } from './csv-file.ts';
+import { formatOf } from './file-format.ts';
 import { printable } from './printable.ts';
 import { Utf8Validator } from './utf8-validator.ts';
 
@@ -23,6 +24,7 @@ export const RECORDS_PER_CUT = 122_880;
 
 /** What the scan can object to. Every one of them means: never load this file. */
 export const SCAN_RULES = [
+  'format',
   'header',
   'no-rows',
   'field-count',
@@ -93,6 +95,8 @@ export class CsvScanner {
   readonly #recordsPerCut: number;
   readonly #cuts: number[] = [];
   #headerIsRight = false;
+  /** It is a file of another kind: nothing more is said of its bytes. */
+  #isOther = false;
   /** What a lone CR does not end: rows follow, in the header's record. */
   #headerGoesOn = false;
   #endsWithLineEnd = false;
@@ -119,6 +123,7 @@ export class CsvScanner {
   }
 
   push(chunk: Uint8Array): void {
+    if (this.#isOther) return;
     if (this.#head === null) {
       this.#pushBody(chunk);
       return;
@@ -156,6 +161,13 @@ export class CsvScanner {
 
   #pushHead(head: Buffer): void {
     this.#head = null;
+    const format = formatOf(head);
+    if (format !== null) {
+      this.#isOther = true;
+      const value = `this is ${format.name}, not a CSV: ${format.advice}`;
+      this.#add('format', { line: null, row: null, column: null, value });
+      return;
+    }
     const start = head.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
     const header = HEADERS.find(({ pattern }) =>
       pattern.test(head.toString('latin1', start, LONGEST_HEADER)),

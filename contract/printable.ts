@@ -3,7 +3,7 @@
 import { beginningOf } from './well-formed.ts';
 
 /** What a person cannot see, or what changes how its surroundings are shown. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Cs}\u2800\u3164]/gu;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Cs}\p{Noncharacter_Code_Point}\u2800\u3164]/gu;
 /** Joiners are part of how some scripts and emoji are written; these three scripts have no use for them. */
 const JOINED =
   /^(?![\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])[\p{L}\p{M}\p{Extended_Pictographic}]$/u;

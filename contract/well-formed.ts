@@ -3,8 +3,8 @@
  *
  * JSON can write both (`"\ud800"`, `"\u0000"`), a service that cuts a text in the middle of an emoji sends the first, and
  * neither DuckDB's nor PostgreSQL's JSON reads them back: one such character in one record would stop every statement that
- * the record is part of. So text is made well-formed where it enters (`parseJson`), and once more where JSON is kept or
- * given to SQL, for what an older version kept as it came.
+ * the record is part of. So text is made well-formed where it enters (`parseJson`), and once more where JSON is
+ * written to the archive or read from it.
  */
 
 import { isLosslessNumber } from 'lossless-json';

@@ -81,7 +81,7 @@ async function problemOf(rule: CostRule): Promise<string | null> {
     return 'trailing is of the last whole week, so a period cannot be given';
   try {
     const report = await findReport(rule.report);
-    bindParameters(report, { ...report.formerly[rule.report], ...rule.parameters });
+    bindParameters(report, rule.parameters);
     checkFilters({ level: rule.filters.level, by: rule.filters.by });
     return null;
   } catch (error) {

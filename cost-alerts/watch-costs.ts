@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { messageOf, naming } from '../config/system-error.ts';
 import { BillsyncError } from '../contract/errors.ts';
 import type { Alerts } from '../ops/alerts.ts';
+import type { Check } from '../ops/checks.ts';
 import { replaceDurably, systemCode } from '../ops/durable-files.ts';
 import type { Logger } from '../ops/log.ts';
 import { NotPublishedError } from '../reports/errors.ts';
@@ -23,13 +24,13 @@ export interface CostWatchOptions {
   readonly now?: () => Date;
   /** Least time between two looks, however often something is published. */
   readonly pauseMs?: number;
-  /** A tenant without an invoice brings no publication, so it is looked at without one too. */
-  readonly everyMs?: number;
 }
 
 export interface CostWatch {
   /** To be told of each publication. */
   published(): void;
+  /** A tenant without an invoice brings no publication, so it is looked at without one too. */
+  readonly check: Check;
   close(): Promise<void>;
 }
 
@@ -41,13 +42,14 @@ export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' |
 /** More new findings of one rule at a time are told as a number: a rule's first look may find hundreds. */
 const TOLD_ONE_BY_ONE = 10;
 const TIME_LIMIT_MS = 60_000;
+const EVERY_MS = 3_600_000;
 const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
 /** Of findings that are no longer found; days are part of what a finding is, so this outlives every period. */
 const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 
-/** Looks now, after publications at most once in `pauseMs`, and every `everyMs`; a look that fails is an alert until one succeeds. */
+/** Looks after publications, at most once in `pauseMs`, and when its check runs; a look that fails is an alert until one succeeds. */
 export function watchCosts(options: CostWatchOptions): CostWatch {
-  const { log, pauseMs = 60_000, everyMs = 3_600_000 } = options;
+  const { log, pauseMs = 60_000 } = options;
   let looking: Promise<void> | null = null;
   let planned: NodeJS.Timeout | undefined;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
@@ -73,13 +75,11 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
         if (isWanted) plan();
       });
   }
-  const regularly = setInterval(plan, everyMs).unref();
-  plan();
   return {
     published: plan,
+    check: { component: 'cost rules', everyMs: EVERY_MS, run: plan },
     async close() {
       isClosed = true;
-      clearInterval(regularly);
       clearTimeout(planned);
       await looking;
     },

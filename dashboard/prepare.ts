@@ -4,12 +4,9 @@
  */
 
 import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { practiseDrawing } from '../reports/render/chart-svg.ts';
 import { countedOf, type PageContext } from './page-context.ts';
 import { choicesOf } from './pages/choices.ts';
-
-const UNDER_WAY_MS = 20;
 
 /**
  * Never fails: what cannot be had now, a page asks for again and tells of. Before the first publication there is nothing to read
@@ -17,9 +14,5 @@ const UNDER_WAY_MS = 20;
  */
 export async function prepare(context: PageContext): Promise<void> {
   if (!existsSync(context.publishedPath)) return;
-  const read = Promise.allSettled([choicesOf(context), countedOf(context)]);
-  // Drawing holds this thread; the questions have to be with DuckDB before.
-  await sleep(UNDER_WAY_MS);
-  practiseDrawing();
-  await read;
+  await Promise.allSettled([choicesOf(context), countedOf(context), practiseDrawing()]);
 }

@@ -3,6 +3,7 @@
 import { messageOf } from '../config/system-error.ts';
 import { BillsyncError, sentenceOf } from '../contract/errors.ts';
 import type { Alerts } from '../ops/alerts.ts';
+import type { Check } from '../ops/checks.ts';
 import type { Logger } from '../ops/log.ts';
 import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
 import type { StandingClaim } from './standing.ts';
@@ -12,24 +13,13 @@ import { type ClaimWindows, readClaimWindows } from './windows.ts';
 export interface ClaimWatchOptions extends DisputesOptions {
   readonly alerts: Alerts;
   readonly log: Logger;
-  readonly everyMs?: number;
 }
 
-/** Looks now and every hour; days pass whether anything is published or not. */
-export function watchClaims(options: ClaimWatchOptions): { close(): Promise<void> } {
-  const { everyMs = 3_600_000 } = options;
-  let looking: Promise<void> = Promise.resolve();
-  const look = (): void => {
-    looking = lookAtClaims(options);
-  };
-  const regularly = setInterval(look, everyMs).unref();
-  look();
-  return {
-    async close() {
-      clearInterval(regularly);
-      await looking;
-    },
-  };
+const EVERY_MS = 3_600_000;
+
+/** Days pass whether anything is published or not. */
+export function claimsCheck(options: ClaimWatchOptions): Check {
+  return { component: 'claims', everyMs: EVERY_MS, run: () => lookAtClaims(options) };
 }
 
 /** One look; an alert that nothing is left of is resolved. */

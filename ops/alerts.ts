@@ -69,7 +69,7 @@ export function createAlerts(deps: AlertsOptions): Alerts {
     const known = said.get(alert.key);
     // A notice that somebody has seen is over; this is another.
     const before = known !== undefined && isOver(known, decided) ? undefined : known;
-    const sinceMs = before?.sinceMs ?? before?.atMs ?? atMs;
+    const sinceMs = before?.sinceMs ?? atMs;
     const isQuietNow = isQuieted(decided, sinceMs, atMs);
     if (before !== undefined && (isQuietNow || atMs - before.atMs < quietMs)) {
       before.unsaid += 1;

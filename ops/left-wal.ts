@@ -4,7 +4,9 @@
  */
 
 import { lstat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { UnreadableFileError } from './damaged-file.ts';
+import { namesIn } from './names-in.ts';
 
 export class LeftWalError extends UnreadableFileError {
   readonly code = 'wal-beside-published-file';
@@ -17,21 +19,29 @@ export class LeftWalError extends UnreadableFileError {
   }
 }
 
-export function walOf(path: string): string {
-  return `${path}.wal`;
-}
-
 /** @throws LeftWalError */
 export async function refuseLeftWal(path: string): Promise<void> {
   if (await hasLeftWal(path)) throw new LeftWalError(path);
 }
 
-export async function hasLeftWal(path: string): Promise<boolean> {
+/** Whether a write-ahead log lies beside the published file at `path`. */
+async function hasLeftWal(path: string): Promise<boolean> {
   try {
-    await lstat(walOf(path));
+    await lstat(`${path}.wal`);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }
+}
+
+/** Beside the published file and the copies that are kept in `snapshots/`. */
+export async function leftWals(publishedPath: string): Promise<readonly string[]> {
+  const folder = join(dirname(publishedPath), 'snapshots');
+  const kept = (await namesIn(folder)).filter((name) => name.endsWith('.duckdb'));
+  const left: string[] = [];
+  for (const path of [publishedPath, ...kept.map((name) => join(folder, name))]) {
+    if (await hasLeftWal(path)) left.push(`${path}.wal`);
+  }
+  return left;
 }

@@ -14,8 +14,8 @@ export interface Said {
   readonly alert: Alert;
   /** When it was said last. */
   readonly atMs: number;
-  /** When it began; missing in what an older version remembered. */
-  readonly sinceMs?: number;
+  /** When it began. */
+  readonly sinceMs: number;
   /** How often it was raised since and not said. */
   unsaid: number;
 }
@@ -30,7 +30,7 @@ export interface OpenAlert {
   readonly since: string;
   /** Which process said it. */
   readonly role: string;
-  /** Its page in the runbook; null for one that an older version remembered. */
+  /** Its page in the runbook; null: there is none. */
   readonly name: AlertName | null;
   /** null: nobody has, since it began. */
   readonly acknowledged: AlertDecision | null;
@@ -58,7 +58,7 @@ export async function openAlerts(folder: string, now = new Date()): Promise<read
     const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
     if (role === undefined) return [];
     return recalled(join(folder, name)).flatMap(([key, said]) => {
-      const { alert, atMs, sinceMs = atMs } = said;
+      const { alert, sinceMs } = said;
       const decided = decidedOn(key);
       if (isOver(said, decided)) return [];
       return {
@@ -99,7 +99,7 @@ const Remembered = z.object({
     detail: z.string().optional(),
   }),
   atMs: z.number(),
-  sinceMs: z.number().optional(),
+  sinceMs: z.number(),
   unsaid: z.number(),
 });
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { FolderError, makeFolders } from './make-folders.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
+const WRITABLE_BY_ALL = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 /** What lies there is believed, or is secret. */
 const WITH_SECRETS = ['keys', 'inbox', 'quarantine', 'run'] as const;
@@ -15,6 +16,7 @@ const WITH_SECRETS = ['keys', 'inbox', 'quarantine', 'run'] as const;
 /** Makes it where it is missing. @throws FolderError it cannot be made, or others may have put something into it */
 export async function keepPrivate(dataDir: string): Promise<void> {
   await makeFolders(dataDir);
+  const isOpen = await isOpenToAll(dataDir);
   const folder = await stat(dataDir);
   const keys = await namesIn(join(dataDir, 'keys'));
   const trusted = new Set([process.getuid?.() ?? folder.uid, 0]);
@@ -22,13 +24,14 @@ export async function keepPrivate(dataDir: string): Promise<void> {
     if (keys.length > 0)
       throw suspicious(dataDir, 'others may write to the data folder, and keys lie in it', dataDir);
     // One that is not ours, as a mounted volume is not, keeps its mode; then the folders in it are what counts.
-    if (folder.uid === process.getuid?.()) await chmod(dataDir, 0o700);
+    if (folder.uid === process.getuid?.() && !isOpen) await chmod(dataDir, 0o700);
   } else trusted.add(folder.uid);
   // Links are not followed: whose they are says who chose where they lead.
   for (const name of await namesIn(dataDir)) {
     const { uid } = await lstat(join(dataDir, name));
     if (!trusted.has(uid)) throw suspicious(join(dataDir, name), 'it belongs to another user', dataDir);
   }
+  if (isOpen) throw suspicious(dataDir, OPEN_TO_ALL, dataDir);
   for (const name of WITH_SECRETS) await keepFolderPrivate(join(dataDir, name), trusted, dataDir);
   for (const name of keys) {
     const path = join(dataDir, 'keys', name);
@@ -39,6 +42,20 @@ export async function keepPrivate(dataDir: string): Promise<void> {
     if ((file.mode & WRITABLE_BY_OTHERS) !== 0) throw suspicious(path, 'others may write to a key', dataDir);
     if ((file.mode & OPEN_TO_OTHERS) !== 0) await chmod(path, 0o600);
   }
+}
+
+/** @throws FolderError every user may have put something into it */
+export async function refuseOpenToAll(dataDir: string): Promise<void> {
+  if (await isOpenToAll(dataDir)) throw suspicious(dataDir, OPEN_TO_ALL, dataDir);
+}
+
+export const OPEN_TO_ALL = 'every user of this machine may write to the data folder';
+
+/** Of a folder of this user that something lies in; an empty one is mended when it is first written to. */
+export async function isOpenToAll(dataDir: string): Promise<boolean> {
+  const folder = await stat(dataDir).catch(() => null);
+  if (folder === null || folder.uid !== process.getuid?.()) return false;
+  return (folder.mode & WRITABLE_BY_ALL) !== 0 && (await namesIn(dataDir)).length > 0;
 }
 
 async function keepFolderPrivate(path: string, trusted: ReadonlySet<number>, dataDir: string): Promise<void> {

@@ -36,10 +36,9 @@ export async function sweepLeftBehind(folder: string): Promise<void> {
 const LONG_AGO_MS = 24 * 60 * 60_000;
 
 function isLeftBehind(folder: string, name: string): boolean {
-  const [, host, pid, run] = /^\.(?:([0-9a-f]{8})-)?(\d+)-([0-9a-f]{8})[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
+  const [, host, pid, run] = /^\.([0-9a-f]{8})-(\d+)-([0-9a-f]{8})[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
   if (pid === undefined) return false;
-  // An older version named none.
-  if (host !== undefined && host !== HOST) {
+  if (host !== HOST) {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });
     return found !== undefined && Date.now() - found.mtimeMs > LONG_AGO_MS;
   }

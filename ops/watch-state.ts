@@ -1,6 +1,7 @@
 /** Looks at something again and again and says in health, and by an alert, how it is: what nobody's work would stumble over. */
 
 import type { Alerts } from './alerts.ts';
+import type { Check } from './checks.ts';
 import type { Health } from './health.ts';
 import type { AlertKey } from './runbook/runbook.ts';
 
@@ -29,30 +30,26 @@ const UNANSWERED: LookedAt = {
 };
 
 /** A state that cannot be read counts as unhealthy: silence would pass for good news. */
-export function watchStates(
-  watches: readonly StateWatch[],
+export function stateCheck(
+  { component, look, alert, isOutside = false, everyMs }: StateWatch,
   { health, alerts }: { readonly health: Health; readonly alerts: Alerts },
-): { close(): void } {
-  const timers = watches.map(({ component, look, alert, isOutside = false, everyMs }) => {
-    let isLooking = false;
-    async function again(): Promise<void> {
-      if (isLooking) return;
-      isLooking = true;
-      const unanswered = setTimeout(() => tell(UNANSWERED), ANSWERS_WITHIN_MS).unref();
-      tell(await look().catch(unknown));
+): Check {
+  function report(state: LookedAt): void {
+    health.set(component, { ...state, isOutside });
+    if (alert === undefined) return;
+    if (state.isHealthy) alerts.resolve(alert.key);
+    else alerts.raise({ ...alert, detail: state.detail });
+  }
+  return {
+    component,
+    everyMs,
+    async run(signal) {
+      const unanswered = setTimeout(() => report(UNANSWERED), ANSWERS_WITHIN_MS).unref();
+      const state = await look().catch(unknown);
       clearTimeout(unanswered);
-      isLooking = false;
-    }
-    function tell(state: LookedAt): void {
-      health.set(component, { ...state, isOutside });
-      if (alert === undefined) return;
-      if (state.isHealthy) alerts.resolve(alert.key);
-      else alerts.raise({ ...alert, detail: state.detail });
-    }
-    void again();
-    return setInterval(() => void again(), everyMs).unref();
-  });
-  return { close: () => timers.forEach(clearInterval) };
+      if (!signal.aborted) report(state);
+    },
+  };
 }
 
 function unknown(error: unknown): LookedAt {

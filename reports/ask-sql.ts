@@ -31,7 +31,6 @@ export async function askSql({ databasePath, sql, timeLimitMs }: SqlRequest): Pr
   try {
     const limit = { file, name: 'of this statement', timeLimitMs, deadline: Date.now() + timeLimitMs };
     // A person asks the views; whoever wants what lies behind them names its schema.
-    await file.makeEveryMacro();
     await file.connection.run("set search_path = 'main'");
     return await interruptible(limit, async () => {
       try {

@@ -14,13 +14,12 @@
  * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
  * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
- * - `formerly` former names, each with the parameters that give the same report; they work for one version, with a note
  * - `shown` columns that are there only if the parameter `by` has a word: `service_level service`
  * - `leads` what a number counts, so that it can be looked at (see `drill-down/leads.ts`), one per line
  * - `example` a worked example (see `worked-example.ts`)
  */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { type Lead, leadsOf } from './drill-down/leads.ts';
 import { ReportNotFoundError } from './errors.ts';
@@ -96,8 +95,6 @@ export interface ReportDefinition {
   readonly charts: readonly ChartSpec[];
   /** Optional tables from CSV that the report joins. */
   readonly sources: readonly ExtraTable[];
-  /** Parameters by the names it had before. */
-  readonly formerly: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The word of the parameter `by` that shows a column, by column; all others are always there. */
   readonly shownBy: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
@@ -121,7 +118,7 @@ export function listReports(): Promise<readonly ReportDefinition[]> {
 /** @throws ReportNotFoundError with what was probably meant */
 export async function findReport(name: string): Promise<ReportDefinition> {
   const reports = await listReports();
-  const found = reports.find((report) => report.name === name || Object.hasOwn(report.formerly, name));
+  const found = reports.find((report) => report.name === name);
   if (found) return found;
   throw new ReportNotFoundError(
     name,
@@ -132,20 +129,11 @@ export async function findReport(name: string): Promise<ReportDefinition> {
   );
 }
 
-/** How to ask for what a report was under a former name: `cost --param by=weight`. */
-export function nowCalled(report: ReportDefinition, formerName: string): string {
-  const parameters = Object.entries(report.formerly[formerName] ?? {});
-  return [report.name, ...parameters.map(([key, value]) => `--param ${key}=${value}`)].join(' ');
-}
-
 /** `findReport` without a promise, for a command's help; null when no report has this name. */
 export function findReportNow(name: string): ReportDefinition | null {
   if (!/^[a-z]+(-[a-z]+)*$/.test(name)) return null;
-  const read = (named: string): ReportDefinition =>
-    parseReport(named, readFileSync(new URL(`${named}.sql`, SQL_FOLDER), 'utf8'));
-  if (existsSync(new URL(`${name}.sql`, SQL_FOLDER))) return read(name);
-  const names = readdirSync(SQL_FOLDER).map((file) => file.replace(/\.sql$/, ''));
-  return names.map(read).find(({ formerly }) => Object.hasOwn(formerly, name)) ?? null;
+  const file = new URL(`${name}.sql`, SQL_FOLDER);
+  return existsSync(file) ? parseReport(name, readFileSync(file, 'utf8')) : null;
 }
 
 /** @throws Error when the header is invalid; that is a mistake in the repository, and a test reads them all. */
@@ -170,7 +158,6 @@ export function parseReport(name: string, sql: string): ReportDefinition {
     details: listOf(one('detail')),
     charts: (header.get('chart') ?? []).filter((line) => line !== '').map((line) => chartOf(name, line)),
     sources: listOf(one('source')).map((item) => sourceOf(name, item)),
-    formerly: Object.fromEntries(listOf(one('formerly')).map(formerNameOf)),
     shownBy: Object.fromEntries(listOf(one('shown')).map((item) => splitOnce(item, ' '))),
     example: exampleOf(name, header.get('example') ?? [], EXTRA_TABLES),
     leads: leadsOf(name, header.get('leads') ?? []),
@@ -224,12 +211,6 @@ function purposeOf(report: string, text: string): { purpose: Purpose; place: num
   const purpose = (Object.keys(PURPOSES) as Purpose[]).find((known) => known === word);
   if (!purpose || !/^\d+$/.test(place ?? '')) throw new Error(`Report ${report}: "${text}" is no purpose.`);
   return { purpose, place: Number(place) };
-}
-
-/** `matrix by=tenant+carrier` */
-function formerNameOf(item: string): [string, Record<string, string>] {
-  const [name = '', ...parameters] = item.split(' ');
-  return [name, Object.fromEntries(parameters.map((each) => splitOnce(each, '=')))];
 }
 
 function chartOf(report: string, line: string): ChartSpec {

@@ -2,11 +2,11 @@
 
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
+import { rollBackAndClose } from '../ops/close-connection.ts';
 import { asDamage } from '../ops/damaged-file.ts';
 import { jsonValue } from '../ops/duckdb-values.ts';
 import { refuseLeftWal } from '../ops/left-wal.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
-import { everyMacro, madeWhenNamed } from './made-when-named.ts';
 import { connectShared, type OwnConnection } from './shared-instance.ts';
 import { statementText } from './statement-text.ts';
 
@@ -21,12 +21,10 @@ export interface PublishedFile {
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
   /** Runs a statement from `reports/session/`, or of a line. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
-  /** Gives the session the table, view or macro that a statement makes; the last two are made when they are named. */
+  /** Gives the session the table, view or macro that a statement makes. */
   provide(statement: SessionStatement): Promise<void>;
   /** Rows of a statement that asks nothing of a session, read once for all sessions of this file that share it. */
   fact(statement: SessionStatement): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** For statements that are run on the connection itself; all others find the macros that they name. */
-  makeEveryMacro(): Promise<void>;
   /** For what has no SQL: appending rows of an optional table, interrupting. */
   readonly connection: DuckDBConnection;
   close(): void;
@@ -43,6 +41,9 @@ export type SessionStatement =
   | 'tenants-known'
   | 'currencies-known'
   | 'files-on'
+  | 'macros'
+  | 'definitions'
+  | 'known-invoices'
   | 'filtered-shipments'
   | 'selected-shipments'
   | 'selected-shipments-rated'
@@ -56,23 +57,14 @@ export type SessionStatement =
   | 'billed-by'
   | 'rate-day'
   | 'rated-cells'
-  | 'billed-by-noted'
-  | 'invoiced-months-noted'
-  | 'months-are-noted'
-  | 'base-months'
   | 'weighed'
-  | 'weighed-noted'
-  | 'repeats-are-noted'
   | 'repeated-lines'
-  | 'repeated-lines-noted'
-  | 'asked-repeats'
   | 'repeats-by'
   | 'invoice-currencies'
   | 'invoice-totals'
   | 'invoices-owed'
   | 'price-moves'
   | 'shipped-months'
-  | 'shipped-months-noted'
   | 'accrual-estimates'
   | 'filtered-invoices'
   | 'selected-invoices'
@@ -110,16 +102,8 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });
-  const made = madeWhenNamed();
-  let making: Promise<unknown> = Promise.resolve();
-  const makeNamed = async (sql: string): Promise<void> => {
-    const missing = await made.missingFor(sql);
-    if (missing !== null) making = making.then(() => connection.run(missing));
-    await making;
-  };
   const query: PublishedFile['query'] = async (sql, values = {}) => {
     try {
-      await makeNamed(sql);
       // What is prepared is planned, and often a second time when it is run.
       if (Object.keys(values).length === 0) return await connection.runAndReadAll(sql);
       const statement = await connection.prepare(sql);
@@ -131,7 +115,6 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   };
   const stream: PublishedFile['stream'] = async (sql, values) => {
     try {
-      await makeNamed(sql);
       const statement = await connection.prepare(sql);
       statement.bind({ ...values });
       return await statement.stream();
@@ -141,11 +124,11 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   };
   try {
     await seeInternal(connection);
+    for (const macros of ['macros', 'definitions'] as const) await connection.run(await sessionText(macros));
     const isWhole = !elsewhere.has(path);
     const apply: PublishedFile['apply'] = async (name) => query(await sessionText(name));
     const provide: PublishedFile['provide'] = async (name) => {
-      const text = await sessionText(name);
-      if (!(await made.keep(text))) await query(text);
+      await apply(name);
     };
     const fact: PublishedFile['fact'] = (name) => {
       const read = (): ReturnType<PublishedFile['fact']> => {
@@ -156,15 +139,14 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       // Who read it first may have been interrupted.
       return facts?.get(name)?.catch(read) ?? read();
     };
-    const makeEveryMacro = async (): Promise<void> => makeNamed(await everyMacro());
-    return { path, isWhole, query, stream, apply, provide, fact, makeEveryMacro, connection, close };
+    return { path, isWhole, query, stream, apply, provide, fact, connection, close };
   } catch (error) {
     close();
     throw error;
   }
 }
 
-/** Tables behind the views lie in a schema of their own; in a file that an earlier billsync published beside the views. */
+/** Tables behind the views lie in a schema of their own. A file that billsync did not publish lacks it, and the first query says so. */
 async function seeInternal(connection: DuckDBConnection): Promise<void> {
   try {
     await connection.run("set search_path = 'main,internal'");
@@ -177,7 +159,7 @@ async function connectTo(path: string): Promise<OwnConnection> {
   const connect = elsewhere.get(path);
   if (connect !== undefined) {
     const connection = await connect();
-    return { connection, facts: null, close: () => connection.closeSync() };
+    return { connection, facts: null, close: () => void rollBackAndClose(connection) };
   }
   return connectShared(path);
 }

@@ -3,7 +3,7 @@
 import { jsonValue } from '../ops/duckdb-values.ts';
 import { asVariables } from './as-variables.ts';
 import { type BoundParameters, bindParameters } from './bind-parameters.ts';
-import { type ChartSpec, findReport, nowCalled, type ReportDefinition } from './catalogue.ts';
+import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import { ReportFilterError } from './errors.ts';
 import { interruptible } from './interruptible.ts';
 import { matchNotes } from './match-filters.ts';
@@ -91,7 +91,6 @@ export async function openReportSession(request: SessionRequest): Promise<Report
 
   async function answer(
     report: ReportDefinition,
-    name: string,
     parameters: Readonly<Record<string, string>>,
   ): Promise<ReportResult> {
     const session = await prepared();
@@ -99,7 +98,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const counts = await session.count();
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
-    const values = bindParameters(report, { ...report.formerly[name], ...parameters });
+    const values = bindParameters(report, parameters);
     const missing = await provideTables(file, report, request.tables ?? {});
     const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
@@ -119,9 +118,6 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
         notes: [
-          ...(report.name === name
-            ? []
-            : [`${name} is now called ${nowCalled(report, name)}; the old name works in this version only.`]),
           ...missing,
           ...matchNotes(matches),
           ...(session.partners.length > 1
@@ -148,9 +144,9 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     async run(asked, parameters = {}) {
       // Refusals come before any work, so that a misspelt name is not answered with a time-out.
       const report = typeof asked === 'string' ? await findReport(asked) : asked;
-      const name = typeof asked === 'string' ? asked : report.name;
-      bindParameters(report, { ...report.formerly[name], ...parameters });
-      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(report, name, parameters));
+      const { name } = report;
+      bindParameters(report, parameters);
+      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
     },
     shipments: (asked) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
@@ -199,8 +195,8 @@ async function answerEachPartner(
   try {
     const sql = await asVariables(file, report, values);
     for (const partner of session.partners) {
-      if (!isAlone) await showPartner(file, partner ?? '', session);
-      await provideShared(file, report.sql, { ...session, by: values.shown.by ?? undefined });
+      if (!isAlone) await showPartner(file, partner ?? '');
+      await provideShared(file, report.sql);
       const reader = await file.query(sql);
       const all = readColumns(reader, report);
       const columns = shownColumns(all, report, values);

@@ -1,23 +1,30 @@
 /**
  * Makes a release: `npm run release -- 0.2.0` dates the changelog, sets the version, commits and tags; nothing leaves
  * this machine before `git push --follow-tags`. The workflow `release` then tests, publishes with provenance, and uses
- * `--check TAG` and `--notes TAG`. `--dry-run` says what would be done.
+ * `--check TAG` and `--notes TAG`. `--dry-run` says what would be done. The lock file is compared with published advisories: one of a
+ * package that is published refuses the release, unless `--accept ID` names it.
  */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compareWithAdvisories } from './advisories.ts';
 import { checkTag, datedChangelog, ReleaseRefusedError, releaseNotes } from './release-notes.ts';
 
 const root = join(import.meta.dirname, '..');
 const changelogPath = join(root, 'CHANGELOG.md');
 const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
-function main(): void {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { check: { type: 'string' }, notes: { type: 'string' }, 'dry-run': { type: 'boolean' } },
+    options: {
+      check: { type: 'string' },
+      notes: { type: 'string' },
+      'dry-run': { type: 'boolean' },
+      accept: { type: 'string', multiple: true, default: [] },
+    },
   });
   const changelog = readFileSync(changelogPath, 'utf8');
   const { version: packageVersion } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -25,6 +32,7 @@ function main(): void {
   };
   if (values.check !== undefined) {
     checkTag({ tag: values.check, packageVersion, changelog });
+    await refuseAdvisories(values.accept);
     return;
   }
   if (values.notes !== undefined) {
@@ -38,6 +46,7 @@ function main(): void {
       'There are changes that are not committed: commit them, or put them aside.',
     );
   }
+  await refuseAdvisories(values.accept);
   if (values['dry-run'] === true) {
     process.stdout.write(`Would release ${version} with these notes:\n\n${releaseNotes(dated, version)}\n`);
     return;
@@ -49,8 +58,18 @@ function main(): void {
   process.stdout.write(`Tagged v${version}. \`git push --follow-tags\` publishes it.\n`);
 }
 
+async function refuseAdvisories(accepted: readonly string[]): Promise<void> {
+  const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
+  const { lines, inProduct } = await compareWithAdvisories(lock, { accepted });
+  process.stderr.write(`${lines.join('\n')}\n`);
+  if (inProduct.length === 0) return;
+  throw new ReleaseRefusedError(
+    'Packages that are published have advisories: update them, or name those that do not apply with --accept ID.',
+  );
+}
+
 try {
-  main();
+  await main();
 } catch (error) {
   if (!(error instanceof ReleaseRefusedError)) throw error;
   process.stderr.write(`${error.message}\n`);

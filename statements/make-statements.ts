@@ -1,11 +1,12 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
+import { ReportInterruptedError } from '../reports/errors.ts';
 import type { ReportRow } from '../reports/report-result.ts';
 import { runReport } from '../reports/run-report.ts';
 import { askBilled, type BilledSession, type Days } from './ask-billed.ts';
 import { composeStatement } from './compose.ts';
 import type { Billed } from './corrections.ts';
-import { StatementRefusedError } from './errors.ts';
+import { StatementRefusedError, StatementsFailedError } from './errors.ts';
 import { daysOfMonth } from './months.ts';
 import { openSentStatements, type SentStatements } from './sent-statements.ts';
 import { namedLines, type ShipmentLines } from './shipment-lines.ts';
@@ -48,6 +49,7 @@ export const MOST_LINES = 250_000;
 /**
  * @param deliver is given one after the other; a statement that is sent is durable before
  * @returns how many there were
+ * @throws StatementsFailedError of several some failed; the others were delivered
  * @throws NoSuchTenantError, StatementRefusedError, SentStatementError, and what reports throw
  */
 export async function makeStatements(
@@ -68,12 +70,20 @@ export async function makeStatements(
     if (!isAll && tenants.size > wanted.tenants.length)
       throw ambiguous(wanted.tenants, [...tenants.values()]);
     let count = 0;
+    const failed: { tenant: string; error: unknown }[] = [];
     for (const tenant of tenants.values()) {
-      const made = await makeOne({ ...making, cells }, tenant, isAll);
-      if (made === null) continue;
-      count += 1;
-      await deliver(made);
+      try {
+        const made = await makeOne({ ...making, cells }, tenant, isAll);
+        if (made === null) continue;
+        await deliver(made);
+        count += 1;
+      } catch (error) {
+        // The time limit is that of all together.
+        if (tenants.size === 1 || error instanceof ReportInterruptedError) throw error;
+        failed.push({ tenant: tenant.tenant, error });
+      }
     }
+    if (failed.length > 0) throw new StatementsFailedError(count, failed);
     // Noted last: who was killed before begins again, and finds what was sent already.
     if (isAll && wanted.isFinal) await sent.noteAllTenants(wanted.period);
     return count;

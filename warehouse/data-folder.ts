@@ -30,7 +30,7 @@ export async function claimDataFolder(dataDir: string, environment: EnvironmentN
   if (found !== environment) throw new EnvironmentMismatchError(dataDir, { wanted: environment, found });
 }
 
-/** @returns its form; null for a folder of before forms were noted. @throws DataFolderTooNewError */
+/** @returns its form; null for a new folder. @throws DataFolderTooNewError */
 export async function checkDataFolderForm(dataDir: string): Promise<number | null> {
   const text = await readMarker(join(dataDir, FORM));
   if (text === null) return null;

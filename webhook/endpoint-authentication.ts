@@ -1,5 +1,6 @@
 /** Which paths take deliveries, and with which credentials: one for all, or one per event type or tenant. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import { type Authorize, createAuthorize, isOpen } from './authorize.ts';
 
@@ -8,11 +9,18 @@ export interface PathGuard {
   readonly authorize: Authorize;
 }
 
+export interface PathGuards {
+  /** null: nothing is delivered there. */
+  readonly of: (pathname: string) => PathGuard | null;
+  /** Whether a sender has the credentials of any path; false where none are set. */
+  readonly isKnown: (headers: IncomingHttpHeaders) => boolean;
+}
+
 /**
- * Makes the function that finds what a path requires: the credentials of the longest configured path at or above it. A path
- * below `webhook.path` without its own credentials requires the common ones. null: nothing is delivered there.
+ * What a path requires: the credentials of the longest configured path at or above it. A path below `webhook.path` without
+ * its own credentials requires the common ones.
  */
-export function createPathGuards(webhook: Settings['webhook']): (pathname: string) => PathGuard | null {
+export function createPathGuards(webhook: Settings['webhook']): PathGuards {
   const main = trimmed(webhook.path);
   const guards: PathGuard[] = [{ path: main, authorize: createAuthorize(webhook.credentials) }];
   for (const { path, credentials } of webhook.paths) {
@@ -20,16 +28,26 @@ export function createPathGuards(webhook: Settings['webhook']): (pathname: strin
     guards.push({ path: below(main, path), authorize: createAuthorize(own) });
   }
   guards.sort((a, b) => b.path.length - a.path.length);
-  return (pathname) => {
-    const asked = trimmed(pathname);
-    return guards.find(({ path }) => asked === path || asked.startsWith(`${path}/`)) ?? null;
+  const all = [webhook.credentials, ...webhook.paths.map(({ credentials }) => credentials)];
+  const known = all.filter((credentials) => !isOpen(credentials)).map(createAuthorize);
+  return {
+    of(pathname) {
+      const asked = trimmed(pathname);
+      return guards.find(({ path }) => asked === path || asked.startsWith(`${path}/`)) ?? null;
+    },
+    isKnown: (headers) => known.map((authorize) => authorize(headers)).includes(true),
   };
 }
 
-/** The path of a request target, decoded, without query; null when it is none. */
+/**
+ * The path of a request target, decoded, without query; null when it is none. Repeated slashes are one, as proxies that join
+ * paths leave them.
+ */
 export function pathnameOf(target: string | undefined): string | null {
   try {
-    return decodeURIComponent(new URL(target ?? '', 'http://endpoint').pathname);
+    // A target that begins with two slashes would be read as a host.
+    const url = new URL((target ?? '').replace(/^\/+/, '/'), 'http://endpoint');
+    return decodeURIComponent(url.pathname).replace(/\/{2,}/g, '/');
   } catch (error) {
     if (error instanceof URIError || error instanceof TypeError) return null;
     throw error;

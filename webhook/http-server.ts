@@ -51,6 +51,8 @@ export function createServer(
       ? createHttpServer(options, handler)
       : createHttpsServer({ ...options, ...pair, handshakeTimeout: limits.handshakeMs }, handler);
   server.timeout = SILENCE_MS;
+  // Node answers an Expect header that it does not know with 417, unseen by anybody.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   return server;
 }
 
@@ -59,7 +61,11 @@ export function createServer(
  * that did not even get that far (its TLS was never agreed on) has no words in common with us: it is destroyed, since
  * an answer to it would wait for ever to be sent.
  */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+export function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  onAnswer: (statusCode: number) => void = () => undefined,
+): void {
   const isHttp = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code?.startsWith('HPE_') === true;
   if (!isHttp || !socket.writable) {
     socket.destroy();
@@ -71,6 +77,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? '431 Request Header Fields Too Large'
         : '400 Bad Request';
+  onAnswer(Number.parseInt(reason, 10));
   const body = JSON.stringify({ status: 'rejected' });
   socket.end(
     `HTTP/1.1 ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,

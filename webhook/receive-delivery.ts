@@ -43,9 +43,29 @@ const MOST_NOTES = 1_000;
 /** No network takes so long backwards: one of two clocks is wrong. */
 const SKEW_WORTH_TELLING_MS = 2 * 60_000;
 
+/** Of a body that cannot be used; a person sees by its beginning what it is. */
+const MAX_UNUSABLE_BYTES = 64 * 1024;
+/** Kept of one UTC day; a sender that is broken sends the same few again and again. */
+const MAX_UNUSABLE_A_DAY = 500;
+
 export function createReceiver(deps: ReceiveDeps): Receiver {
   const { inbox, archive, quarantine, log, now = () => new Date() } = deps;
   const notes = new Set<Promise<void>>();
+  let unusable = { day: '', kept: 0 };
+
+  /** false: so many were kept today that this one is only answered, logged and counted. */
+  function mayKeepUnusable(receivedAt: string): boolean {
+    const day = receivedAt.slice(0, 10);
+    unusable = unusable.day === day ? unusable : { day, kept: 0 };
+    unusable.kept += 1;
+    if (unusable.kept <= MAX_UNUSABLE_A_DAY) return true;
+    deps.alerts?.raise({
+      key: 'quarantine/flood',
+      title: 'More unusable deliveries come than are kept',
+      detail: `${MAX_UNUSABLE_A_DAY} of ${day} are in quarantine; all others of that day are answered 400, counted, and not kept.`,
+    });
+    return false;
+  }
 
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
@@ -125,10 +145,18 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     receivedAt: string,
   ): Promise<Answer> {
     const { code, message, eventId, invoiceId, envelope } = parsed;
-    await quarantineBody({ code, reason: message, eventId, invoiceId, at: receivedAt }, body);
+    if (!mayKeepUnusable(receivedAt)) {
+      deps.metrics.counter('quarantined_total').inc({ code });
+      log.warn({ code, eventId, reason: message }, 'an unusable delivery was refused and not kept');
+      return { statusCode: 400, status: 'rejected', eventId: null };
+    }
+    const isCut = body.byteLength > MAX_UNUSABLE_BYTES;
+    const cut = `${message} Only the first ${MAX_UNUSABLE_BYTES} of its ${body.byteLength} bytes are kept.`;
+    const kept = body.subarray(0, MAX_UNUSABLE_BYTES);
+    await quarantineBody({ code, reason: isCut ? cut : message, eventId, invoiceId, at: receivedAt }, kept);
     tellRefusal(deps.alerts, { code, message, eventId, invoiceId });
     noteOnInvoice(invoiceId, message, receivedAt);
-    if (eventId !== null && envelope !== null) {
+    if (eventId !== null && envelope !== null && !isCut) {
       note(async () => {
         await archive.putEvent({
           eventId,

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { printable } from '../contract/printable.ts';
 import type { Alerts } from '../ops/alerts.ts';
 import { systemCode } from '../ops/durable-files.ts';
 import { FsyncError } from '../ops/flush.ts';
@@ -62,11 +63,35 @@ export function refuseSoon(socket: Socket): void {
   refusedOn.add(socket);
 }
 
+/** Tells of a delivery with right credentials that was refused: the service gives up after two attempts. */
+export function reportRefused(
+  { method, url }: { readonly method: string | undefined; readonly url: string | undefined },
+  statusCode: number,
+  deps: FailureDeps,
+): void {
+  const path = printable((url ?? '').split('?', 1)[0] ?? '', 200);
+  deps.metrics.counter('deliveries_total').inc({ status: 'rejected' });
+  deps.log.warn({ statusCode, method, path }, 'a delivery with right credentials was refused');
+  deps.alerts?.raise({
+    key: 'webhook/refused',
+    title: `A delivery with right credentials was refused with HTTP ${statusCode}`,
+    detail: `${method ?? 'A request'} ${path}: ${REASONS[statusCode] ?? 'the request is broken'}. The service gives up after two attempts, so the event may be lost: correct the sender or the proxy before it, then \`billsync reconcile\`.`,
+  });
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  404: 'nothing is received at this path, see BILLSYNC_WEBHOOK_PATH',
+  405: 'deliveries are sent with POST, PUT or PATCH',
+  408: 'its body did not arrive in time',
+  413: 'its body is too large',
+  415: 'its body has a Content-Encoding',
+};
+
 /** A request that cannot be kept is answered with 503, so that the service tries again. */
 export function answerFailure(error: unknown, reply: FastifyReply, deps: FailureDeps): FastifyReply {
   const statusCode = statusOf(error);
   if (statusCode !== null && statusCode < 500) {
-    deps.metrics.counter('deliveries_total').inc({ status: 'rejected' });
+    reportRefused(reply.request, statusCode, deps);
     return refuse(reply, statusCode, { status: statusCode === 413 ? 'too large' : 'rejected' });
   }
   deps.metrics.counter('deliveries_total').inc({ status: 'unavailable' });

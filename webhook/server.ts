@@ -13,12 +13,12 @@ import { encodingsIn } from '../contract/content-encodings.ts';
 import type { DurablePoint } from '../inbox/durable-point.ts';
 import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.ts';
 import { guardConnections } from './connection-guard.ts';
-import { createPathGuards, pathnameOf } from './endpoint-authentication.ts';
+import { createPathGuards, type PathGuards, pathnameOf } from './endpoint-authentication.ts';
 import { addHealth } from './endpoint-health.ts';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.ts';
 import { listen, listeningHost, loadPair, nameOf } from './listen.ts';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.ts';
-import { answerFailure, type FailureDeps, isRefused, refuse, refuseSoon } from './refuse.ts';
+import { answerFailure, type FailureDeps, isRefused, refuse, refuseSoon, reportRefused } from './refuse.ts';
 import { createSenderAddresses, type SenderAddresses } from './sender-address.ts';
 import { measureCertificate, prepareTlsFiles, reloadTlsFiles } from './tls-files.ts';
 
@@ -56,11 +56,23 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   const senders = createSenderAddresses(webhook.trustedProxies ?? []);
   const tls = deps.settings.webhook.tls ? await prepareTlsFiles(deps.settings, deps.log) : null;
   const pair = tls === null ? null : await loadPair(tls);
+  const guards = createPathGuards(webhook);
+  const receiving = new WeakMap<Socket, FastifyRequest>();
   const app = fastify({
     serverFactory: (handler) => createServer(handler, pair, limits),
     bodyLimit: limits.bodyBytes,
-    clientErrorHandler: answerBrokenRequest,
-    frameworkErrors: (_error, _request, reply) => void refuse(reply, 400, { status: 'rejected' }),
+    // A stranger gets no other answer for a doubled slash than for any other path.
+    routerOptions: { ignoreDuplicateSlashes: true },
+    clientErrorHandler(error, socket) {
+      const request = receiving.get(socket);
+      answerBrokenRequest(error, socket, (statusCode) => {
+        if (request !== undefined) reportRefused(request, statusCode, deps);
+      });
+    },
+    frameworkErrors(_error, request, reply) {
+      if (guards.isKnown(request.headers)) reportRefused(request, 400, deps);
+      void refuse(reply, 400, { status: 'rejected' });
+    },
   });
   for (const name of ['deliveries_total', 'quarantined_total'] as const) deps.metrics.counter(name);
   deps.metrics.histogram('acknowledge_seconds');
@@ -72,7 +84,7 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
     limits: { total: limits.connections, perAddress: limits.connectionsPerAddress },
     helloMs: pair === null ? null : limits.handshakeMs,
   });
-  addPaths(app, deps, { senders, prove: guard.prove });
+  addPaths(app, deps, { senders, prove: guard.prove, guards, receiving });
   addDeliveries(app, deps, receiver.receive);
   addHealth(app, deps);
 
@@ -98,22 +110,36 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
 function addPaths(
   app: FastifyInstance,
   deps: WebhookDeps,
-  { senders, prove }: { readonly senders: SenderAddresses; readonly prove: (socket: Socket) => void },
+  {
+    senders,
+    prove,
+    guards,
+    receiving,
+  }: {
+    readonly senders: SenderAddresses;
+    readonly prove: (socket: Socket) => void;
+    readonly guards: PathGuards;
+    /** By connection the delivery with right credentials that is not answered yet. */
+    readonly receiving: WeakMap<Socket, FastifyRequest>;
+  },
 ): void {
-  const { settings, metrics } = deps;
-  const guardOf = createPathGuards(settings.webhook);
+  const { metrics } = deps;
   const logins = createFailedLogins({ ...deps, words: WRONG_CREDENTIALS });
   app.addHook('onRequest', async (request, reply) => {
     // Sent behind a request that was refused: the answer would never be seen, so nothing is kept either.
     if (isRefused(request.raw.socket)) return reply.hijack();
     const pathname = pathnameOf(request.raw.url);
-    const guard = pathname === null ? null : guardOf(pathname);
+    const guard = pathname === null ? null : guards.of(pathname);
     if (guard === null) {
-      if (pathname !== '/healthz') return refuse(reply, 404, { status: 'not found' });
+      if (pathname !== '/healthz') {
+        if (guards.isKnown(request.headers)) reportRefused(request, 404, deps);
+        return refuse(reply, 404, { status: 'not found' });
+      }
       if (['GET', 'HEAD'].includes(request.method)) return;
       return refuse(reply.header('allow', 'GET, HEAD'), 405, { status: 'method not allowed' });
     }
     if (!METHODS.some((method) => method === request.method)) {
+      if (guards.isKnown(request.headers)) reportRefused(request, 405, deps);
       return refuse(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
     }
     if (!guard.authorize(request.headers)) {
@@ -130,11 +156,14 @@ function addPaths(
     logins.succeeded(senders.of(request.raw));
     prove(request.raw.socket);
     if (encodingsIn(request.headers['content-encoding']).length > 0) {
+      reportRefused(request, 415, deps);
       return refuse(reply, 415, { status: 'unsupported content encoding' });
     }
     // Any content type is taken whose body is JSON, also none and one that is no content type at all.
     request.raw.headers['content-type'] = 'application/octet-stream';
+    receiving.set(request.raw.socket, request);
   });
+  app.addHook('onResponse', async (request) => void receiving.delete(request.raw.socket));
 }
 
 function addDeliveries(

@@ -13,16 +13,17 @@ import type { Settings } from '../config/settings.ts';
 import { taskQueues } from '../contract/names.ts';
 import type { Quarantine } from '../contract/quarantine.ts';
 import { costPaths, watchCosts } from '../cost-alerts/watch-costs.ts';
-import { watchClaims } from '../disputes/watch-claims.ts';
+import { claimsCheck } from '../disputes/watch-claims.ts';
 import { openQuarantine } from '../inbox/quarantine-folder.ts';
 import { tellDropped } from '../inbox/tell-dropped.ts';
 import { type Alert, type Alerts, createAlerts } from '../ops/alerts.ts';
+import { startChecks } from '../ops/checks.ts';
 import { onFsyncFailure } from '../ops/flush.ts';
 import type { Health } from '../ops/health.ts';
 import type { Logger } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { createScrub } from '../ops/scrub.ts';
-import { watchStates } from '../ops/watch-state.ts';
+import { stateCheck } from '../ops/watch-state.ts';
 import { sentFolder } from '../statements/sent-statements.ts';
 import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../temporal/codec.ts';
 import { applySchedule } from '../temporal/schedule.ts';
@@ -30,6 +31,7 @@ import { activeTracing } from '../temporal/tracing.ts';
 import type { SetAside } from '../warehouse/opening.ts';
 import { startPublisher } from '../warehouse/publish/publisher.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { duckDbCheck } from './check-duckdb.ts';
 import type { QueueNames } from './create-workers.ts';
 import { measureContents } from './measure-contents.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
@@ -39,11 +41,11 @@ import { readGaps } from './read-gaps.ts';
 import { readWaiting } from './read-waiting.ts';
 import { installRuntime } from './runtime.ts';
 import { watchAnnouncements } from './watch-announcements.ts';
-import { watchDisk } from './watch-disk.ts';
-import { watchOthers } from './watch-others.ts';
+import { diskCheck } from './watch-disk.ts';
+import { othersCheck } from './watch-others.ts';
 import { watchRetries } from './watch-retries.ts';
 import { temporalWatches } from './watch-schedules.ts';
-import { keepToken, watchedService } from './watch-service.ts';
+import { tokenCheck, watchedService } from './watch-service.ts';
 import { upkeepWatches } from './watch-upkeep.ts';
 import { watchedWarehouse } from './watched-warehouse.ts';
 import { writeScheduled } from './write-scheduled.ts';
@@ -109,10 +111,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       setTimeout(() => options.onFatal?.(error), ENDS_AFTER_MS).unref();
     });
     closers.push(async () => stopListening());
-    const disk = watchDisk({ dataDir: settings.dataDir, health, alerts, metrics });
-    closers.push(async () => disk.close());
-    const others = watchOthers({ health, alerts });
-    closers.push(async () => others.close());
+    const checks = startChecks({ log });
+    closers.push(() => checks.close());
+    checks.add(
+      diskCheck({ dataDir: settings.dataDir, health, alerts, metrics }),
+      othersCheck({ health, alerts }),
+      duckDbCheck({ health, alerts }),
+    );
     const archive = await openArchive(settings);
     closers.push(() => archive.close());
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
@@ -137,10 +142,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...{ dashboardUrl: settings.alerts.dashboardUrl ?? null, alerts, log },
     });
     closers.push(() => costs.close());
-    const claims = watchClaims({
+    const claims = claimsCheck({
       ...{ dataDir: settings.dataDir, databasePath: publishedPath(settings), alerts, log },
     });
-    closers.push(() => claims.close());
     const announcements = watchAnnouncements({
       ...{ publishedPath: publishedPath(settings), runFolder: join(settings.dataDir, 'run'), alerts, log },
     });
@@ -165,12 +169,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const queues = options.queues ?? taskQueues(settings.environment);
     const ofTemporal = temporalWatches({ settings, health, queues });
-    const watching = watchStates([...upkeep, ...ofTemporal.watches], { health, alerts });
-    closers.push(async () => watching.close());
     const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
     closers.push(() => service.close());
-    const token = keepToken(service, { alerts });
-    closers.push(async () => token.close());
 
     const ofWarehouse = createWarehouseActivities({
       ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
@@ -180,7 +180,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const { recordEvent, loadInvoice } = ofWarehouse;
     const retries = watchRetries({ alerts });
-    closers.push(async () => retries.close());
+    const states = [...upkeep, ...ofTemporal.watches].map((watch) => stateCheck(watch, { health, alerts }));
+    checks.add(...states, tokenCheck(service, { alerts }), retries.check, costs.check, claims);
+    // They end after the last activity and before what they look at is closed.
+    closers.push(() => checks.close());
     const polling = pollTemporal({
       ...{ settings, log, health, alerts, queues, watch: retries.interceptor },
       billing: { ...createBillingActivities({ service, alerts, log, loadInvoice }), recordEvent },

@@ -2,23 +2,25 @@
 
 import { statfs } from 'node:fs/promises';
 import type { Alerts } from '../ops/alerts.ts';
+import type { Check } from '../ops/checks.ts';
 import type { Health } from '../ops/health.ts';
 import type { Metrics } from '../ops/metrics.ts';
 
-export interface WatchDiskOptions {
+export interface DiskCheckOptions {
   readonly dataDir: string;
   readonly health: Health;
   readonly alerts: Alerts;
   readonly metrics: Metrics;
-  readonly everyMs?: number;
 }
 
 /** Downloads stop here, loads and publications at half of it; deliveries are kept to the last byte. */
 const LEAST_FREE_BYTES = 64 * 1024 ** 2;
 const MIB = 1024 ** 2;
 
-export function watchDisk(options: WatchDiskOptions): { close(): void } {
-  const { dataDir, health, alerts, metrics, everyMs = 2_000 } = options;
+const EVERY_MS = 2_000;
+
+export function diskCheck(options: DiskCheckOptions): Check {
+  const { dataDir, health, alerts, metrics } = options;
   const freeBytes = metrics.gauge('disk_free_bytes');
   const sizeBytes = metrics.gauge('disk_size_bytes');
   async function look(): Promise<void> {
@@ -36,10 +38,11 @@ export function watchDisk(options: WatchDiskOptions): { close(): void } {
     health.set('disk', { isHealthy, detail });
     alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail });
   }
-  // A folder that cannot be asked for its room, as one that was unmounted, has none.
-  const ask = () =>
-    look().catch(({ message }: Error) => health.set('disk', { isHealthy: false, detail: message }));
-  const asking = setInterval(ask, everyMs).unref();
-  void ask();
-  return { close: () => clearInterval(asking) };
+  return {
+    component: 'disk',
+    everyMs: EVERY_MS,
+    // A folder that cannot be asked for its room, as one that was unmounted, has none.
+    run: () =>
+      look().catch(({ message }: Error) => health.set('disk', { isHealthy: false, detail: message })),
+  };
 }

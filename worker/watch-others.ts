@@ -1,6 +1,7 @@
 /** Raises an alert when what others run for us (Temporal, the billing service) has not been well for a while. */
 
 import type { Alerts } from '../ops/alerts.ts';
+import type { Check } from '../ops/checks.ts';
 import type { Health } from '../ops/health.ts';
 
 const OTHERS = [
@@ -20,30 +21,26 @@ const OTHERS = [
 
 /** A restart of Temporal, or a call that fails once and is repeated, is no news. */
 const PATIENCE_MS = 15_000;
+const EVERY_MS = 2_000;
 
-export function watchOthers({
+export function othersCheck({
   health,
   alerts,
   now = () => new Date(),
-  patienceMs = PATIENCE_MS,
-  everyMs = 2_000,
 }: {
   readonly health: Health;
   readonly alerts: Alerts;
   readonly now?: () => Date;
-  readonly patienceMs?: number;
-  readonly everyMs?: number;
-}): { close(): void } {
+}): Check {
   function look(): void {
     const { components } = health.report();
     for (const { component, key, title, advice } of OTHERS) {
       const state = components[component];
       if (state?.isHealthy === true) alerts.resolve(key);
-      else if (state !== undefined && now().getTime() - Date.parse(state.since) >= patienceMs) {
+      else if (state !== undefined && now().getTime() - Date.parse(state.since) >= PATIENCE_MS) {
         alerts.raise({ key, title, detail: `${state.detail}. ${advice}` });
       }
     }
   }
-  const timer = setInterval(look, everyMs).unref();
-  return { close: () => clearInterval(timer) };
+  return { component: 'others', everyMs: EVERY_MS, run: look };
 }

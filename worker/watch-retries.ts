@@ -7,6 +7,7 @@ import { CancelledFailure, type Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Alerts } from '../ops/alerts.ts';
+import type { Check } from '../ops/checks.ts';
 
 interface Failing {
   /** The invoice; of other workflows their id. */
@@ -39,7 +40,7 @@ export function watchRetries({
 }: {
   readonly alerts: Alerts;
   readonly now?: () => number;
-}): { readonly interceptor: ActivityInterceptorsFactory; close(): void } {
+}): { readonly interceptor: ActivityInterceptorsFactory; readonly check: Check } {
   const failing = new Map<string, Failing>();
   // What an earlier process said of a step is not known here; it is taken back once that step would have been tried again.
   const beganMs = now();
@@ -94,9 +95,6 @@ export function watchRetries({
     if (keys.filter((key) => failing.delete(key)).length > 0) tell();
   }
 
-  const sweep = setInterval(() => {
-    if (failing.size > 0 || now() - beganMs > FORGOTTEN_AFTER_MS) tell();
-  }, SWEEP_EVERY_MS).unref();
   return {
     interceptor: (context) => ({
       inbound: {
@@ -112,7 +110,13 @@ export function watchRetries({
         },
       },
     }),
-    close: () => clearInterval(sweep),
+    check: {
+      component: 'retries',
+      everyMs: SWEEP_EVERY_MS,
+      run() {
+        if (failing.size > 0 || now() - beganMs > FORGOTTEN_AFTER_MS) tell();
+      },
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import { alertingRefusal } from '../activities/credentials-alert.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { CredentialsRefusedError } from '../billing/errors.ts';
 import type { Alerts } from '../ops/alerts.ts';
+import type { Check } from '../ops/checks.ts';
 import type { Health } from '../ops/health.ts';
 
 /** Calls of the service itself; a download asks its storage. */
@@ -25,33 +26,27 @@ const KEPT_EVERY_MS = 60_000;
  * Has a good token at hand also while there is nothing to ask: that our credentials are refused, or the service cannot be reached, shows
  * within the life of a token and not only at the next invoice. Ping is not asked (spec 4.2: optional).
  */
-export function keepToken(
+export function tokenCheck(
   service: Pick<BillingService, 'fetchToken'>,
-  { alerts, everyMs = KEPT_EVERY_MS }: { readonly alerts: Alerts; readonly everyMs?: number },
-): { close(): void } {
-  const closing = new AbortController();
+  { alerts }: { readonly alerts: Alerts },
+): Check {
   // The first one, or the first after a refusal, is had with what was set since.
   let isProof = true;
-  const keep = async (): Promise<void> => {
-    const ask = () => service.fetchToken({ signal: closing.signal });
+  const keep = async (signal: AbortSignal): Promise<void> => {
+    const ask = () => service.fetchToken({ signal });
     const { secondsLeft } = await alertingRefusal(alerts, ask, { provesThem: false });
     // A key proves nothing until it is shown.
     if (isProof && secondsLeft !== null) alerts.resolve('credentials');
     isProof = false;
   };
-  const again = (): void => {
-    // What it answers is noted by the watch and, if our credentials are refused, told.
-    keep().catch((error: unknown) => {
-      isProof ||= error instanceof CredentialsRefusedError;
-    });
-  };
-  const timer = setInterval(again, everyMs).unref();
-  again();
   return {
-    close() {
-      clearInterval(timer);
-      closing.abort();
-    },
+    component: 'token',
+    everyMs: KEPT_EVERY_MS,
+    // The service's watch records the answer, and a refusal of our credentials is an alert already.
+    run: (signal) =>
+      keep(signal).catch((error: unknown) => {
+        isProof ||= error instanceof CredentialsRefusedError;
+      }),
   };
 }
 

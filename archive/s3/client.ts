@@ -7,6 +7,9 @@ export function ownEndpoint(env: Readonly<Record<string, string | undefined>> = 
   return env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null;
 }
 
+/** The client's `requestTimeout` only logs a warning; a socket on which nothing happens ends the request, which is tried three times. */
+const TIME_LIMITS = { connectionTimeout: 5_000, socketTimeout: 30_000 };
+
 /** With an endpoint of one's own the bucket stands in the path, as such services expect. */
 export function openS3Client(
   config: Omit<S3ClientConfig, 'forcePathStyle'>,
@@ -14,5 +17,5 @@ export function openS3Client(
 ): S3Client {
   // It warns of the Node that its later versions will want, in every command; which version is used is pinned by us.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
-  return new S3Client({ ...config, forcePathStyle: endpoint !== null });
+  return new S3Client({ requestHandler: TIME_LIMITS, ...config, forcePathStyle: endpoint !== null });
 }

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
+import { refuseOpenToAll } from '../../ops/private-folder.ts';
 import type { Made, Rebuilt } from '../../warehouse/opening.ts';
 import { commandLog } from '../ask-temporal.ts';
 import { EXIT } from '../errors.ts';
@@ -30,6 +31,7 @@ export function rebuildCommand(): Command {
   return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     requireRecords(settings);
+    await refuseOpenToAll(settings.dataDir);
     const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild-warehouse.ts');
     const { RebuildLossError } = await import('../../warehouse/errors.ts');
     const archive = await openArchive(settings);

@@ -15,8 +15,6 @@ import { printable } from '../terminal/terminal-text.ts';
 import { collect, contextOf, seconds, verb, withJson } from '../verb.ts';
 
 interface Flags {
-  /** An older name of `output`. */
-  readonly out?: string;
   readonly tenant?: readonly string[];
   readonly allTenants?: boolean;
   readonly partner?: readonly string[];
@@ -54,7 +52,6 @@ export function statementCommand(): Command {
     .addOption(new Option('--format <format>', 'the form of the files').choices(FORMATS))
     .addOption(new Option('--paper <size>', 'of a PDF or a workbook').choices(PAPERS).default(PAPERS[0]))
     .option('--output <folder>', 'where the files are put; by default the current folder')
-    .addOption(new Option('--out <folder>', 'same as --output').hideHelp())
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds what is left to you')
     .option('--final', 'it is sent: keep it, so that the next statement corrects what changes')
     .option('--no-shipments', 'without the lines themselves')
@@ -89,7 +86,7 @@ async function write(settings: Settings, flags: Flags, output: Output): Promise<
   const now = new Date();
   const period = flags.period ?? lastMonth(now);
   const statements: Statement[] = [];
-  const folder = flags.output ?? flags.out ?? '.';
+  const folder = flags.output ?? '.';
   const count = await makeStatements(
     {
       ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
@@ -150,7 +147,7 @@ async function schedule(
         shipments: flags.shipments ? 'yes' : 'no',
       },
       tables: await readableTables({ costs: flags.costs }),
-      folder: neededFolder(flags.output ?? flags.out),
+      folder: neededFolder(flags.output),
     };
   };
   await changeSchedule(settings, { word, name: flags.scheduleName, isDryRun, make }, output);

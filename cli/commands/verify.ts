@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.ts';
+import { leftWals } from '../../ops/left-wal.ts';
 import { warehousePaths } from '../../warehouse/paths.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -54,7 +55,6 @@ export function verifyCommand(): Command {
 
 /** What is proved is the warehouse; a write-ahead log beside its published copy would show readers something else. */
 async function withLeftWals(found: Verification, settings: Settings): Promise<Verification> {
-  const { leftWals } = await import('../../warehouse/publish/publish.ts');
   const left = (await leftWals(warehousePaths(settings).published)).map((path) => ({
     ...{ invoiceId: '', rule: 'wal-beside-published-file', expected: 'no such file', found: path },
   }));

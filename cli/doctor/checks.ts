@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { openAuditCopy } from '../../archive/audit-copy.ts';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../config/settings.ts';
+import { suspiciousSecrets } from '../../config/suspicious-secrets.ts';
 import { openInbox } from '../../inbox/inbox.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
 import { lockOwner } from '../../ops/lock-file.ts';
@@ -31,6 +32,7 @@ import { type Check, type Finding, note, ok } from './finding.ts';
 export const CHECKS: readonly Check[] = [
   { name: 'data folder', isInFolder: false, run: checkDataFolder },
   { name: 'archive', isInFolder: true, run: checkArchive },
+  { name: 'secrets', isInFolder: false, run: checkSecrets },
   { name: 'billing service', isInFolder: true, run: checkService },
   { name: 'client certificate', isInFolder: false, run: checkClientCertificate },
   { name: 'clock', isInFolder: false, run: checkClock },
@@ -85,6 +87,15 @@ async function checkArchive(settings: Settings): Promise<Finding> {
   return note(
     `${settings.archive.url}; ${counted(missing.length, 'entry', 'entries')} of the audit log not copied there yet`,
     'a running worker copies them within a minute; `billsync audit verify` says more',
+  );
+}
+
+async function checkSecrets(settings: Settings): Promise<Finding> {
+  const found = suspiciousSecrets(settings);
+  if (found.length === 0) return ok('none has a character that is there by mistake, as far as can be seen');
+  return note(
+    found.map(({ setting, what }) => `${setting} ${what}`).join('; '),
+    'if it is not meant: write the value without it, as UTF-8 and without quotation marks',
   );
 }
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../../config/settings.ts';
 import { SHOWN_FOR_MS } from '../../ops/alerts.ts';
 import { CliError, EXIT, type ExitCode } from '../errors.ts';
+import { childEnvironment, childSettings } from './child-environment.ts';
 import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.ts';
 import type { RoleContext } from './run-role.ts';
 
@@ -161,9 +162,14 @@ const A_PERSON_MUST: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.refused, 
 function spawn(role: ChildRole, settings: Settings): ChildProcess {
   const child = fork(MAIN, [...wordsOf(role, settings).slice(1)], {
     serialization: 'advanced',
+    env: childEnvironment(role, settings, process.env),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  child.send({ kind: 'run', settings, verbose: process.argv.includes('--verbose') } satisfies ToChild);
+  child.send({
+    kind: 'run',
+    settings: childSettings(role, settings),
+    verbose: process.argv.includes('--verbose'),
+  } satisfies ToChild);
   return child;
 }
 

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
+import { suspiciousSecrets } from '../../config/suspicious-secrets.ts';
 import { type Alerts, createAlerts } from '../../ops/alerts.ts';
 import { createHealth, type Health } from '../../ops/health.ts';
 import { createLogger, type Logger } from '../../ops/log.ts';
@@ -12,6 +13,7 @@ import { createScrub } from '../../ops/scrub.ts';
 import { serviceManager } from '../../ops/service-manager.ts';
 import { version } from '../../ops/version.ts';
 import { startTracing } from '../../temporal/tracing.ts';
+import { isCallRunning } from '../../warehouse/duckdb/native-calls.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { EXIT, printError } from '../errors.ts';
 import { contextOf } from '../verb.ts';
@@ -86,6 +88,9 @@ export async function serveRole(options: ServeOptions): Promise<void> {
     log.fatal({ err: error }, 'cannot go on');
     process.exit(printError(error, { verbose }));
   };
+  for (const { setting, what } of suspiciousSecrets(settings)) {
+    log.warn({ setting }, `a secret ${what}; if that is not meant, credentials are refused`);
+  }
   const tracing = await startTracing({ settings, role, log, scrub: createScrub(settings) });
   const context = createRoleContext({ settings, role, log, fatal, stopping: stopping.signal });
   let running: RunningRole;
@@ -123,6 +128,8 @@ async function drained(
 ): Promise<void> {
   const deadline = setTimeout(() => {
     log.warn('not everything ended in time; what is left is taken up at the next start');
+    // `process.exit` waits for the thread that waits for DuckDB.
+    if (isCallRunning()) process.kill(process.pid, 'SIGKILL');
     process.exit(EXIT.done);
   }, DRAIN_WITHIN_MS);
   await running.close();

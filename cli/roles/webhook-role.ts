@@ -9,10 +9,11 @@ import type { Settings } from '../../config/settings.ts';
 import { openInbox } from '../../inbox/inbox.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
 import { tellDropped } from '../../inbox/tell-dropped.ts';
+import { startChecks } from '../../ops/checks.ts';
 import type { Logger } from '../../ops/log.ts';
 import type { Metrics } from '../../ops/metrics.ts';
 import { certificateWatch } from '../../ops/watch-expiry.ts';
-import { watchStates } from '../../ops/watch-state.ts';
+import { stateCheck } from '../../ops/watch-state.ts';
 import { pause } from '../../temporal/pause.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import type { ForwardDeps } from '../../webhook/forward-entry.ts';
@@ -70,8 +71,9 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
         { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
         { key: { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey } },
       );
-      const watching = watchStates([watch], { health, alerts });
-      parts.add('certificate', async () => watching.close());
+      const checks = startChecks({ log });
+      checks.add(stateCheck(watch, { health, alerts }));
+      parts.add('certificate', () => checks.close());
     }
     return { addresses: { webhook: server.url }, close: () => parts.close() };
   });

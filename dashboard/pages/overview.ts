@@ -132,7 +132,7 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
       asOf: asOfHead(months.head),
     },
     ...{ gaps: gaps.rows.length, firstGaps: gaps.rows.slice(0, MOST_GAPS) },
-    charts: drawCharts(trend, CHART),
+    charts: await drawCharts(trend, CHART),
     presets: presetsOf(new Date()).map(({ label, from, until }) => ({
       ...{ label, address: withQuery('/', query, { from, until, to: null }) },
       isChosen: one(query, 'from') === from && one(query, 'until') === until,

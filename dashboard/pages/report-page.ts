@@ -17,12 +17,12 @@ import { comparedPeriod } from './compared-period.ts';
 const ROWS_ON_A_PAGE = 100;
 
 /** What `report.eta` shows of an answer, and the same for programs. */
-export function shownReport(
+export async function shownReport(
   report: ReportDefinition,
   query: Query,
   answered: ReportResult,
   choice: { readonly of: RowChoice; readonly parameters: Readonly<Record<string, string>> } | null = null,
-): { readonly values: Readonly<Record<string, unknown>>; readonly figures: unknown } {
+): Promise<{ readonly values: Readonly<Record<string, unknown>>; readonly figures: unknown }> {
   const to = (changes: Readonly<Record<string, string | null>>): string =>
     withQuery(`/reports/${report.name}`, query, changes);
   const sort = one(query, 'sort');
@@ -56,7 +56,7 @@ export function shownReport(
           },
         }
       : {};
-  const body = renderReportBody(result, {
+  const body = await renderReportBody(result, {
     ...{ page, columns: inTable.map(({ name }) => name), ...choosing },
     leadTo:
       across === null

@@ -67,8 +67,6 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = await findReport(request.params.name);
     const query = request.query as Query;
-    const { name } = request.params;
-    if (report.name !== name) return reply.redirect(newAddress(report, { name, query, page: '' }), 301);
     // The form on it says where it stands; the policy of other pages would have browsers say "null".
     if (choiceIn(context) !== null) reply.header('referrer-policy', 'same-origin');
     return sendWhenKnown(context, reply, {
@@ -87,18 +85,6 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name/download', (request, reply) =>
     download(context, { name: request.params.name, query: request.query as Query, reply }),
   );
-}
-
-/** Where a report is found whose name was another one. */
-function newAddress(
-  report: ReportDefinition,
-  asked: { readonly name: string; readonly query: Query; readonly page: '' | '/download' },
-): string {
-  const parameters = Object.entries(report.formerly[asked.name] ?? {}).map(([key, value]) => [
-    `p_${key}`,
-    value,
-  ]);
-  return withQuery(`/reports/${report.name}${asked.page}`, asked.query, Object.fromEntries(parameters));
 }
 
 /** Checked before anything is read, so that a page which is sent in parts has the right status as well. */
@@ -134,7 +120,7 @@ async function reportPage(
   report: ReportDefinition,
   query: Query,
 ): Promise<PublishedPage & { readonly status: number }> {
-  let shown: ReturnType<typeof shownReport> = { values: {}, figures: undefined };
+  let shown: Awaited<ReturnType<typeof shownReport>> = { values: {}, figures: undefined };
   let asOf: string | null = null;
   let problem: string | null = null;
   let status = 200;
@@ -142,7 +128,7 @@ async function reportPage(
     const parameters = shownParameters(report, query);
     const answered = await recentAnswer(context, { report, query, parameters });
     const of = choiceIn(context);
-    shown = shownReport(report, query, answered, of && { of, parameters });
+    shown = await shownReport(report, query, answered, of && { of, parameters });
     asOf = asOfHead(answered.head);
   } catch (error) {
     if (error instanceof ReportFilterError) status = 400;
@@ -180,8 +166,6 @@ async function download(
   asked: { readonly name: string; readonly query: Query; readonly reply: FastifyReply },
 ): Promise<FastifyReply> {
   const report = await findReport(asked.name);
-  if (report.name !== asked.name)
-    return asked.reply.redirect(newAddress(report, { ...asked, page: '/download' }), 301);
   const format = REPORT_FORMATS.find((each) => each === one(asked.query, 'format'));
   if (!format) throw new ReportFilterError('format', `Take one of ${REPORT_FORMATS.join(', ')} as format.`);
   const parameters = parametersOf(report, asked.query);

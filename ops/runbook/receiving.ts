@@ -72,6 +72,21 @@ export const RECEIVING = {
     ],
     proof: 'The first token resolves the alert.',
   },
+  'webhook/refused': {
+    severity: 'critical',
+    isNotice: true,
+    meaning:
+      'A delivery with right credentials was refused before its body was understood: its path, its method, a Content-Encoding, its size or its speed. The billing service delivers an event only twice, so the event may be lost.',
+    firstLook: [
+      'method, path and status in the alert and in the log of the role `webhook`',
+      'the proxy before the endpoint: does it change path, method or body?',
+    ],
+    cure: [
+      'Correct the address that is registered at the service, or the proxy; or set `BILLSYNC_WEBHOOK_PATH`.',
+      'Afterwards `billsync reconcile`, and `billsync backfill ID` for what was announced in the meantime.',
+    ],
+    proof: 'A test event of the service is answered 200 and shows in `billsync events list`.',
+  },
   'webhook/wrong-credentials': {
     severity: 'critical',
     meaning:
@@ -120,6 +135,20 @@ export const RECEIVING = {
       'If the body is unreadable: ask the service for the event again, or `billsync backfill INVOICE`.',
     ],
     proof: '`billsync quarantine list` is empty.',
+  },
+  'quarantine/flood': {
+    severity: 'warning',
+    isNotice: true,
+    meaning:
+      'Somebody with the endpoint’s password sends more unusable deliveries than are kept of one day. Deliveries that can be understood are kept as ever.',
+    firstLook: [
+      '`billsync quarantine list`: the first of the day',
+      'the log of the endpoint: what is refused, and why',
+    ],
+    cure: [
+      'Tell the service when it is broken. Otherwise change the password: `BILLSYNC_WEBHOOK_BASIC_AUTH` takes the old and the new one meanwhile.',
+    ],
+    proof: '`billsync_quarantined_total` no longer rises.',
   },
   'quarantine/old': {
     severity: 'warning',

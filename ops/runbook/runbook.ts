@@ -21,7 +21,7 @@ export const RUNBOOK = Object.fromEntries(
   ALERT_NAMES.map((name) => [name, withItsEnd(ENTRIES[name])]),
 ) as Readonly<Record<AlertName, RunbookEntry>>;
 
-/** The alert's name without the invoice or reason that it is about; null for one that an older version remembered. */
+/** The alert's name without the invoice or reason that it is about; null: there is no such alert. */
 export function alertNameOf(key: string): AlertName | null {
   if (isAlertName(key)) return key;
   const prefix = key.slice(0, Math.max(0, key.indexOf('/')));

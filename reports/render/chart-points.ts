@@ -1,5 +1,6 @@
 /** Turns a report's rows into what stands where in a chart: one exact value for each place. */
 
+import { visible } from '../../contract/printable.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import { groupBy } from '../group-by.ts';
 import type { ReportRow } from '../report-result.ts';
@@ -54,5 +55,5 @@ function plus(one: string, other: string): string {
 }
 
 function label(cell: unknown): string {
-  return cell === null || cell === undefined || cell === '' ? '(none)' : String(cell);
+  return cell === null || cell === undefined || cell === '' ? '(none)' : visible(String(cell));
 }

@@ -1,14 +1,12 @@
-/** Draws a report's charts as SVG on the server: no script on the page, nothing fetched, prints well. */
+/** Draws a report's charts as SVG on the server: no script on the page, nothing fetched, prints well. The library works in a thread. */
 
-import { createRequire } from 'node:module';
-import type { EChartsCoreOption } from 'echarts/core';
 import { visible } from '../../contract/printable.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import { groupBy } from '../group-by.ts';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
-import { GRID_LINE, INK, PALETTE } from './chart-look.ts';
 import { type Drawing, MOST_BARS, optionOf } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
+import { drawInThread } from './draw-in-thread.ts';
 import { escapeAttribute } from './escape-html.ts';
 import { columnLabel, grouped } from './labels.ts';
 
@@ -29,31 +27,25 @@ export interface ChartOptions {
   readonly leadTo?: (rows: readonly ReportRow[], column: string) => string | null;
 }
 
-/**
- * Read with the first chart, since most processes that may draw never do. In one file: chosen part by part it is 585, which took half a
- * second of processor time.
- */
-const laterRequire = createRequire(import.meta.url);
-const echarts = () => laterRequire('echarts/dist/echarts.min.js') as typeof import('echarts/core');
-
 const DEFAULT_WIDTH = 900;
 const NARROW_WIDTH = 350;
 
 /** A chart for each currency, since amounts of two currencies never share an axis. */
-export function drawCharts(
+export async function drawCharts(
   result: ReportResult,
   { width = DEFAULT_WIDTH, mostBars = MOST_BARS, leadTo = () => null }: ChartOptions = {},
-): Chart[] {
+): Promise<Chart[]> {
   if (result.rows.length === 0) return [];
-  return result.charts.flatMap((spec) =>
-    groupBy(result.rows, (row) => text(row.currency_code)).flatMap(([currency, rows]) =>
+  const drawing = result.charts.flatMap((spec) =>
+    groupBy(result.rows, (row) => text(row.currency_code)).map(([currency, rows]) =>
       drawChart({ result, spec, currency, rows, width, mostBars, leadTo }),
     ),
   );
+  return (await Promise.all(drawing)).flat();
 }
 
 /** Drawing is three times as fast once the engine knows the code, so whoever starts early can have that behind him. */
-export function practiseDrawing(): void {
+export async function practiseDrawing(): Promise<void> {
   const names = Array.from({ length: 8 }, (_, index) => `${index}`);
   const rows = names.flatMap((name) =>
     names.map((key) => ({ name, key: `2026-0${key}`, value: `${Number(name) + Number(key)}` })),
@@ -66,14 +58,21 @@ export function practiseDrawing(): void {
   for (const width of [DEFAULT_WIDTH, NARROW_WIDTH, DEFAULT_WIDTH]) {
     for (const spec of specs) {
       const drawing = { title: '', unit: '', spec, points: pointsOf(spec, rows), mostBars: MOST_BARS, width };
-      const [option, height] = optionOf(drawing);
-      toSvg(option, { width, height, title: '' });
+      await drawInThread(drawing);
     }
   }
 }
 
 /** Nothing when all is zero or unknown: an empty drawing only takes room. */
-function drawChart({ result, spec, currency, rows, width, mostBars, leadTo }: Wanted): Chart[] {
+async function drawChart({
+  result,
+  spec,
+  currency,
+  rows,
+  width,
+  mostBars,
+  leadTo,
+}: Wanted): Promise<Chart[]> {
   const value = columnsOf(result, spec.roles.value)[0];
   const unit = value?.unit?.replace('money', currency) ?? '';
   const named = value ? `${columnLabel({ ...value, unit: null })}${unit === '' ? '' : ` in ${unit}`}` : '';
@@ -84,9 +83,10 @@ function drawChart({ result, spec, currency, rows, width, mostBars, leadTo }: Wa
   const title = `${named} by ${listed([...new Set(by)])}${suffix}`;
   const points = pointsOf(spec, rows);
   if (!points.some((point) => Number(point.value ?? 0) !== 0)) return [];
-  const drawn = (size: number): string => {
-    const [option, height, places] = optionOf({ title, unit, spec, points, mostBars, width: size });
-    const svg = toSvg(option, { width: size, height, title });
+  const drawn = async (size: number): Promise<string> => {
+    const drawing = { title, unit, spec, points, mostBars, width: size };
+    const [, , places] = optionOf(drawing);
+    const svg = await drawInThread(drawing);
     return linked(svg, (series, index) => {
       const point = places[series]?.[index];
       const address = point === undefined ? null : leadTo(point.rows, spec.roles.value ?? '');
@@ -96,7 +96,8 @@ function drawChart({ result, spec, currency, rows, width, mostBars, leadTo }: Wa
     });
   };
   const description = describe({ title, unit, spec, points, mostBars, width });
-  return [{ title, description, svg: drawn(width), narrowSvg: drawn(NARROW_WIDTH) }];
+  const [svg, narrowSvg] = await Promise.all([drawn(width), drawn(NARROW_WIDTH)]);
+  return [{ title, description, svg, narrowSvg }];
 }
 
 function listed(words: readonly string[]): string {
@@ -129,51 +130,6 @@ function linked(
     return `<a href="${escapeAttribute(link.address)}" aria-label="${escapeAttribute(link.label)}">${mark}</a>`;
   });
   return links === 0 ? svg : drawn.replace('role="img"', 'role="group"');
-}
-
-function toSvg(
-  option: EChartsCoreOption,
-  { width, height, title }: { readonly width: number; readonly height: number; readonly title: string },
-): string {
-  const chart = echarts().init(null, null, { renderer: 'svg', ssr: true, width, height });
-  try {
-    chart.setOption(option);
-    // The viewBox that ECharts writes lets the page scale it; the style block it adds is for animation only.
-    return inPageColours(
-      chart
-        .renderToSVGString()
-        .replace(
-          /<svg width="\d+" height="\d+"/,
-          () => `<svg role="img" aria-label="${escapeAttribute(title)}"`,
-        )
-        .replace(/<style[^>]*>[\s\S]*?<\/style>/g, '')
-        .replace(/ class="[^"]*"/g, '')
-        // A page with a strict content policy ignores style attributes; the same words as attributes are taken.
-        .replace(/ style="([^"]*)"/g, (_, style: string) => attributesOf(style)),
-    );
-  } finally {
-    chart.dispose();
-  }
-}
-
-/** The page decides what a colour is, so that one drawing serves light and dark. */
-function inPageColours(svg: string): string {
-  return PALETTE.reduce(
-    (drawn, colour, index) =>
-      drawn.replaceAll(new RegExp(colour, 'gi'), `var(--chart-${index + 1}, ${colour})`),
-    svg
-      .replaceAll(new RegExp(INK, 'gi'), 'currentColor')
-      .replaceAll(new RegExp(GRID_LINE, 'gi'), 'var(--line, #d8dee4)'),
-  );
-}
-
-function attributesOf(style: string): string {
-  return style
-    .split(';')
-    .map((declaration) => declaration.split(':').map((part) => part.trim()))
-    .filter(([name, value]) => name !== undefined && value !== undefined && /^(font|fill|stroke)/.test(name))
-    .map(([name, value]) => ` ${name}="${value}"`)
-    .join('');
 }
 
 function describe({ title, points, unit, spec, mostBars }: Drawing): string {

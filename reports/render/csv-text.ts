@@ -1,5 +1,9 @@
-/** Writes a result as CSV (RFC 4180, CRLF) that a spreadsheet opens without running anything. */
+/**
+ * Writes a result as CSV (RFC 4180, CRLF) that a spreadsheet opens without running anything. People read it, so what cannot be seen is
+ * written out; JSON and Parquet have every text as it is.
+ */
 
+import { visible } from '../../contract/printable.ts';
 import type { ReportCell, ReportColumn, ReportResult, StreamedResult } from '../report-result.ts';
 
 /** Of any rows with their columns; the header has the columns' names, not their labels. */
@@ -30,7 +34,7 @@ function linesOf(rows: ReportResult['rows'], columns: readonly ReportColumn[]): 
 /** Numbers stay as they are, `-1.5000` included; only text can be taken for a formula. */
 function cellText(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';
-  return quoted(column.type === 'text' ? withoutFormula(String(cell)) : String(cell));
+  return quoted(column.type === 'text' ? withoutFormula(visible(String(cell))) : String(cell));
 }
 
 /**

@@ -19,12 +19,12 @@ export const REPORT_CSS = readFileSync(new URL('./report.css', import.meta.url),
 /** Lets the page say that this style is its only one. */
 const CSS_HASH = createHash('sha256').update(REPORT_CSS).digest('base64');
 
-export function renderHtml(result: ReportResult): string {
+export async function renderHtml(result: ReportResult): Promise<string> {
   return eta.render('./report.eta', {
     result,
     css: REPORT_CSS,
     cssHash: CSS_HASH,
-    body: renderReportBody(result),
+    body: await renderReportBody(result),
   });
 }
 
@@ -61,7 +61,7 @@ export interface BodyOptions {
 }
 
 /** Everything below the heading, as HTML. */
-export function renderReportBody(result: ReportResult, options: BodyOptions = {}): string {
+export async function renderReportBody(result: ReportResult, options: BodyOptions = {}): Promise<string> {
   const { page } = options;
   const columns = result.columns.filter(({ name }) => options.columns?.includes(name) ?? true);
   const names = result.columns.map(({ name }) => name);
@@ -78,7 +78,7 @@ export function renderReportBody(result: ReportResult, options: BodyOptions = {}
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
-    charts: drawCharts(result, { leadTo: (rows, column) => leadTo(rows, column)?.address ?? null }),
+    charts: await drawCharts(result, { leadTo: (rows, column) => leadTo(rows, column)?.address ?? null }),
     leads: options.leadTo !== undefined,
     columns: columns.map((column) => ({
       ...{ label: columnLabel(column), number: number(column.align) },

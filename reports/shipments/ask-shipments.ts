@@ -56,7 +56,7 @@ export async function askShipments(
   const key = keyOf(asked.after, sort);
   const known = asked.totals?.publication === prepared.publication ? asked.totals : null;
   const totals = known ?? (await totalShipments(file, prepared, asked.conditions));
-  await provideShared(file, bound.sql, prepared);
+  await provideShared(file, bound.sql);
   const found = await query(file, 'keys', {
     filled: {
       ...{ conditions: bound.sql, sorted_by: sort.column },
@@ -102,7 +102,7 @@ export async function streamShipments(
   const shown = checkColumns(asked.columns ?? []);
   const key = keyOf(asked.after, sort);
   const totals = await totalShipments(file, prepared, asked.conditions);
-  await provideShared(file, bound.sql, prepared);
+  await provideShared(file, bound.sql);
   const filled = {
     ...{ conditions: bound.sql, sorted_by: sort.column },
     direction: sort.isDescending ? 'desc' : 'asc',

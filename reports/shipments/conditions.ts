@@ -2,10 +2,10 @@
  * What shipments are asked for besides the filters of every report: a number, a service, an origin, an invoice, a range
  * of cost or weight; and `is_COLUMN`, exactly the value that a report's row has, by which a cell leads to its shipments.
  *
- * Values are bound; what is written into a statement are the expressions below.
+ * Values are bound, several of one condition as one list: DuckDB's planning takes time that grows with the square of what is bound, and
+ * nothing interrupts it. What is written into a statement are the expressions below.
  */
 
-import type { DuckDBValue } from '@duckdb/node-api';
 import { uuidOrNull } from '../../contract/uuid-or-null.ts';
 import { ReportFilterError } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';
@@ -17,7 +17,7 @@ export type ShipmentConditions = Readonly<Record<string, readonly string[]>>;
 export interface BoundConditions {
   /** An expression over `selected_shipments as s`; `true` when nothing is asked. */
   readonly sql: string;
-  readonly values: Readonly<Record<string, DuckDBValue>>;
+  readonly values: Readonly<Record<string, string | readonly string[]>>;
   /** As text, for the head. */
   readonly shown: Readonly<Record<string, string>>;
 }
@@ -25,15 +25,17 @@ export interface BoundConditions {
 interface Condition {
   /** For the head and for the fields of a form. */
   readonly label: string;
-  /** The expression that holds where the value fits; `bind` gives the name of a bound text. */
-  readonly sql: (value: string, bind: (text: string) => string) => string;
+  /** Expressions, one of which holds where one of the values fits; `bind` gives the name of a bound text or list. */
+  readonly sql: (values: readonly string[], bind: Bind) => readonly string[];
 }
+
+type Bind = (value: string | readonly string[]) => string;
 
 /** What a person types. */
 const TYPED: Readonly<Record<string, Condition>> = {
   tracking: { label: 'Tracking number', sql: trackingSql },
-  service: { label: 'Service level', sql: (value, bind) => `lower(s.service_level) = lower(${bind(value)})` },
-  origin: { label: 'Origin', sql: (value, bind) => `origin_of(s.origin) = origin_of(${bind(value)})` },
+  service: { label: 'Service level', sql: anyOf('lower(s.service_level)', 'lower(?)') },
+  origin: { label: 'Origin', sql: anyOf('origin_of(s.origin)', 'origin_of(?)') },
   invoice: { label: 'Invoice', sql: invoiceSql },
   cost_from: range('Cost from', 's.billing_cost', '>='),
   cost_to: range('Cost to', 's.billing_cost', '<='),
@@ -83,10 +85,10 @@ export const CONDITION_NAMES: readonly string[] = [...Object.keys(TYPED), ...EXA
 
 /** @throws ReportFilterError naming the condition and its value */
 export function bindConditions(conditions: ShipmentConditions): BoundConditions {
-  const values: Record<string, DuckDBValue> = {};
-  const bind = (text: string): string => {
+  const values: Record<string, string | readonly string[]> = {};
+  const bind: Bind = (value) => {
     const name = `asked_${Object.keys(values).length}`;
-    values[name] = text;
+    values[name] = value;
     return `$${name}`;
   };
   const shown: Record<string, string> = {};
@@ -95,7 +97,7 @@ export function bindConditions(conditions: ShipmentConditions): BoundConditions 
     const wanted = name.startsWith('is_') ? asked : asked.filter((value) => value.trim() !== '');
     if (wanted.length === 0) continue;
     const { sql } = conditionOf(name);
-    terms.push(`(${wanted.map((value) => sql(value, bind)).join(' or ')})`);
+    terms.push(`(${sql([...new Set(wanted)], bind).join(' or ')})`);
     shown[name] = wanted.map((value) => (value === '' ? '(none)' : value)).join(' or ');
   }
   return { sql: terms.length === 0 ? 'true' : terms.join(' and '), values, shown };
@@ -110,32 +112,77 @@ function conditionOf(name: string): Condition {
     const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
     throw new ReportFilterError(name, `Shipments cannot be asked by "${name}".${hint}`);
   }
-  return {
-    label: column,
-    sql(value, bind) {
-      // Reports that can be asked by week call that column month as well.
-      const meant = column === 'month' && value.includes('-W') ? 'week' : column;
-      const [expression = '', compared = '?'] = EXACT[meant] ?? [];
-      return value === ''
-        ? `${expression} is null`
-        : `${expression} = ${compared.replace('?', () => bind(value))}`;
-    },
+  return { label: column, sql: (values, bind) => exactSql(column, values, bind) };
+}
+
+/** A problem is looked for among the faulty lines, and there are no more kinds of it than these. */
+const MAX_PROBLEMS = 20;
+
+function exactSql(column: string, values: readonly string[], bind: Bind): readonly string[] {
+  const [expression = '', compared = '?'] = EXACT[column] ?? [];
+  const known = values.filter((value) => value !== '');
+  const none = known.length < values.length ? [`${expression} is null`] : [];
+  if (column === 'problem') {
+    if (known.length > MAX_PROBLEMS)
+      throw new ReportFilterError('is_problem', `There are no more than ${MAX_PROBLEMS} kinds of problems.`);
+    return [...none, ...known.flatMap((value) => anyOf(expression, compared)([value], bind))];
+  }
+  if (column !== 'month') return [...none, ...anyOf(expression, compared)(known, bind)];
+  // Reports that can be asked by week call that column month as well.
+  const isWeek = (value: string): boolean => value.includes('-W');
+  const [ofWeek = '', week = '?'] = EXACT.week ?? [];
+  return [
+    ...none,
+    ...anyOf(ofWeek, week)(known.filter(isWeek), bind),
+    ...anyOf(expression, compared)(
+      known.filter((value) => !isWeek(value)),
+      bind,
+    ),
+  ];
+}
+
+/** @param compared what a value, `?`, is compared as */
+function anyOf(expression: string, compared: string): Condition['sql'] {
+  return (values, bind) => {
+    const [value] = values;
+    if (value === undefined) return [];
+    if (values.length === 1) return [`${expression} = ${compared.replace('?', () => bind(value))}`];
+    const listed = `unnest(cast(${bind(values)} as varchar[]))`;
+    return [`${expression} in (select ${compared.replace('?', 'v')} from (select ${listed} as v))`];
   };
 }
 
 /** As it is typed, without blanks, in capital letters; a star at its end stands for the rest. */
-function trackingSql(value: string, bind: (text: string) => string): string {
-  const text = value.trim();
-  if (/.\*$/.test(text)) return `starts_with(s.tracking_number, ${bind(text.slice(0, -1))})`;
-  const whole = text.replace(/\s+/g, '');
-  const spellings = new Set([value, text, whole, whole.toUpperCase()]);
-  return `s.tracking_number in (${[...spellings].map(bind).join(', ')})`;
+function trackingSql(values: readonly string[], bind: Bind): readonly string[] {
+  const isBeginning = (value: string): boolean => /.\*$/.test(value.trim());
+  const beginnings = values.filter(isBeginning).map((value) => value.trim().slice(0, -1));
+  const spellings = values
+    .filter((value) => !isBeginning(value))
+    .flatMap((value) => {
+      const text = value.trim();
+      const whole = text.replace(/\s+/g, '');
+      return [value, text, whole, whole.toUpperCase()];
+    });
+  const [beginning] = beginnings;
+  const begins =
+    beginning === undefined
+      ? []
+      : beginnings.length === 1
+        ? [`starts_with(s.tracking_number, ${bind(beginning)})`]
+        : [
+            `exists (select 1 from (select unnest(cast(${bind(beginnings)} as varchar[])) as v) where starts_with(s.tracking_number, v))`,
+          ];
+  return [...anyOf('s.tracking_number', '?')([...new Set(spellings)], bind), ...begins];
 }
 
-function invoiceSql(value: string, bind: (text: string) => string): string {
-  const text = value.trim();
-  const id = uuidOrNull(text);
-  return id === null ? `s.invoice_number = ${bind(text)}` : `s.invoice_id = cast(${bind(id)} as uuid)`;
+function invoiceSql(values: readonly string[], bind: Bind): readonly string[] {
+  const texts = values.map((value) => value.trim());
+  const ids = texts.flatMap((text) => uuidOrNull(text) ?? []);
+  const numbers = texts.filter((text) => uuidOrNull(text) === null);
+  return [
+    ...anyOf('s.invoice_id', 'cast(? as uuid)')(ids, bind),
+    ...anyOf('s.invoice_number', '?')(numbers, bind),
+  ];
 }
 
 const LINES: Readonly<Record<string, string>> = {
@@ -144,34 +191,56 @@ const LINES: Readonly<Record<string, string>> = {
   free: 's.billing_cost = 0',
 };
 
-function linesSql(value: string): string {
-  const found = Object.hasOwn(LINES, value) ? LINES[value] : undefined;
-  if (found !== undefined) return found;
-  throw new ReportFilterError(
-    'lines',
-    `"${value}" is no value for lines: take ${Object.keys(LINES).join(', ')}.`,
-  );
+function linesSql(values: readonly string[]): readonly string[] {
+  return values.map((value) => {
+    const found = Object.hasOwn(LINES, value) ? LINES[value] : undefined;
+    if (found !== undefined) return found;
+    throw new ReportFilterError(
+      'lines',
+      `"${value}" is no value for lines: take ${Object.keys(LINES).join(', ')}.`,
+    );
+  });
 }
 
-function range(label: string, expression: string, operator: '>=' | '<='): Condition {
-  return {
-    label,
-    sql(value, bind) {
-      const text = value.trim();
-      if (/^-?\d{1,14}(\.\d{1,4})?$/.test(text))
-        return `${expression} ${operator} cast(${bind(text)} as decimal(18, 4))`;
-      const what = `"${value}" is no amount for ${label.toLowerCase()}`;
-      throw new ReportFilterError(
-        label,
-        `${what}: write digits with a point and at most four decimals, as in 12.50.`,
-      );
-    },
+/** Of several bounds the widest holds. */
+function bounded(expression: string, operator: '>=' | '<=' | '<', type: string): Condition['sql'] {
+  return (values, bind) => {
+    const widest = operator === '>=' ? 'min' : 'max';
+    const listed = `unnest(cast(${bind(values)} as varchar[]))`;
+    return [`${expression} ${operator} (select ${widest}(cast(v as ${type})) from (select ${listed} as v))`];
   };
 }
 
-function day(label: string, operator: '>=' | '<'): Condition {
+function range(label: string, expression: string, operator: '>=' | '<='): Condition {
+  const sql = bounded(expression, operator, 'decimal(18, 4)');
   return {
     label,
-    sql: (value, bind) => `s.report_date ${operator} cast(${bind(checkDate(label, value))} as date)`,
+    sql: (values, bind) =>
+      sql(
+        values.map((value) => amountIn(label, value)),
+        bind,
+      ),
+  };
+}
+
+function amountIn(label: string, value: string): string {
+  const text = value.trim();
+  if (/^-?\d{1,14}(\.\d{1,4})?$/.test(text)) return text;
+  const what = `"${value}" is no amount for ${label.toLowerCase()}`;
+  throw new ReportFilterError(
+    label,
+    `${what}: write digits with a point and at most four decimals, as in 12.50.`,
+  );
+}
+
+function day(label: string, operator: '>=' | '<'): Condition {
+  const sql = bounded('s.report_date', operator, 'date');
+  return {
+    label,
+    sql: (values, bind) =>
+      sql(
+        values.map((value) => checkDate(label, value)),
+        bind,
+      ),
   };
 }

@@ -1,6 +1,6 @@
 /** Runs the statements of `sql/`, whose `{{names}}` are filled with expressions of our own and never with what somebody typed. */
 
-import type { DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
+import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
 import type { PublishedFile } from '../published-file.ts';
 import { statementText } from '../statement-text.ts';
 
@@ -10,9 +10,15 @@ type Filled = Readonly<Record<string, string>>;
 export async function query(
   file: PublishedFile,
   name: string,
-  more: { readonly filled?: Filled; readonly values?: Readonly<Record<string, DuckDBValue>> } = {},
+  more: {
+    readonly filled?: Filled;
+    readonly values?: Readonly<Record<string, DuckDBValue | readonly string[]>>;
+  } = {},
 ): Promise<DuckDBResultReader> {
-  return file.query(await filledText(name, more.filled ?? {}), more.values);
+  const values = Object.entries(more.values ?? {}).map(
+    ([key, value]) => [key, Array.isArray(value) ? listValue([...value]) : (value as DuckDBValue)] as const,
+  );
+  return file.query(await filledText(name, more.filled ?? {}), Object.fromEntries(values));
 }
 
 /** A statement's text, which may be filled into another. */

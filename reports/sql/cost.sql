@@ -1,7 +1,6 @@
 -- title: What does shipping cost by month, tenant, carrier, service, zone, origin or weight, and by several of them?
 -- purpose: Spend, 2
 -- grain: value of each column named in by, currency
--- formerly: matrix by=tenant+carrier+service, carrier-zones by=carrier+zone, weight-breaks by=weight, origins by=origin
 -- params: $by month|week|tenant|carrier|service|zone|origin|weight+ = tenant+carrier: one or more of these, joined by +
 -- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;
 --   credits shows these apart. shipments counts lines, packages the distinct tracking numbers of a carrier.

@@ -1,7 +1,6 @@
 -- title: Which invoices are stuck, and for how long?
 -- purpose: Health, 3
 -- grain: invoice that is neither loaded nor voided
--- formerly: aging
 -- params: $stuck_after_days integer = 7: an invoice counts as stuck after this many days in one state
 -- means: lists invoices that are neither loaded nor voided. days_in_state counts whole days (24 hours each) from
 --   state_since up to the publication, and age sorts them: "today", "1 to 6 days", "7 to 29 days", "30 days and

@@ -1,6 +1,6 @@
 /** docs/reference/reports.md, from the header of each report's SQL file. */
 
-import { listReports, nowCalled, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
+import { listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
 import { headerProse, sentence } from '../../reports/render/header-prose.ts';
 import { code, page, table } from './markdown.ts';
 
@@ -29,18 +29,12 @@ export async function reportsPage(): Promise<string> {
 
 function sectionOf(report: ReportDefinition, columns: readonly string[]): string {
   const { name, title, grain, means, order, cannotSay, parameters, units, sources } = report;
-  const former = Object.keys(report.formerly);
   const prose = (text: string): string => headerProse(text, columns, code);
   const facts = [
     `**One row per** ${grain}.`,
     sentence(prose(means)),
     `**Rows are in order of:** ${headerProse(order, [], code)}.`,
     `**What it cannot say:** ${prose(cannotSay)}`,
-    ...(former.length === 0
-      ? []
-      : [
-          `**Former names:** ${former.map((old) => `${code(old)} (${code(nowCalled(report, old))})`).join(', ')}`,
-        ]),
     ...(sources.length === 0
       ? []
       : [

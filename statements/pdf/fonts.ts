@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { create, type Font } from 'fontkit';
 
 /** A piece of a text that one font has. */
 export interface Run {
@@ -30,30 +31,26 @@ export type Weight = keyof typeof WEIGHTS;
 export const UNKNOWN = '?';
 
 const require = createRequire(import.meta.url);
-let known: readonly Covered[] | undefined;
-
-interface Covered {
-  readonly subset: string;
-  readonly ranges: readonly (readonly [number, number])[];
-}
 
 /** Gives a document all fonts; only those that are used end up in it, with the letters that are used. */
 export function registerFonts(document: { registerFont(name: string, bytes: Buffer): unknown }): void {
   for (const [weight, number] of Object.entries(WEIGHTS))
     for (const subset of SUBSETS) {
-      const file = require.resolve(`${FAMILY}/files/arimo-${subset}-${number}-normal.woff`);
-      document.registerFont(`${subset}-${weight}`, readFileSync(file));
+      document.registerFont(`${subset}-${weight}`, fontFile(subset, number));
     }
 }
 
-/** The text in pieces, each with a font that has it. */
+function fontFile(subset: string, weight: number): Buffer {
+  return readFileSync(require.resolve(`${FAMILY}/files/arimo-${subset}-${weight}-normal.woff`));
+}
+
+/** The text in pieces, each with a font that draws every letter of it. */
 export function runsOf(text: string, weight: Weight): readonly Run[] {
   const runs: { font: string; text: string }[] = [];
   for (const letter of text) {
-    const subset = subsetOf(letter);
-    const font = `${subset ?? SUBSETS[0]}-${weight}`;
+    const { subset, shown } = drawnAs(letter, weight);
+    const font = `${subset}-${weight}`;
     const last = runs.at(-1);
-    const shown = subset === null ? UNKNOWN : letter;
     if (last?.font === font) last.text += shown;
     else runs.push({ font, text: shown });
   }
@@ -63,25 +60,54 @@ export function runsOf(text: string, weight: Weight): readonly Run[] {
 /** Letters of the texts that no font has, each once. */
 export function unknownLetters(texts: readonly string[]): readonly string[] {
   const letters = new Set(texts.flatMap((text) => [...text]));
-  return [...letters].filter((letter) => subsetOf(letter) === null);
+  const isUnknown = (letter: string, weight: Weight): boolean => drawnAs(letter, weight).isUnknown;
+  return [...letters].filter((letter) => isUnknown(letter, 'plain') || isUnknown(letter, 'bold'));
 }
 
-function subsetOf(letter: string): string | null {
+interface DrawnAs {
+  readonly subset: string;
+  readonly shown: string;
+  readonly isUnknown: boolean;
+}
+
+const drawn = { plain: new Map<string, DrawnAs>(), bold: new Map<string, DrawnAs>() };
+
+function drawnAs(letter: string, weight: Weight): DrawnAs {
+  const known = drawn[weight].get(letter);
+  if (known !== undefined) return known;
+  const found = findLetter(letter, weight);
+  drawn[weight].set(letter, found);
+  return found;
+}
+
+function findLetter(letter: string, weight: Weight): DrawnAs {
+  const subset = fontsOf(weight).find(([, font]) => draws(font, letter))?.[0];
+  if (subset !== undefined) return { subset, shown: letter, isUnknown: false };
+  const [plain = ''] = SUBSETS;
+  // A space of another width or without a break looks as a space does.
+  return /\p{Zs}/u.test(letter)
+    ? { subset: plain, shown: ' ', isUnknown: false }
+    : { subset: plain, shown: UNKNOWN, isUnknown: true };
+}
+
+/** A font may list a letter whose glyph cannot be read: the no-break space of these has its data beyond the end of the table. */
+function draws(font: Font, letter: string): boolean {
   const code = letter.codePointAt(0) ?? 0;
-  // Control characters have no form.
-  if (code < 0x20) return null;
-  known ??= covered();
-  return known.find(({ ranges }) => ranges.some(([from, to]) => code >= from && code <= to))?.subset ?? null;
+  // Control and format characters have no form, also where a font lists them.
+  if (/\p{C}/u.test(letter) || !font.hasGlyphForCodePoint(code)) return false;
+  try {
+    return Number.isFinite(font.glyphForCodePoint(code).advanceWidth);
+  } catch {
+    return false;
+  }
 }
 
-/** As the package says it: `U+0301,U+0400-045F`. */
-function covered(): readonly Covered[] {
-  const said = require(`${FAMILY}/unicode.json`) as Readonly<Record<string, string>>;
-  return SUBSETS.map((subset) => ({
-    subset,
-    ranges: (said[subset] ?? '').split(',').map((range): readonly [number, number] => {
-      const [from = '', to = from] = range.replace('U+', '').split('-');
-      return [Number.parseInt(from, 16), Number.parseInt(to, 16)];
-    }),
-  }));
+const opened = new Map<Weight, readonly (readonly [subset: string, font: Font])[]>();
+
+function fontsOf(weight: Weight): readonly (readonly [subset: string, font: Font])[] {
+  const known = opened.get(weight);
+  if (known !== undefined) return known;
+  const fonts = SUBSETS.map((subset) => [subset, create(fontFile(subset, WEIGHTS[weight]))] as const);
+  opened.set(weight, fonts);
+  return fonts;
 }

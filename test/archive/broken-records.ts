@@ -1,4 +1,4 @@
-/** What a disk, a crash, a person's hand or an older version can leave in the place of a record that is JSON. */
+/** What a disk, a crash or a person's hand can leave in the place of a record that is JSON. */
 
 import fc from 'fast-check';
 

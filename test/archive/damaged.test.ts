@@ -99,7 +99,7 @@ describe('a damaged event', () => {
     expect(told.map(({ where }) => where).sort()).toEqual(['events/b2/b2.json', 'events/b2/b23.json']);
   });
 
-  test('is not one whose text an older version kept with half a character in it', async () => {
+  test('is not one whose text has half a character in it', async () => {
     const eventId = 'b2';
     await archive.putEvent(anArchivedEvent({ eventId }));
     const event = anEvent({ eventId });

@@ -10,6 +10,7 @@ import { openEventFolder } from '../../archive/event-folder.ts';
 import { ArchiveAwayError, openFolderArchive } from '../../archive/folder-archive.ts';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { ArchivedFile } from '../../contract/csv-file.ts';
+import { temporaryNameOf } from '../support/temporary-name-of.ts';
 import { anArchivedEvent } from './an-event.ts';
 
 let root: string;
@@ -175,7 +176,7 @@ describe('events', () => {
   });
 
   test('what a dead process left half-written is swept at start', async () => {
-    await writeFile(join(root, 'events/.999999-0123456789abcdef.tmp'), 'half');
+    await writeFile(join(root, 'events', temporaryNameOf(999_999, '0123456789abcdef')), 'half');
     archive = await openFolderArchive(root);
     expect((await readdir(join(root, 'events'))).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
@@ -184,7 +185,10 @@ describe('events', () => {
 describe('files', () => {
   const bytes = 'Tenant\r\n';
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const scan = { records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true };
+  const scan = {
+    ...{ records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true },
+    cuts: [],
+  };
 
   test('a file moves in under its hash with its scan, and a second time changes nothing', async () => {
     for (let round = 0; round < 2; round += 1) {

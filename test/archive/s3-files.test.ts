@@ -78,7 +78,10 @@ async function aMachine(dataDir?: string): Promise<Archive> {
   return openS3Archive(openS3Bucket(`s3://${bucket}/here`, options), join(own, 'archive-cache'));
 }
 
-const scan = { records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true };
+const scan = {
+  ...{ records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true },
+  cuts: [],
+};
 
 const fileOf = (bytes: Buffer): ArchivedFile => ({
   sha256: createHash('sha256').update(bytes).digest('hex'),

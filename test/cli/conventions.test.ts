@@ -33,7 +33,7 @@ const WRITES_NOTHING = new Set([
     'explain',
     'sql',
   ],
-  ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'upgrade', 'completion'],
+  ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'completion'],
   ...['audit list', 'audit verify', 'hold list'],
   ...['disputes list', 'disputes show', 'disputes find'],
 ]);

@@ -49,6 +49,11 @@ describe('parseToken (spec 2.1)', () => {
     [{ expires_in: undefined }, 300],
     [{ expires_in: null, token_type: null }, 300],
     [{ token_type: ' Bearer ' }, 3],
+    [{ token_type: 'BearerToken' }, 3],
+    [{ expires_in: '9223372036854775807' }, 86_400],
+    [{ expires_in: 1e30 }, 86_400],
+    [{ expires_in: -1 }, 0],
+    [{ expires_in: 0 }, 0],
   ])('takes %j', (fields, seconds) => {
     expect(parseToken(bytes({ ...token, ...fields })).expiresInSeconds).toBe(seconds);
   });

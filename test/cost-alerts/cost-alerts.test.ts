@@ -174,7 +174,7 @@ describe('what a rule finds', () => {
       looks += 1;
       return NOW;
     };
-    const watch = watchCosts(options({ pauseMs: 60_000, everyMs: 60_000, now }));
+    const watch = watchCosts(options({ pauseMs: 60_000, now }));
     for (let publication = 0; publication < 50; publication += 1) watch.published();
     await expect.poll(() => raised.length).toBe(1);
     for (let publication = 0; publication < 50; publication += 1) watch.published();
@@ -186,7 +186,8 @@ describe('what a rule finds', () => {
 test('findings that cannot be noted are an alert that says which file', async () => {
   await write(SPEND);
   await mkdir(costPaths(folder).memoryPath);
-  const watch = watchCosts(options({ pauseMs: 60_000, everyMs: 60_000 }));
+  const watch = watchCosts(options({ pauseMs: 60_000 }));
+  watch.published();
   await expect
     .poll(() => raised)
     .toMatchObject([{ key: 'cost-rules', detail: `${costPaths(folder).memoryPath}: it is a folder` }]);

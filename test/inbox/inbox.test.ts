@@ -18,6 +18,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Inbox, type InboxEntry, openInbox } from '../../inbox/inbox.ts';
 import { brokenRecord } from '../archive/broken-records.ts';
+import { temporaryNameOf } from '../support/temporary-name-of.ts';
 
 let root: string;
 let inbox: Inbox;
@@ -196,10 +197,11 @@ describe('inbox', () => {
   });
 
   test('temporary files of dead processes are swept at start, those of living ones stay', async () => {
-    await writeFile(join(root, 'tmp/.999999-0123456789abcdef.tmp'), 'half');
-    await writeFile(join(root, 'tmp/.1-0123456789abcdef.tmp'), 'half');
+    const inWork = temporaryNameOf(1, '0123456789abcdef');
+    await writeFile(join(root, 'tmp', temporaryNameOf(999_999, '0123456789abcdef')), 'half');
+    await writeFile(join(root, 'tmp', inWork), 'half');
     await openInbox(root);
-    expect(await readdir(join(root, 'tmp'))).toEqual(['.1-0123456789abcdef.tmp']);
+    expect(await readdir(join(root, 'tmp'))).toEqual([inWork]);
   });
 
   test('an id that could leave the folder is refused', async () => {

@@ -15,6 +15,7 @@ import {
 } from '../../ops/durable-files.ts';
 import { shareFlush } from '../../ops/flush.ts';
 import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.ts';
+import { temporaryNameOf } from '../support/temporary-name-of.ts';
 
 let root: string;
 
@@ -66,9 +67,9 @@ describe('durable files', () => {
   });
 
   test('what the dead left is swept, also of one that had our pid, and nothing that is in use', async () => {
-    const dead = [`.4194304-${'a'.repeat(16)}.tmp`, `.${process.pid}-${'b'.repeat(16)}.tmp`];
-    const folderOfDead = `.4194304-${'d'.repeat(16)}.tmp`;
-    const others = ['notes.tmp', `.${process.ppid}-${'c'.repeat(16)}.tmp`];
+    const dead = [temporaryNameOf(4_194_304, 'a'.repeat(16)), temporaryNameOf(process.pid, 'b'.repeat(16))];
+    const folderOfDead = temporaryNameOf(4_194_304, 'd'.repeat(16));
+    const others = ['notes.tmp', temporaryNameOf(process.ppid, 'c'.repeat(16))];
     const ours = temporaryName(root);
     await mkdir(join(root, folderOfDead));
     for (const name of [...dead, join(folderOfDead, 'part'), ...others])
@@ -82,10 +83,8 @@ describe('durable files', () => {
   test('what a process of another machine has in hand stays, until it is older than any writing takes', async () => {
     const [, pid = '', rest = ''] = /^\.[0-9a-f]{8}-(\d+)-(.*)$/.exec(basename(temporaryName(root))) ?? [];
     expect(Number(pid)).toBe(process.pid);
-    const [theirs, longAgo, dead] = ['11111111-4194304', '22222222-4194304', '4194304'].map((who) =>
-      join(root, `.${who}-${rest}`),
-    );
-    for (const path of [theirs, longAgo, dead]) await writeFile(path ?? '', 'x');
+    const [theirs, longAgo] = ['11111111', '22222222'].map((host) => join(root, `.${host}-4194304-${rest}`));
+    for (const path of [theirs, longAgo]) await writeFile(path ?? '', 'x');
     await utimes(longAgo ?? '', 0, 0);
     await sweepLeftBehind(root);
     expect(await readdir(root)).toEqual([basename(theirs ?? '')]);

@@ -213,17 +213,6 @@ describe('cost', () => {
     expect(sorted(found.map(({ usual_origin: _, ...row }) => row))).toEqual(sorted(expected));
   });
 
-  test('is every report that it took the place of', async () => {
-    for (const [name, by] of [
-      ['matrix', 'tenant+carrier+service'],
-      ['carrier-zones', 'carrier+zone'],
-      ['weight-breaks', 'weight'],
-      ['origins', 'origin'],
-    ] as const) {
-      expect(await answer(name), name).toEqual(await answer('cost', { by }));
-    }
-  });
-
   test('refuses what it cannot group by', async () => {
     await expect(answer('cost', { by: 'carrier+lane' })).rejects.toThrow(
       '"lane" is no value for by: take one or more of month, week, tenant, carrier, service, zone, origin, weight',
@@ -284,7 +273,6 @@ describe('mix', () => {
         month,
         carrier,
         part: zone,
-        zone,
         currency_code: currency,
         shipments: group.length,
         packages: packagesOf(group),

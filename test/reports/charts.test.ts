@@ -46,7 +46,7 @@ describe('every chart', () => {
 
   test('is drawn for each currency by itself, named, with its unit, without anything that a strict page refuses', async () => {
     const result = await fixture.ask('carriers');
-    const charts = drawCharts(result);
+    const charts = await drawCharts(result);
     expect(charts.map((chart) => chart.title)).toEqual([
       'Billing cost in EUR by carrier',
       'Billing cost in USD by carrier',
@@ -86,7 +86,7 @@ describe('a waterfall', () => {
       ...{ step, currency_code: 'USD', amount: `${amounts[index]}.0000`, shipments: 1 },
       ...{ period_from: null, period_to: null },
     }));
-    const [chart] = drawCharts({ ...result, rows });
+    const [chart] = await drawCharts({ ...result, rows });
     const levels = amounts
       .slice(0, -1)
       .map((_, index) => amounts.slice(0, index + 1).reduce((a, b) => a + b));

@@ -193,7 +193,7 @@ test.each(reports.map(({ name }) => name))('every bar, point and cell of the cha
     for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? undefined : 1)) {
       const result = await resultOf(name, { lines, filters: {}, parameters });
       const marks = new Map<string, readonly [rows: readonly ReportRow[], column: string]>();
-      const charts = drawCharts(result, {
+      const charts = await drawCharts(result, {
         leadTo(rows, column) {
           marks.set(JSON.stringify([rows, column]), [rows, column]);
           return null;

@@ -39,12 +39,12 @@ describe('packages', () => {
     ['tenants', {}],
     ['carriers', {}],
     ['zones', {}],
-    ['carrier-zones', {}],
+    ['cost', { by: 'carrier+zone' }],
     ['summary', {}],
     ['summary', { grain: 'week' }],
-    ['matrix', {}],
-    ['origins', {}],
-    ['weight-breaks', {}],
+    ['cost', { by: 'tenant+carrier+service' }],
+    ['cost', { by: 'origin' }],
+    ['cost', { by: 'weight' }],
     ['services', {}],
     ['mix', { by: 'zone' }],
     ['mix', { by: 'service', grain: 'week' }],
@@ -67,8 +67,13 @@ describe('packages', () => {
         line('B', '4', nothing),
       ]),
     ];
-    for (const name of ['zones', 'origins', 'weight-breaks'] as const) {
-      expect(cells(await askReport(name, invoices), 'shipments', 'packages', 'cost_per_shipment')).toEqual(
+    for (const [name, parameters] of [
+      ['zones', {}],
+      ['cost', { by: 'origin' }],
+      ['cost', { by: 'weight' }],
+    ] as const) {
+      const result = await askReport(name, invoices, { parameters });
+      expect(cells(result, 'shipments', 'packages', 'cost_per_shipment')).toEqual(
         expect.arrayContaining([
           // Two of the usual carrier and one of FedEx, 26 by 3; and B once more where it has no cells.
           [5, 3, '8.6667'],
@@ -207,17 +212,10 @@ describe('a weight beyond all carriers', () => {
         aShipment({ weight: '9999999999999', unit: 'KG' }),
       ]),
     ];
-    for (const name of [
-      'rate-card',
-      'weight-breaks',
-      'outliers',
-      'what-if',
-      'bridge',
-      'services',
-      'price-changes',
-    ]) {
+    for (const name of ['rate-card', 'outliers', 'what-if', 'bridge', 'services', 'price-changes']) {
       await askReport(name, invoices);
     }
+    await askReport('cost', invoices, { parameters: { by: 'weight' } });
     expect(cells(await askReport('rate-card', invoices), 'lb')).toEqual([
       [22_046_226_217_998],
       [100_000_000_000_000],

@@ -187,6 +187,13 @@ describe('HTTPS_PROXY', () => {
     attack('calls of this machine through a proxy', { tries: 3, held: 3 - (tunnels.length - before) });
   });
 
+  test.each(['*', 'example.org, *'])('is used for nothing with NO_PROXY=%s', async (noProxy) => {
+    const before = tunnels.length;
+    const http = client({ httpsProxy: proxyUrl, noProxy });
+    expect(await get(http, 'https://billing.invalid/')).toBe('unreachable');
+    expect(tunnels.length).toBe(before);
+  });
+
   test('that refuses is named', async () => {
     const http = client({ httpsProxy: proxyUrl });
     const refused = http.send({ method: 'GET', url: 'https://forbidden.invalid/' }, LIMITS);

@@ -157,7 +157,7 @@ test('nothing leads to another site, and no typed text becomes a header', async 
     '/%2f%2felsewhere.example/',
     '/invoices//elsewhere.example',
     '/reports/https:%2f%2felsewhere.example',
-    '/reports/zone-mix?next=https://elsewhere.example',
+    '/reports/mix?next=https://elsewhere.example',
     '/invoices?next=//elsewhere.example',
     '/reports/tenants/download?format=csv&tenant=a%0d%0aSet-Cookie:%20a=b',
     '/reports/tenants/download?format=csv&tenant=%3E%3B%20rel=stylesheet,%3Chttps://elsewhere.example%3E',

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Alert, Alerts } from '../../ops/alerts.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { startWebhook, type Webhook } from '../../webhook/server.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { aDelivery, deliver, openParts } from '../webhook/a-delivery.ts';
@@ -64,4 +65,29 @@ describe('an added field', () => {
       held: statuses.filter((status) => status === 200).length,
     });
   });
+});
+
+test('of a flood of unusable deliveries 64 KB each and so many a day are kept, with an alert', async () => {
+  const parts = await openParts();
+  const alarms: string[] = [];
+  const alerts: Alerts = {
+    raise: ({ key }: Alert) => void alarms.push(key),
+    resolve: () => undefined,
+    close: () => Promise.resolve(),
+  };
+  let day = '2026-03-01';
+  const receiver = createReceiver({ ...parts, alerts, now: () => new Date(`${day}T12:00:00Z`) });
+  const large = Buffer.from(`{${' '.repeat(200_000)}`);
+  expect(await receiver.receive(large)).toMatchObject({ statusCode: 400 });
+  const [kept] = await parts.quarantine.list();
+  expect(kept).toMatchObject({ sizeBytes: 65_536, reason: expect.stringContaining('of its 200001 bytes') });
+  for (let at = 1; at < 510; at += 1)
+    expect(await receiver.receive(Buffer.from(`{ ${at}`))).toMatchObject({ statusCode: 400 });
+  expect(await parts.quarantine.list()).toHaveLength(500);
+  expect(alarms).toContain('quarantine/flood');
+  expect(await receiver.receive(Buffer.from(aDelivery().body))).toMatchObject({ statusCode: 200 });
+  day = '2026-03-02';
+  await receiver.receive(Buffer.from('{ tomorrow'));
+  expect(await parts.quarantine.list()).toHaveLength(501);
+  await receiver.settle();
 });

@@ -3,9 +3,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
+import { visible } from '../../contract/printable.ts';
+import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
+import { renderReport } from '../../reports/render/render-report.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
@@ -14,6 +18,11 @@ const FORMULAS = [
   ...['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'],
   ...['\u00a0=1', '\u3000=1', '\u2028=1', '＝1', '＋1', '－1', '＠SUM(A1)', "'=1", "'' ＝1"],
 ];
+/** In a CSV: what cannot be seen is written out, and a formula that is still one gets an apostrophe. */
+const written = (text: string): string => {
+  const seen = visible(text);
+  return /^'*[ \u3000]*[=+\-@|%＝＋－＠]/u.test(seen) ? `'${seen}` : seen;
+};
 const folder = mkdtempSync(join(tmpdir(), 'billsync-export-'));
 
 const shipments = FORMULAS.map((text, at) =>
@@ -38,9 +47,7 @@ test('export --format csv writes no live formula, and every figure as it is', as
         parse<Record<string, string>>(readFileSync(join(entry.parentPath, entry.name)), { columns: true }),
       );
   const shipments = rows('shipments');
-  expect(shipments.map((row) => row.tracking_number).sort()).toEqual(
-    FORMULAS.map((text) => `'${text}`).sort(),
-  );
+  expect(shipments.map((row) => row.tracking_number).sort()).toEqual(FORMULAS.map(written).sort());
   expect(shipments.map((row) => row.billing_cost).sort()).toEqual([
     '-1.5000',
     ...Array(FORMULAS.length - 1).fill('2.0000'),
@@ -54,10 +61,10 @@ test('export --format csv writes no live formula, and every figure as it is', as
     align: 'left',
     isDetail: false,
   } as const;
-  const written = parse(renderCsv({ columns: [column], rows: FORMULAS.map((text) => ({ text })) }), {
+  const cells = parse(renderCsv({ columns: [column], rows: FORMULAS.map((text) => ({ text })) }), {
     columns: true,
   });
-  expect(written).toEqual(FORMULAS.map((text) => ({ text: `'${text}` })));
+  expect(cells).toEqual(FORMULAS.map((text) => ({ text: written(text) })));
   const live = [...shipments, ...rows('invoices')]
     .flatMap((row) => Object.values(row))
     .filter((cell) => /^[\s\p{Cf}]*[=+\-@|%＝＋－＠\t\r]/u.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell));
@@ -67,3 +74,60 @@ test('export --format csv writes no live formula, and every figure as it is', as
     held: FORMULAS.length * 4 + 1 - live.length,
   });
 });
+
+test('what cannot be seen is written out in CSV files and charts, and exact in Parquet and JSON', async () => {
+  const unseen = [
+    '\u202e',
+    '\u2066',
+    '\u200b',
+    '\u001b[2J',
+    '\u0007',
+    '\uffff',
+    '\ufdd0',
+    '\u{1fffe}',
+    '\u{e0001}',
+  ];
+  const names = [
+    ...unseen.map((letter) => `Ac${letter}me`),
+    ...['line\r\nbreak', 'a\u00a0b', 'می\u200cخواهم', '👩\u200d👩', 'a\u200db', '日\u3000本'],
+  ];
+  const own = await reportsFixture([
+    anInvoice(names.map((carrier, at) => aShipment({ carrier, tracking: carrier, cost: `${at + 1}` }))),
+  ]);
+  try {
+    const env = { BILLSYNC_DATA_DIR: own.folder };
+    const exported = async (format: string): Promise<string[]> => {
+      const target = join(own.folder, format);
+      const args = ['export', '--format', format, '--output', target];
+      expect(await billsync(args, { env })).toMatchObject({ exitCode: 0 });
+      return readdirSync(join(target, 'shipments'), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name));
+    };
+    const csv = (await exported('csv')).flatMap((path) =>
+      parse<Record<string, string>>(readFileSync(path), { columns: true }),
+    );
+    expect(csv.map((row) => row.tracking_number).sort()).toEqual(names.map(visible).sort());
+    const [parquet = ''] = await exported('parquet');
+    expect((await askParquet(parquet)).sort()).toEqual([...names].sort());
+    const result = await own.ask('carriers');
+    const raw = new RegExp(unseen.map((letter) => letter.slice(0, 2).replace('[', '')).join('|'), 'u');
+    for (const { svg, narrowSvg, description } of await drawCharts(result))
+      for (const drawn of [svg, narrowSvg, description]) expect(drawn).not.toMatch(raw);
+    const seen = parse<Record<string, string>>(renderCsv(result), { columns: true });
+    expect(seen.map(({ carrier }) => carrier).sort()).toEqual(names.map(visible).sort());
+    const json = JSON.parse(String((await renderReport(result, 'json')).body)) as { carrier: string }[];
+    expect(json.map(({ carrier }) => carrier).sort()).toEqual([...names].sort());
+  } finally {
+    await own.remove();
+  }
+});
+
+async function askParquet(path: string): Promise<string[]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll('select tracking_number from read_parquet($1)', [path]);
+  connection.closeSync();
+  instance.closeSync();
+  return reader.getRows().map(([value]) => String(value));
+}

@@ -1,7 +1,7 @@
 /** What a hostile CSV can do to whoever loads it: nothing but be refused, in bounded time and memory. */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import { rejection } from '../../warehouse/import/refused-files.ts';
 import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load/load-attempts.ts';
 import { refusedByScan } from '../../warehouse/load/refusal.ts';
 import { attack } from '../support/hostile/attack.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.ts';
 
@@ -160,4 +161,34 @@ describe('a file that ends the process while it is loaded', () => {
     }
     expect(await attempts.around(file, async () => 'done')).toBe('done');
   });
+});
+
+test('an own data folder that every user may write to is read with a warning and not written to', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'billsync-open-'));
+  const dataDir = join(folder, 'data');
+  const env = { BILLSYNC_DATA_DIR: dataDir };
+  const csv = join(folder, 'invoice.csv');
+  writeFileSync(csv, aCsv([{}]));
+  try {
+    expect(await runCommand(['import', csv], { env })).toMatchObject({ exitCode: 0 });
+    chmodSync(dataDir, 0o777);
+    for (const look of [
+      ['report', 'tenants'],
+      ['invoices', 'list'],
+      ['sql', 'select 1 as a'],
+    ]) {
+      const { exitCode, stderr } = await runCommand(look, { env });
+      expect({ look, exitCode }).toEqual({ look, exitCode: 0 });
+      expect(stderr).toContain('warning: every user of this machine may write to the data folder');
+    }
+    const writes = [['import', csv], ['snapshot'], ['verify'], ['rebuild'], ['dashboard']];
+    for (const write of writes) {
+      const { exitCode, stderr } = await runCommand(write, { env });
+      expect({ write, exitCode }).toEqual({ write, exitCode: 2 });
+      expect(stderr).toContain('every user of this machine may write to the data folder');
+    }
+    attack('writing to a data folder that is open to all', { tries: writes.length, held: writes.length });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,8 +1,12 @@
 /** What is installed beside our own code: pinned by hash, running no script, under licences that were looked at. */
 
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { compareWithAdvisories } from '../../scripts/advisories.ts';
 import { ACCEPTED_LICENCES, billOfMaterials } from '../../scripts/bill-of-materials.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -53,5 +57,50 @@ describe('the bill of materials', () => {
     const names = bill.packages.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
     expect(bill.packages.filter(({ licence }) => !ACCEPTED_LICENCES.has(licence))).toEqual([]);
+  });
+});
+
+describe('advisories', () => {
+  const lock = JSON.stringify({
+    lockfileVersion: 3,
+    packages: {
+      '': { version: '0.1.0' },
+      'node_modules/good': { version: '1.0.0' },
+      'node_modules/bad': { version: '1.2.3' },
+      'node_modules/good/node_modules/@of/tool': { version: '2.0.0', dev: true },
+    },
+  });
+
+  /** As OSV answers a batch of questions. */
+  async function osv(status = 200): Promise<{ url: string; close(): void }> {
+    const server = createServer(async (request, response) => {
+      const { queries } = (await json(request)) as { queries: { package: { name: string } }[] };
+      const ids: Record<string, string> = { bad: 'GHSA-1', '@of/tool': 'GHSA-2' };
+      const results = queries.map(({ package: { name } }) =>
+        Object.hasOwn(ids, name) ? { vulns: [{ id: ids[name] }] } : {},
+      );
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ results }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+  }
+
+  test('of a locked package are named, and refuse a release where it is published and nobody accepted them', async () => {
+    const { url, close } = await osv();
+    const found = await compareWithAdvisories(lock, { accepted: [], url });
+    expect(found.lines.slice(1)).toEqual(['GHSA-1: bad 1.2.3', 'GHSA-2: @of/tool 2.0.0 (development only)']);
+    expect(found.inProduct.map(({ id }) => id)).toEqual(['GHSA-1']);
+    expect((await compareWithAdvisories(lock, { accepted: ['GHSA-1'], url })).inProduct).toEqual([]);
+    close();
+  });
+
+  test('that cannot be had are said to be missing', async () => {
+    const { url, close } = await osv(503);
+    const failing = await compareWithAdvisories(lock, { accepted: [], url });
+    expect(failing.lines).toEqual([`NOT COMPARED with any advisory list, 3 packages: ${url} answered 503`]);
+    close();
+    const away = await compareWithAdvisories(lock, { accepted: [], url: 'http://127.0.0.1:1' });
+    expect(away.lines[0]).toMatch(/^NOT COMPARED with any advisory list, 3 packages: /);
   });
 });

@@ -17,7 +17,10 @@ let product: Product;
 
 beforeAll(async () => {
   rig = await aRig();
-  product = await createProduct({ service: rig.service });
+  product = await createProduct({
+    service: rig.service,
+    settings: { SOME_TOKEN: 'secret', AWS_SECRET_ACCESS_KEY: 'secret', PGPASSWORD: 'secret' },
+  });
 });
 afterAll(async () => {
   await product.close();
@@ -53,6 +56,14 @@ test('no listening socket of `up` answers a foreign host name or origin, or acts
   }
   expect(served).toEqual([]);
   attack('requests of a foreign web page to every socket of `up`', { tries, held: tries - served.length });
+  // Each child has what its role reads: no setting, no key of anything else, in its environment.
+  for (const pid of familyOf(product.pid('up') ?? 0)) {
+    if (pid === product.pid('up')) continue;
+    const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    expect(variables.filter((each) => /^(BILLSYNC_|AWS_|PG|SOME_TOKEN)/.test(each))).toEqual([]);
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    if (command.includes('child-main')) expect(command).toContain('--disable-proto=delete');
+  }
   // The list found the HTTP API.
   const refused = await Promise.all(
     ports.filter((each) => each !== endpoint).map((port) => ask(port, 'GET', workflows, foreign)),
@@ -95,23 +106,8 @@ test('a removed schedule is made again, and a terminated invoice is reported and
 
 /** Of the process and of all its descendants, from /proc. */
 function listeningPortsOf(root: number): readonly number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  const family = new Set([root]);
-  for (let before = 0; before !== family.size; ) {
-    before = family.size;
-    for (const [pid, parent] of parents) if (family.has(parent)) family.add(pid);
-  }
   const inodes = new Set<string>();
-  for (const pid of family) {
+  for (const pid of familyOf(root)) {
     for (const fd of readdirSync(`/proc/${pid}/fd`)) {
       try {
         const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [];
@@ -129,6 +125,26 @@ function listeningPortsOf(root: number): readonly number[] {
     }
   }
   return [...ports];
+}
+
+/** The process and all its descendants. */
+function familyOf(root: number): ReadonlySet<number> {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const family = new Set([root]);
+  for (let before = 0; before !== family.size; ) {
+    before = family.size;
+    for (const [pid, parent] of parents) if (family.has(parent)) family.add(pid);
+  }
+  return family;
 }
 
 /** status is null where the socket speaks no HTTP. */

@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { generate } from 'selfsigned';
+import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../config/settings.ts';
 import { FsyncError } from '../../ops/flush.ts';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
 import { eventually } from '../support/eventually.ts';
-import { aDelivery, basic, deliver, openParts, type Parts } from './a-delivery.ts';
+import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-delivery.ts';
 
 const open: Webhook[] = [];
 
@@ -29,6 +30,91 @@ async function start(
   open.push(started);
   return { ...parts, url: started.url, port: started.port };
 }
+
+describe('a delivery with right credentials', () => {
+  const withAlerts = async (over: Partial<WebhookDeps> = {}) => {
+    const raised: string[] = [];
+    const alerts = {
+      raise: ({ key, title }: { readonly key: string; readonly title: string }) =>
+        void raised.push(`${key}: ${title}`),
+      resolve: () => undefined,
+      close: async () => undefined,
+    };
+    return { ...(await start({}, { alerts, ...over })), raised };
+  };
+  const asked = async (
+    { url, port }: { readonly url: string; readonly port: number },
+    { path, ...options }: { readonly path: string } & Partial<Parameters<typeof request>[1]>,
+  ) => {
+    const headers = { authorization: basic(), ...(options.headers as Record<string, string> | undefined) };
+    const { protocol } = new URL(url);
+    const answer = await request(
+      { protocol, hostname: '127.0.0.1', port, path } as never,
+      { method: 'POST', body: aDelivery().body, dispatcher: insecure, ...options, headers } as never,
+    );
+    await answer.body.dump();
+    return answer.statusCode;
+  };
+
+  test('is received at a path whose slashes a proxy has doubled', async () => {
+    const endpoint = await withAlerts();
+    for (const path of ['//webhooks/billing', '/webhooks//billing/', '///webhooks/billing//tenant?a=//b']) {
+      expect([path, await asked(endpoint, { path })]).toEqual([path, 200]);
+    }
+    expect(endpoint.raised).toEqual([]);
+  });
+
+  test('is received with an Expect header that nobody knows', async () => {
+    const endpoint = await start();
+    const { body } = aDelivery();
+    const answer = await raw(endpoint.port, [
+      `POST /webhooks/billing HTTP/1.1\r\nhost: a\r\nauthorization: ${basic()}\r\nexpect: wonders\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    ]);
+    expect(answer).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  test.each<[number, { readonly path?: string; readonly [option: string]: unknown }]>([
+    [404, { path: '/webhooks/billings' }],
+    [404, { path: '/Webhooks/Billing' }],
+    [400, { path: '/webhooks/billing%zz' }],
+    [405, { method: 'DELETE' }],
+    [415, { headers: { 'content-encoding': 'gzip' } }],
+    [413, { body: Buffer.alloc(2 * 1024 * 1024) }],
+  ])('is logged, counted and an alert when it is refused with %i', async (status, options) => {
+    const endpoint = await withAlerts();
+    expect(await asked(endpoint, { path: '/webhooks/billing', ...options })).toBe(status);
+    expect(endpoint.raised).toEqual([
+      `webhook/refused: A delivery with right credentials was refused with HTTP ${status}`,
+    ]);
+    expect(endpoint.logged.join('')).toContain('a delivery with right credentials was refused');
+    expect(await endpoint.metrics.text()).toContain('deliveries_total{status="rejected",role="webhook"} 1');
+  });
+
+  test('is an alert when its body does not arrive in time', async () => {
+    const endpoint = await withAlerts({ limits: { requestMs: 100 } });
+    const socket = connect({ port: endpoint.port, host: '127.0.0.1', rejectUnauthorized: false });
+    socket.write(
+      `POST /webhooks/billing HTTP/1.1\r\nhost: a\r\nauthorization: ${basic()}\r\ncontent-length: 10\r\n\r\n{`,
+    );
+    await eventually(async () => endpoint.raised.length > 0);
+    socket.destroy();
+    expect(endpoint.raised).toEqual([
+      'webhook/refused: A delivery with right credentials was refused with HTTP 408',
+    ]);
+  });
+
+  test('is nothing that a stranger can cause', async () => {
+    const endpoint = await withAlerts();
+    const authorization = basic('hook', 'guess');
+    for (const options of [
+      { path: '/elsewhere', headers: { authorization } },
+      { path: '/webhooks/billing', method: 'DELETE', headers: { authorization } },
+    ] as const) {
+      expect(await asked(endpoint, options)).toBeGreaterThanOrEqual(400);
+    }
+    expect(endpoint.raised.filter((line) => line.startsWith('webhook/refused'))).toEqual([]);
+  });
+});
 
 describe('answers', () => {
   test('a delivery is accepted once it is on disk, and a duplicate afterwards', async () => {

@@ -2,7 +2,7 @@
 
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Alert } from '../../ops/alerts.ts';
 import { watchRetries } from '../../worker/watch-retries.ts';
 
@@ -37,38 +37,33 @@ test('a step that fails again and again is an alert that names its invoice, unti
   const givesUp = async (): Promise<never> => {
     throw ApplicationFailure.nonRetryable('Forbidden.', 'forbidden');
   };
-  try {
-    await attempt('one', 1, fails);
-    await attempt('one', 2, fails);
-    expect([...open.keys()]).toEqual([]);
-    await attempt('one', 3, fails);
-    expect(open.get('retries')?.detail).toContain('one (downloadCsv: The answer is a page.)');
-    nowMs += 25_000;
-    await attempt('two', 1, fails);
-    expect(open.get('retries')?.detail).toContain('; two (downloadCsv');
-    await attempt('one', 4, async () => 'done');
-    expect(open.get('retries')?.detail).not.toContain('one (');
-    await attempt('two', 2, givesUp);
-    expect([...open.keys()]).toEqual(['retries']);
-    await attempt('two', 1, async () => 'parked', 'parkInvoice');
-    expect([...open.keys()]).toEqual([]);
-    nowMs += 60_000;
-    await attempt('four', 1, givesUp, 'exportCsv');
-    nowMs += 25_000;
-    await attempt('four', 1, givesUp, 'exportCsv');
-    expect(open.get('retries')?.detail).toContain('four (exportCsv: Forbidden.)');
-    await attempt('four', 1, async () => ({ outcome: 'fetched' }));
-    expect([...open.keys()]).toEqual([]);
-    await attempt('three', 3, fails, 'lookUpInvoice');
-    await attempt('three', 4, givesUp, 'lookUpInvoice');
-    expect([...open.keys()]).toEqual([]);
-  } finally {
-    retries.close();
-  }
+  await attempt('one', 1, fails);
+  await attempt('one', 2, fails);
+  expect([...open.keys()]).toEqual([]);
+  await attempt('one', 3, fails);
+  expect(open.get('retries')?.detail).toContain('one (downloadCsv: The answer is a page.)');
+  nowMs += 25_000;
+  await attempt('two', 1, fails);
+  expect(open.get('retries')?.detail).toContain('; two (downloadCsv');
+  await attempt('one', 4, async () => 'done');
+  expect(open.get('retries')?.detail).not.toContain('one (');
+  await attempt('two', 2, givesUp);
+  expect([...open.keys()]).toEqual(['retries']);
+  await attempt('two', 1, async () => 'parked', 'parkInvoice');
+  expect([...open.keys()]).toEqual([]);
+  nowMs += 60_000;
+  await attempt('four', 1, givesUp, 'exportCsv');
+  nowMs += 25_000;
+  await attempt('four', 1, givesUp, 'exportCsv');
+  expect(open.get('retries')?.detail).toContain('four (exportCsv: Forbidden.)');
+  await attempt('four', 1, async () => ({ outcome: 'fetched' }));
+  expect([...open.keys()]).toEqual([]);
+  await attempt('three', 3, fails, 'lookUpInvoice');
+  await attempt('three', 4, givesUp, 'lookUpInvoice');
+  expect([...open.keys()]).toEqual([]);
 });
 
 test('what an earlier process said is taken back when nothing was tried for an hour', () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const resolved: string[] = [];
   const alerts = {
     raise: () => undefined,
@@ -76,13 +71,12 @@ test('what an earlier process said is taken back when nothing was tried for an h
     close: async () => undefined,
   };
   let nowMs = Date.parse('2026-03-10T08:00:00Z');
-  const retries = watchRetries({ alerts, now: () => nowMs });
+  const { check } = watchRetries({ alerts, now: () => nowMs });
+  const sweep = (): unknown => check.run(new AbortController().signal);
   nowMs += 3_599_000;
-  vi.advanceTimersByTime(5_000);
+  sweep();
   expect(resolved).toEqual([]);
   nowMs += 2_000;
-  vi.advanceTimersByTime(5_000);
+  sweep();
   expect(resolved).toEqual(['retries']);
-  retries.close();
-  vi.useRealTimers();
 });

@@ -5,8 +5,7 @@ import type { BillingService } from '../../billing/billing-service.ts';
 import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.ts';
 import type { Alert } from '../../ops/alerts.ts';
 import { createHealth } from '../../ops/health.ts';
-import { keepToken, watchedService } from '../../worker/watch-service.ts';
-import { eventually } from '../support/eventually.ts';
+import { tokenCheck, watchedService } from '../../worker/watch-service.ts';
 
 function aService() {
   let at = Date.parse('2026-03-01T08:00:00Z');
@@ -83,19 +82,18 @@ test('says what went wrong since when, is no reason to be unready, and recovers 
 test('a token is kept at hand, so that refused credentials and their cure show without an invoice', async () => {
   const { service, component, refuse, alerts, pass } = aService();
   refuse(true);
-  const kept = keepToken(service, { alerts, everyMs: 5 });
-  try {
-    await eventually(() => alerts.open.has('credentials'));
-    expect(component()).toMatchObject({ isHealthy: false });
-    pass(60);
-    refuse(false);
-    await eventually(() => alerts.open.size === 0);
-    expect(component()?.detail).toBe(
-      'last good answer 2026-03-01 09:00 UTC (token); token good until 2026-03-01 09:10 UTC',
-    );
-  } finally {
-    kept.close();
-  }
+  const { run } = tokenCheck(service, { alerts });
+  const { signal } = new AbortController();
+  await run(signal);
+  expect(alerts.open.has('credentials')).toBe(true);
+  expect(component()).toMatchObject({ isHealthy: false });
+  pass(60);
+  refuse(false);
+  await run(signal);
+  expect(alerts.open.size).toBe(0);
+  expect(component()?.detail).toBe(
+    'last good answer 2026-03-01 09:00 UTC (token); token good until 2026-03-01 09:10 UTC',
+  );
 });
 
 test('a new token does not heal what another call failed at', async () => {

@@ -7,10 +7,9 @@ import { generate } from 'selfsigned';
 import { afterAll, expect, test, vi } from 'vitest';
 import type { QuarantinedThing } from '../../contract/quarantine.ts';
 import { createHealth } from '../../ops/health.ts';
-import { watchStates } from '../../ops/watch-state.ts';
+import { stateCheck } from '../../ops/watch-state.ts';
 import { readWaiting } from '../../worker/read-waiting.ts';
 import { type UpkeepOptions, upkeepWatches, type Waiting } from '../../worker/watch-upkeep.ts';
-import { eventually } from '../support/eventually.ts';
 import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
@@ -41,9 +40,8 @@ async function told(over: Partial<UpkeepOptions> = {}) {
     resolve: (key: string) => void open.delete(key),
     close: async () => undefined,
   };
-  const watching = watchStates(watches, { health, alerts });
-  await eventually(async () => Object.keys(health.report().components).length === watches.length);
-  watching.close();
+  const { signal } = new AbortController();
+  await Promise.all(watches.map((watch) => stateCheck(watch, { health, alerts }).run(signal)));
   return { ...health.report(), open: [...open] };
 }
 
@@ -116,13 +114,13 @@ test('what does not answer at all is not well either', async () => {
   const health = createHealth();
   const alerts = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
   const look = () => new Promise<never>(() => undefined);
-  const watching = watchStates([{ component: 'archive', look, everyMs: 15_000 }], { health, alerts });
+  const check = stateCheck({ component: 'archive', look, everyMs: 15_000 }, { health, alerts });
+  void check.run(new AbortController().signal);
   vi.advanceTimersByTime(20_000);
   expect(health.report().components.archive).toMatchObject({
     isHealthy: false,
     detail: 'It cannot be looked at: no answer within 20 s',
   });
-  watching.close();
   vi.useRealTimers();
 });
 

@@ -18,7 +18,6 @@ import {
 import { Session } from './session.ts';
 import { sql } from './sql.ts';
 import type { Params, Row } from './statements.ts';
-import { Threads } from './threads.ts';
 
 export interface DatabaseOptions {
   /** `:memory:` for one whose tables are attached. */
@@ -58,12 +57,10 @@ export class Database {
   /** SQL may read here too. */
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
-  readonly #threads: Threads;
   readonly #isWriter: boolean;
   readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
   readonly #statements: (name: string) => string;
-  readonly #hasInternal: boolean;
   readonly #idle: Session[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #lent = new Set<Session>();
@@ -71,16 +68,14 @@ export class Database {
   #isClosed = false;
   #fatal: WarehouseCorruptError | null = null;
 
-  private constructor(instance: DuckDBInstance, options: DatabaseOptions, hasInternal: boolean) {
+  private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
-    this.#threads = new Threads(instance);
     this.#isWriter = ownsFile(options);
     this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
     this.#statements = options.statements ?? sql;
-    this.#hasInternal = hasInternal;
   }
 
   /** @throws WarehouseLockedError, WarehouseCorruptError; DamagedFileError of a copy */
@@ -105,7 +100,8 @@ export class Database {
         ...(options.memoryLimit === null ? {} : { memory_limit: options.memoryLimit }),
         ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
       });
-      const database = new Database(instance, options, await seeInternal(instance, options));
+      await setSearchPath(instance, options);
+      const database = new Database(instance, options);
       await database.use(async (session) => {
         await options.attach?.(session);
         await session.harden([...options.folders, options.temporaryFolder]);
@@ -142,11 +138,6 @@ export class Database {
     return this.use((session) => session.all(name, params));
   }
 
-  /** For what may be about very many rows. Until the first such work there are all threads, behind it one is left for everything else. */
-  withAllThreads<T>(work: () => Promise<T>): Promise<T> {
-    return this.#threads.all(work);
-  }
-
   /**
    * Waits for nothing: callers have ended their work, and DuckDB folds its WAL into the file here. Who has not is told so
    * at his next statement, who waits for a connection at once; the file is let go when the last has given his back.
@@ -163,7 +154,6 @@ export class Database {
 
   #letGo(): void {
     if (this.#lent.size > 0) return;
-    this.#threads.close();
     this.#instance.closeSync();
     if (this.#isWriter) openPaths.delete(this.path);
   }
@@ -185,7 +175,7 @@ export class Database {
         statements: this.#statements,
       });
       this.#lent.add(session);
-      await session.begin(this.#hasInternal ? SEARCH_PATH : 'main', !this.#isCopy);
+      await session.begin(SEARCH_PATH, !this.#isCopy);
       return session;
     } catch (error) {
       this.#open -= 1;
@@ -225,17 +215,11 @@ interface Waiting {
   readonly refuse: (error: DatabaseClosedError) => void;
 }
 
-/** @returns false of a copy that was made before there was such a schema */
-async function seeInternal(instance: DuckDBInstance, { readOnly }: DatabaseOptions): Promise<boolean> {
+async function setSearchPath(instance: DuckDBInstance, { readOnly }: DatabaseOptions): Promise<void> {
   const connection = await instance.connect();
   try {
     if (readOnly !== true) await connection.run('create schema if not exists internal');
     await connection.run(`set search_path = '${SEARCH_PATH}'`);
-    return true;
-  } catch (error) {
-    if (readOnly === true && error instanceof Error && error.message.includes('named "internal"'))
-      return false;
-    throw error;
   } finally {
     connection.closeSync();
   }

@@ -107,6 +107,7 @@ async function withCatalog<T>(
   const client = new pg.Client({
     ...address.pool,
     connectionTimeoutMillis: CONNECT_MS,
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
     application_name: applicationName('opening'),
   });
   client.on('error', () => undefined);

@@ -75,6 +75,7 @@ export class Ledger implements Ledgers {
       ...address.pool,
       max: CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
+      ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
       application_name: applicationName(role),
       options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC`,
     });

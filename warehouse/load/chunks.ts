@@ -6,11 +6,9 @@
  * nothing numbers the rows in the order of the file on more than one thread (ADR 20).
  */
 
-import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ArchivedFile } from '../../contract/csv-file.ts';
-import { CsvScanner } from '../../contract/csv-scanner.ts';
 import { temporaryName } from '../../ops/temporary-names.ts';
 
 export interface Chunks {
@@ -36,10 +34,10 @@ const BLOCK_BYTES = 1 << 20;
  */
 export async function cutIntoChunks(
   csvPath: string,
-  { sizeBytes, scan, recordsPerCut }: Pick<ArchivedFile, 'sizeBytes' | 'scan'> & { recordsPerCut?: number },
+  { sizeBytes, scan }: Pick<ArchivedFile, 'sizeBytes' | 'scan'>,
   temporaryFolder: string,
 ): Promise<Chunks> {
-  const cuts = scan.cuts ?? (await findCuts(csvPath, recordsPerCut));
+  const { cuts } = scan;
   const folder = temporaryName(temporaryFolder);
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
@@ -80,14 +78,6 @@ async function copyRanges(
   } finally {
     await to.close();
   }
-}
-
-/** Of a file that was scanned when scans did not tell. */
-async function findCuts(csvPath: string, recordsPerCut?: number): Promise<readonly number[]> {
-  const scanner = new CsvScanner(recordsPerCut);
-  const blocks = createReadStream(csvPath, { highWaterMark: BLOCK_BYTES });
-  for await (const block of blocks as AsyncIterable<Buffer>) scanner.push(block);
-  return scanner.end().cuts ?? [];
 }
 
 /**

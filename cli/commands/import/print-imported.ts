@@ -45,6 +45,7 @@ function adviceFor(refused: readonly Printed[]): string {
   const rules = new Set(refused.flatMap(({ findings }) => findings.map(({ rule }) => rule)));
   if (rules.has(SPREADSHEET_RULE))
     return 'download the file again and do not save it from a spreadsheet; --accept-spreadsheet loads it as it is';
+  if (rules.has('format')) return 'import the CSV itself, as it was downloaded';
   if (rules.size === 0) return '--json lists what contradicts';
   if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
   if (rules.has('invoice-id') && rules.size === 1)

@@ -23,9 +23,9 @@ export class LongestFirst extends BaseSequencer {
     );
   }
 
-  private secondsOf({ project, moduleId }: TestSpecification): number {
-    const file = relative(this.ctx.config.root, moduleId);
-    const remembered = this.ctx.cache.getFileTestResults(`${project.name}:${file}`);
+  private secondsOf(specification: TestSpecification): number {
+    const remembered = this.ctx.cache.getTestSpecificationResult(specification);
+    const file = relative(this.ctx.config.root, specification.moduleId);
     return remembered === undefined ? (SECONDS[file] ?? 0) : remembered.duration / 1_000;
   }
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../contract/csv-scanner.ts';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
+import { temporaryNameOf } from '../../support/temporary-name-of.ts';
 import {
   aCsv,
   anEvent,
@@ -109,13 +110,6 @@ describe('a file that is cut after fewer records', () => {
     expect(await inPublished(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
   });
 
-  test('a file that was archived when scans did not tell of cuts loads as well', async () => {
-    const bytes = manyRecords(CUT_ONCE);
-    const { sha256 } = await archiveCsv(t, bytes);
-    changeScan(sha256, ({ cuts: _, ...scan }) => scan);
-    expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', shipments: CUT_ONCE });
-  });
-
   test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
     ['amid a record', ([first = 0, second = 0, ...more]) => [first, second + 3, ...more]],
     ['each a record late', ([first = 0, ...more]) => [first, ...more.map((cut) => cut + recordBytes())]],
@@ -157,7 +151,7 @@ describe('a file that is cut after fewer records', () => {
 });
 
 test('what a killed load left of its chunks is gone once the warehouse is opened again', async () => {
-  const left = join(t.dataDir, 'tmp', `.4194304-${'a'.repeat(16)}.tmp`);
+  const left = join(t.dataDir, 'tmp', temporaryNameOf(4_194_304, 'a'.repeat(16)));
   mkdirSync(left);
   writeFileSync(join(left, '0.csv'), 'x');
   await t.reopen();

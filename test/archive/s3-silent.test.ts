@@ -1,0 +1,30 @@
+/** An S3 that takes connections and never answers ends each request with an error. */
+
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import { openS3Bucket } from '../../archive/s3/bucket.ts';
+
+test('an S3 that never answers is given up after three tries', async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => undefined).resume();
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const [name, value] of Object.entries({
+    ...{ AWS_ENDPOINT_URL: endpoint, AWS_REGION: 'us-east-1' },
+    ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+  })) {
+    vi.stubEnv(name, value);
+  }
+  const bucket = openS3Bucket('s3://silent', { endpoint, idleMs: 50 });
+  try {
+    await expect(bucket.has('a')).rejects.toMatchObject({ code: 's3-unreachable', exitCode: 5 });
+    expect(connections).toBe(3);
+  } finally {
+    bucket.close();
+    server.close();
+    vi.unstubAllEnvs();
+  }
+});

@@ -1,0 +1,31 @@
+/** A token endpoint that answers 200 with an error: its own words are shown, and it counts as what it is. */
+
+import { expect, test } from 'vitest';
+import { createApiConnection } from '../../billing/api-connection.ts';
+import { createAnswerCheck } from '../../billing/check-answer.ts';
+import type { Http } from '../../billing/http.ts';
+import { serviceSettings } from './service-settings.ts';
+
+test.each([
+  [
+    { error: 'invalid_client', error_description: 'unknown client' },
+    4,
+    'HTTP 200, invalid_client, unknown client',
+  ],
+  [{ error: 'server_busy' }, 6, 'HTTP 200, server_busy'],
+  [{ error: { code: 'E17', message: 'no scope for s3cret-word' } }, 6, 'HTTP 200, E17, no scope for ***'],
+])('%j is an answer that names its error', async (body, exitCode, said) => {
+  const none = { baseUrl: 'https://billing.invalid', authUrl: 'https://billing.invalid', caFile: null };
+  const { service } = serviceSettings(
+    { ...none, clientId: 'id', clientSecret: 's3cret-word' },
+    { dataDir: '/nowhere' },
+  );
+  const send = async () => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) });
+  const api = createApiConnection({
+    ...{ settings: service, http: { send } as unknown as Http, onToken: () => undefined },
+    check: createAnswerCheck({ leaveAlone: () => undefined }, () => new Date()),
+  });
+  await expect(api.authorise(undefined)).rejects.toMatchObject({
+    ...{ exitCode, message: expect.stringContaining(said) },
+  });
+});

@@ -1,0 +1,71 @@
+/** Questions of an assistant that are large: refused, or answered within their limit, and never in the way of the next one. */
+
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAssistantServer } from '../../assistants/assistant-server.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+
+const fixture = await reportsFixture([anInvoice([aShipment({ tracking: '1Z1', carrier: 'ups' })])]);
+const client = new Client({ name: 'test', version: '1.0.0' });
+let blocked: Promise<never> | null = null;
+const server = createAssistantServer({
+  ...{ databasePath: fixture.path, version: '0', timeLimitMs: 1_000 },
+  explain: () => {
+    blocked ??= new Promise<never>(() => undefined);
+    return blocked;
+  },
+});
+
+beforeAll(async () => {
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(theirs), client.connect(ours)]);
+});
+afterAll(async () => {
+  await client.close();
+  await fixture.remove();
+});
+
+const ask = (name: string, asked: Record<string, unknown>) => client.callTool({ name, arguments: asked });
+const many = (count: number) => Array.from({ length: count }, (_, index) => `value ${index}`);
+
+test('lists and texts have a bound, and what is within it is answered in time', async () => {
+  const tooLarge = [
+    { conditions: { tracking: many(1_001) } },
+    { conditions: { is_carrier: many(100_000) } },
+    { conditions: { service: ['x'.repeat(501)] } },
+    { conditions: Object.fromEntries(many(31).map((name) => [name, ['x']])) },
+    { tenant: many(1_001) },
+    { sort: 'x'.repeat(501) },
+    { columns: many(1_001) },
+    { after: 'x'.repeat(5_001) },
+  ];
+  let held = 0;
+  for (const asked of tooLarge) {
+    const { isError } = await ask('search_shipments', asked).catch(() => ({ isError: true }));
+    if (isError === true) held += 1;
+  }
+  attack('questions of an assistant that are too large', { tries: tooLarge.length, held });
+  const values = many(990);
+  for (const conditions of [
+    { tracking: ['1Z1', ...values] },
+    { tracking: ['1Z*', ...values.map((value) => `${value}*`)] },
+    { is_carrier: ['ups', ...values], is_tracking_number: ['1Z1', '', ...values] },
+    { cost_from: ['1', ...Array.from({ length: 999 }, (_, index) => `${100 + index}`)] },
+    { invoice: values, service: ['ground', ...values] },
+  ]) {
+    const { structuredContent, content, isError } = await ask('search_shipments', { conditions });
+    expect(isError ?? false, JSON.stringify(content)).toBe(false);
+    const { rows } = structuredContent as { rows: readonly unknown[] };
+    expect(rows).toHaveLength('invoice' in conditions ? 0 : 1);
+  }
+});
+
+test('a question that nothing interrupts ends with its limit, and the next one is answered', async () => {
+  const [hanging, next] = await Promise.all([
+    ask('explain_shipment', { tracking_number: '1Z1' }),
+    ask('search_shipments', {}),
+  ]);
+  expect(hanging).toMatchObject({ isError: true });
+  expect(next.isError ?? false).toBe(false);
+});
