@@ -42,11 +42,7 @@ export interface VerifyOptions {
  * @param options.full false: only loads that no earlier proof has seen (ADR 21)
  * @returns every drift found; recorded discrepancies are listed and are none (ADR 29)
  */
-export function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
-  return options.database.withAllThreads(() => verifyAll(options));
-}
-
-async function verifyAll(options: VerifyOptions): Promise<Verification> {
+export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, ingest, step = (work) => work() } = options;
   const { beingTold = async () => () => false } = options;
   const purgedFiles = purgedFilesOf(archive);
