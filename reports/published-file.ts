@@ -45,6 +45,7 @@ export type SessionStatement =
   | 'definitions'
   | 'known-invoices'
   | 'filtered-shipments'
+  | 'loaded-shipments'
   | 'selected-shipments'
   | 'selected-shipments-rated'
   | 'rated-weights'

@@ -1,7 +1,6 @@
--- The ledgers of a lake, in PostgreSQL: the tables of warehouse/migrations/0001-ledgers.sql, which explains them, with
--- the keys and indexes that single rows are found by. Rows of shipments lie in the lake and are no part of this.
--- A load counts from the moment its line is in loads and its invoice's row says so; both are one transaction here.
--- Runs in a schema of its own, so that a rebuilt warehouse is made beside the old one. All instants are UTC.
+-- The ledgers of a lake, in PostgreSQL: the tables of warehouse/migrations/0001-tables.sql, which explains them, with the keys and indexes
+-- that find single rows. The rows of shipments are in the lake. A load counts once its row is in loads and the invoice's row
+-- names it; both are written in one transaction. Runs in a schema of its own, so that a rebuild fills a second one beside it.
 
 create function iso(instant timestamp) returns text language sql immutable
     as $$ select to_char(instant, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
@@ -43,12 +42,12 @@ create table event_ledger (
 create index on event_ledger (invoice_id);
 
 create table duplicate_ledger (
-    noted_at timestamp not null,
+    recorded_at timestamp not null,
     event_id text not null
 );
 
 create table details_ledger (
-    noted_at timestamp not null,
+    recorded_at timestamp not null,
     invoice_id uuid not null,
     partner_invoice_id text,
     invoice_level text,
@@ -67,16 +66,20 @@ create table details_ledger (
 create index on details_ledger (invoice_id);
 
 create table attention_ledger (
-    noted_at timestamp not null,
+    recorded_at timestamp not null,
     invoice_id uuid not null,
     is_open boolean not null,
     code text,
-    reason text
+    reason text,
+    kind text,
+    told_by text,
+    file_sha256 text,
+    counts_from timestamp
 );
 create index on attention_ledger (invoice_id);
 
 create table file_ledger (
-    noted_at timestamp not null,
+    recorded_at timestamp not null,
     invoice_id uuid not null,
     file_sha256 text not null,
     file_size_bytes bigint not null,
@@ -84,7 +87,7 @@ create table file_ledger (
     came_from text
 );
 
--- Two keys are two fences: a load id is given once, and a file is loaded once for an invoice, whoever tries.
+-- Two fences: a load id is used once, and a file is loaded once for an invoice.
 create table loads (
     load_id integer primary key,
     invoice_id uuid not null,
@@ -104,10 +107,13 @@ create table loads (
     last_ship_date date,
     ends_with_line_end boolean not null,
     loaded_at timestamp not null,
-    is_told boolean not null default false,     -- whether the archive has the fact of it
+    encoded_sha256 text,
+    is_denied boolean,
+    is_damaged boolean,
+    is_recorded boolean not null default false, -- whether the archive has the fact of it
     unique (invoice_id, file_sha256)
 );
-create index on loads (load_id) where not is_told;
+create index on loads (load_id) where not is_recorded;
 
 create table invoice_state (
     invoice_id uuid primary key,
@@ -140,7 +146,11 @@ create table invoice_state (
     voided_at timestamp,
     attention_at timestamp,
     resolved_at timestamp,
-    versions integer not null
+    versions integer not null,
+    notes integer,
+    void_word text,
+    restored_at timestamp,
+    past_voids text
 );
 
 create table discrepancy_lines (
@@ -175,3 +185,14 @@ create table verification_log (
     verified_at timestamp not null
 );
 create index on verification_log (load_id);
+
+create table ask_log (
+    invoice_id uuid primary key,
+    asked_at timestamp not null
+);
+
+create table set_aside (
+    place text primary key,
+    recorded_at timestamp not null,
+    why text not null
+);
