@@ -3,6 +3,7 @@
 import { heartbeat } from '@temporalio/activity';
 import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.ts';
 import type { Discrepancy, LoadedRows, LoadOutcome, LoadRequest } from '../warehouse/warehouse.ts';
+import { beatEvery } from './beat.ts';
 import { countLoads } from './count-loads.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
@@ -36,7 +37,7 @@ export function loadInvoice({
   const counted = countLoads(metrics);
   return (request: LoadRequest): Promise<LoadInvoiceResult> =>
     translated(async () => {
-      const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
+      const beat = beatEvery(HEARTBEAT_MS, () => heartbeat());
       try {
         // What was heard of the invoice by now is in the ledger first: its header is what a file without a hash is proved by.
         await warehouse.ingestArchive({ factsMayWait: true });
@@ -55,7 +56,7 @@ export function loadInvoice({
         if ('shipments' in outcome) await settle(request.invoiceId, outcome);
         return result;
       } finally {
-        clearInterval(beat);
+        beat.stop();
       }
     });
 

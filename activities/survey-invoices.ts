@@ -21,6 +21,7 @@ import {
 } from '../billing/errors.ts';
 import { createSemaphore } from '../ops/semaphore.ts';
 import type { InvoiceStanding } from '../warehouse/warehouse.ts';
+import { beatEvery } from './beat.ts';
 import { checkDetails, checkLedger, type Finding } from './check-standing.ts';
 import { alertingRefusal } from './credentials-alert.ts';
 import type { BillingDependencies } from './dependencies.ts';
@@ -48,7 +49,7 @@ export function surveyInvoices({ service, alerts }: Pick<BillingDependencies, 's
       const standingOf = new Map(standings.map((standing) => [standing.invoiceId, standing]));
       const findings = found() ?? invoiceIds.map(() => null);
       const open = invoiceIds.map((_, index) => index).filter((index) => findings[index] === null);
-      const beat = setInterval(() => heartbeat(findings), BEAT_EVERY_MS);
+      const beat = beatEvery(BEAT_EVERY_MS, () => heartbeat(findings));
       try {
         await eachAtOnce(open, atOnce, async (index, signal) => {
           const invoiceId = invoiceIds[index] ?? '';
@@ -57,7 +58,7 @@ export function surveyInvoices({ service, alerts }: Pick<BillingDependencies, 's
             checkLedger(standing) ?? (await ask({ service, alerts }, { invoiceId, standing }, signal));
         });
       } finally {
-        clearInterval(beat);
+        beat.stop();
         heartbeat(findings);
       }
       return findings.map((finding) => finding ?? 'work');

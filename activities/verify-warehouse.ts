@@ -2,6 +2,7 @@
 
 import { heartbeat } from '@temporalio/activity';
 import type { Verification } from '../warehouse/warehouse.ts';
+import { beatEvery } from './beat.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 
@@ -15,7 +16,7 @@ export function verifyWarehouse({ warehouse, alerts, log }: WarehouseDependencie
   return ({ full }: { readonly full: boolean }): Promise<Verification> =>
     translated(async () => {
       let progress: unknown = null;
-      const beat = setInterval(() => heartbeat(progress), HEARTBEAT_MS);
+      const beat = beatEvery(HEARTBEAT_MS, () => heartbeat(progress));
       try {
         await tidy(warehouse, log);
         const found = await warehouse.verify({
@@ -34,7 +35,7 @@ export function verifyWarehouse({ warehouse, alerts, log }: WarehouseDependencie
         }
         return { ...found, drift: drift.slice(0, DRIFT_REPORTED), driftInAll: drift.length };
       } finally {
-        clearInterval(beat);
+        beat.stop();
       }
     });
 }

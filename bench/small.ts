@@ -1,7 +1,6 @@
 /**
- * What an import and a rebuild of many small invoices cost beside the least that anybody needs who keeps and loads such
- * files. Each side runs in a process of its own, in turn; ratios of processor time are taken within a round, since that
- * hardly changes with what else the machine does.
+ * Processor time of an import and a rebuild of many small invoices, as a ratio to the least work that stores and loads such files.
+ * Each side runs in a process of its own, in turn, and ratios are taken within a round.
  */
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -9,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeCsv } from './support/make-csv.ts';
-import { draw } from './support/plot.ts';
 import { median, type Rounds, ratio, ratioTable, type Sample } from './support/ratios.ts';
 import { expectKept, inTurn, type Promised } from './support/rounds.ts';
 import { runMeasured } from './support/run-measured.ts';
@@ -19,13 +17,7 @@ export const summary = 'import and rebuild of small invoices against their floor
 const PROGRAM = fileURLToPath(new URL('./support/small-once.ts', import.meta.url));
 
 /** @throws Error a promised ratio was missed */
-export async function main(args: readonly string[]): Promise<void> {
-  expectKept(await measure(args));
-}
-
-export async function measure([files = '500', rows = '20', rounds = '3']: readonly string[]): Promise<
-  readonly Promised[]
-> {
+export async function main([files = '500', rows = '20', rounds = '3']: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-small-'));
   try {
     const csvFolder = join(folder, 'files');
@@ -35,10 +27,9 @@ export async function measure([files = '500', rows = '20', rounds = '3']: readon
       await makeCsv(join(csvFolder, `${digits}.csv`), Number(rows), `7f3a0000-1111-4222-8333-${digits}`);
     }
     const promises: Promised[] = [];
-    const eachMs: Record<'floor' | 'billsync', number[]> = { floor: [], billsync: [] };
     for (const [work, atMost] of [
       ['import', 8],
-      ['rebuild', 5],
+      ['rebuild', 8],
     ] as const) {
       const floor = `${work} floor`;
       const sides = Object.fromEntries(
@@ -52,19 +43,13 @@ export async function measure([files = '500', rows = '20', rounds = '3']: readon
       const of = (side: string): number =>
         median((found.get(side) ?? []).map(({ cpuMs }) => cpuMs ?? Number.NaN)) / Number(files);
       const least = of(floor);
-      eachMs.floor.push(least);
-      eachMs.billsync.push(of(work));
       promises.push({
         what: `${work} of ${files} files of ${rows} rows, to its floor`,
         found: ratio(found, { side: work, floor, of: 'cpuMs' }),
         ...{ atMost, floor: `${least.toFixed(2)} ms a file` },
       });
     }
-    await draw({
-      ...{ file: 'small', title: `A file of ${rows} rows, of ${files} together` },
-      ...{ unit: 'ms of processor time', names: ['import', 'rebuild'], series: eachMs },
-    });
-    return promises;
+    expectKept(promises);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,8 +1,8 @@
 /** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { levelsIn, withLevels } from './count-levels.ts';
-import { OtherVersionFileError } from './errors.ts';
 import {
   type FilterMatch,
   knownPartners,
@@ -32,8 +32,6 @@ export interface Prepared {
   /** As the filter says it; null: as it is now. */
   readonly asKnownOn: string | null;
   readonly matches: readonly FilterMatch[];
-  /** What is billed by month is read as the publication noted it, and not off the shipments. */
-  readonly readsNoted: boolean;
   /** Whose rows a report answers, one after the other; the only one is null when the file knows none. */
   readonly partners: readonly (string | null)[];
 }
@@ -43,6 +41,7 @@ const CURRENT_SHIPMENTS =
   'create or replace temp view known_shipments as select * from shipments where is_asked_partner(partner_id)';
 /** Where every tenant goes by the name that its rows have, none needs a label. */
 const NO_LABELS = 'create or replace temp table tenant_labels (tenant_key varchar, label varchar)';
+const KNOWN_TENANTS = 'create or replace temp view known_tenants as select * from tenants';
 const PLAIN_SHIPMENTS = 'create or replace temp view base_shipments as select * from known_shipments';
 const LAST_PUBLICATION = 'select sequence, published_at from publication order by sequence desc limit 1';
 
@@ -60,66 +59,35 @@ export async function prepareSession(
   const partners = matchPartners(filters.partners, known);
   await setVariable(file, 'partners', partners.values);
   await file.provide(filters.asKnownOn === null ? CURRENT_SHIPMENTS : 'base-as-known-on');
+  await file.provide(KNOWN_TENANTS);
   const [tenants] = await file.fact('tenants-are-plain');
   const arePlain = tenants?.are_plain === true;
   await file.provide(arePlain ? NO_LABELS : 'tenant-labels');
+  await file.provide('known-invoices');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
   await file.provide(arePlain ? PLAIN_SHIPMENTS : 'base-labelled');
   await file.provide('filtered-shipments');
   const row = (await file.fact(LAST_PUBLICATION))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
-  const areNoted = filters.asKnownOn === null && (await monthsAreNoted(file));
-  const readsNoted = areNoted && takesWholeMonths(filters);
-  await file.provide(readsNoted ? 'weighed-noted' : 'weighed');
+  await file.provide('weighed');
   const all = await levelsIn(file, filters, partners.values);
   let counting: Promise<readonly LevelCount[]> | undefined;
   const count = (): Promise<readonly LevelCount[]> => {
     counting ??=
       counted?.publication === publication
         ? Promise.resolve(counted.counts)
-        : file.apply('head').then((head) => withLevels(all, head.getRowObjectsJson()));
+        : file.apply('head').then((head) => withLevels(all, head.convertRowObjects(jsonValue)));
     return counting;
   };
   const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
   await file.provide('selected-shipments');
   return {
-    ...{ level, count, all, publication, matches, readsNoted },
-    asOf: instant(row.published_at),
+    ...{ level, count, all, publication, matches },
+    asOf: typeof row.published_at === 'string' ? row.published_at : 'unknown',
     asKnownOn: filters.asKnownOn,
     partners: partnersOf(known, partners.values),
   };
-}
-
-/** The noted monthly totals serve only whole months, without a filter by zone and without `--as-known-on`. */
-function takesWholeMonths({ from, to, zones }: AppliedFilters): boolean {
-  const beginsAMonth = (day: string | null): boolean => day === null || day.endsWith('-01');
-  return zones.length === 0 && beginsAMonth(from) && beginsAMonth(to);
-}
-
-async function monthsAreNoted(file: PublishedFile): Promise<boolean> {
-  try {
-    const [row] = await file.fact('months-are-noted');
-    if (row?.are_noted === true) await file.provide('base-months');
-    return row?.are_noted === true;
-  } catch (error) {
-    // Published before anything was noted.
-    if (error instanceof OtherVersionFileError) return false;
-    throw error;
-  }
-}
-
-/**
- * Whether the rows that a publication noted as repeating a number of the same level, as it is now, can be believed: whoever
- * reads several levels or asks about the past looks anew.
- */
-export async function readsNotedRepeats(
-  file: PublishedFile,
-  { level, asKnownOn }: Pick<Prepared, 'level' | 'asKnownOn'>,
-): Promise<boolean> {
-  if (level === 'all' || asKnownOn !== null) return false;
-  const [row] = await file.fact('repeats-are-noted');
-  return row?.are_noted === true;
 }
 
 async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promise<readonly FilterMatch[]> {
@@ -142,15 +110,11 @@ function partnersOf(known: readonly Partner[], asked: readonly string[] | null):
 }
 
 /** From now on the session's views show one partner's, out of those that were prepared. */
-export async function showPartner(
-  file: PublishedFile,
-  partner: string,
-  { readsNoted }: Pick<Prepared, 'readsNoted'>,
-): Promise<void> {
+export async function showPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
-  // What is kept while the filters stay the same belongs to the previous partner.
-  const kept = [...(readsNoted ? [] : ['invoiced_months']), 'monthly_prices', 'repeated_lines'];
-  for (const table of kept) await file.query(`drop table if exists ${table}`);
+  // Tables that are kept while the filters stay the same hold the previous partner's rows.
+  for (const table of ['invoiced_months', 'monthly_prices', 'repeated_lines'])
+    await file.query(`drop table if exists ${table}`);
 }
 
 /** The session's views show all partners that were asked for again. */
@@ -170,8 +134,4 @@ async function setVariable(
   if (value === null || value.length === 0) return;
   const bound: DuckDBValue = typeof value === 'string' ? value : listValue([...value]);
   await file.query(`set variable ${name} = $value`, { value: bound });
-}
-
-function instant(value: unknown): string {
-  return typeof value === 'string' ? value.replace(' ', 'T').replace(/(\+00(:00)?)?$/, 'Z') : 'unknown';
 }

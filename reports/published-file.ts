@@ -1,11 +1,12 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
 import { stat } from 'node:fs/promises';
-import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
+import { rollBackAndClose } from '../ops/close-connection.ts';
 import { asDamage } from '../ops/damaged-file.ts';
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { refuseLeftWal } from '../ops/left-wal.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
-import { everyMacro, madeWhenNamed } from './made-when-named.ts';
 import { connectShared, type OwnConnection } from './shared-instance.ts';
 import { statementText } from './statement-text.ts';
 
@@ -16,14 +17,14 @@ export interface PublishedFile {
   readonly isWhole: boolean;
   /** Runs one statement of ours; values are bound by name, never written into the text. Without values it is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
+  /** Like `query`, of rows that are fetched piece by piece; nothing else is asked of the session meanwhile. */
+  stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
   /** Runs a statement from `reports/session/`, or of a line. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
-  /** Gives the session the table, view or macro that a statement makes; the last two are made when they are named. */
+  /** Gives the session the table, view or macro that a statement makes. */
   provide(statement: SessionStatement): Promise<void>;
   /** Rows of a statement that asks nothing of a session, read once for all sessions of this file that share it. */
   fact(statement: SessionStatement): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** For statements that are run on the connection itself; all others find the macros that they name. */
-  makeEveryMacro(): Promise<void>;
   /** For what has no SQL: appending rows of an optional table, interrupting. */
   readonly connection: DuckDBConnection;
   close(): void;
@@ -40,7 +41,11 @@ export type SessionStatement =
   | 'tenants-known'
   | 'currencies-known'
   | 'files-on'
+  | 'macros'
+  | 'definitions'
+  | 'known-invoices'
   | 'filtered-shipments'
+  | 'loaded-shipments'
   | 'selected-shipments'
   | 'selected-shipments-rated'
   | 'rated-weights'
@@ -53,23 +58,14 @@ export type SessionStatement =
   | 'billed-by'
   | 'rate-day'
   | 'rated-cells'
-  | 'billed-by-noted'
-  | 'invoiced-months-noted'
-  | 'months-are-noted'
-  | 'base-months'
   | 'weighed'
-  | 'weighed-noted'
-  | 'repeats-are-noted'
   | 'repeated-lines'
-  | 'repeated-lines-noted'
-  | 'asked-repeats'
   | 'repeats-by'
   | 'invoice-currencies'
   | 'invoice-totals'
   | 'invoices-owed'
   | 'price-moves'
   | 'shipped-months'
-  | 'shipped-months-noted'
   | 'accrual-estimates'
   | 'filtered-invoices'
   | 'selected-invoices'
@@ -107,16 +103,8 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
     throw asDamage(error, path);
   });
-  const made = madeWhenNamed();
-  let making: Promise<unknown> = Promise.resolve();
-  const makeNamed = async (sql: string): Promise<void> => {
-    const missing = await made.missingFor(sql);
-    if (missing !== null) making = making.then(() => connection.run(missing));
-    await making;
-  };
   const query: PublishedFile['query'] = async (sql, values = {}) => {
     try {
-      await makeNamed(sql);
       // What is prepared is planned, and often a second time when it is run.
       if (Object.keys(values).length === 0) return await connection.runAndReadAll(sql);
       const statement = await connection.prepare(sql);
@@ -126,25 +114,33 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       throw asDamage(asOtherVersion(error, path), path);
     }
   };
+  const stream: PublishedFile['stream'] = async (sql, values) => {
+    try {
+      const statement = await connection.prepare(sql);
+      statement.bind({ ...values });
+      return await statement.stream();
+    } catch (error) {
+      throw asDamage(asOtherVersion(error, path), path);
+    }
+  };
   try {
     await seeInternal(connection);
+    for (const macros of ['macros', 'definitions'] as const) await connection.run(await sessionText(macros));
     const isWhole = !elsewhere.has(path);
     const apply: PublishedFile['apply'] = async (name) => query(await sessionText(name));
     const provide: PublishedFile['provide'] = async (name) => {
-      const text = await sessionText(name);
-      if (!(await made.keep(text))) await query(text);
+      await apply(name);
     };
     const fact: PublishedFile['fact'] = (name) => {
       const read = (): ReturnType<PublishedFile['fact']> => {
-        const rows = apply(name).then((reader) => reader.getRowObjectsJson());
+        const rows = apply(name).then((reader) => reader.convertRowObjects(jsonValue));
         facts?.set(name, rows);
         return rows;
       };
       // Who read it first may have been interrupted.
       return facts?.get(name)?.catch(read) ?? read();
     };
-    const makeEveryMacro = async (): Promise<void> => makeNamed(await everyMacro());
-    return { path, isWhole, query, apply, provide, fact, makeEveryMacro, connection, close };
+    return { path, isWhole, query, stream, apply, provide, fact, connection, close };
   } catch (error) {
     close();
     throw error;
@@ -164,7 +160,7 @@ async function connectTo(path: string): Promise<OwnConnection> {
   const connect = elsewhere.get(path);
   if (connect !== undefined) {
     const connection = await connect();
-    return { connection, facts: null, close: () => connection.closeSync() };
+    return { connection, facts: null, close: () => void rollBackAndClose(connection) };
   }
   return connectShared(path);
 }

@@ -1,15 +1,10 @@
 /** What several reports read and others do not: made for those whose SQL names it, since each costs a session a millisecond or two. */
 
-import { type Prepared, readsNotedRepeats } from './prepare-session.ts';
 import type { PublishedFile } from './published-file.ts';
-
-interface Asked extends Pick<Prepared, 'level' | 'asKnownOn' | 'readsNoted'> {
-  /** The report's parameter of this name: words joined by +. */
-  readonly by?: string | undefined;
-}
 
 /** In the order in which they are made: a later one may read those before it. */
 const SHARED_BY_REPORTS = {
+  'loaded-shipments': /\bloaded_shipments\b/,
   prices: /\b(prices\(|cell_prices|monthly_prices|price_moves)/,
   'cell-prices': /\bcell_prices\b/,
   'filtered-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
@@ -35,12 +30,6 @@ const SHARED_BY_REPORTS = {
   'accrual-estimates': /\baccrual_estimates\b/,
 } as const;
 
-/** Those that can be read as the publication noted them. */
-const NOTED = {
-  'invoiced-months': 'invoiced-months-noted',
-  'shipped-months': 'shipped-months-noted',
-} as const;
-
 /** Kept as long as the filters are, so that several reports of a page read the shipments once. */
 const KEPT = {
   'invoiced-months':
@@ -57,9 +46,15 @@ const FOLLOWED_PRICES_KEPT = 'create or replace temp view followed_prices as fro
 type Shared = keyof typeof SHARED_BY_REPORTS;
 
 /** Makes what a report reads, of the filters that the session has. */
-export async function provideShared(file: PublishedFile, sql: string, asked: Asked): Promise<void> {
-  for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][])
-    if (isRead.test(sql)) await provide(file, shared, { ...asked, sql });
+export async function provideShared(file: PublishedFile, sql: string): Promise<void> {
+  for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][]) {
+    if (!isRead.test(sql)) continue;
+    if (shared === 'followed-prices') {
+      const areKept = SHARED_BY_REPORTS['monthly-prices'].test(sql);
+      await file.provide(areKept ? FOLLOWED_PRICES_KEPT : FOLLOWED_PRICES);
+    } else if (shared === 'invoiced-months' || shared === 'monthly-prices') await file.provide(KEPT[shared]);
+    else await file.provide(shared);
+  }
 }
 
 /** Whether a report lists invoices rather than shipments. */
@@ -70,33 +65,4 @@ export function readsInvoices(sql: string): boolean {
 /** Whether a report shows states of invoices, which are published as they are now only. */
 export function readsStates(sql: string): boolean {
   return readsInvoices(sql) || /\bknown_invoices\b/.test(sql);
-}
-
-async function provide(
-  file: PublishedFile,
-  shared: Shared,
-  asked: Asked & { readonly sql: string },
-): Promise<void> {
-  if (shared === 'repeated-lines') {
-    if (!(await readsNotedRepeats(file, asked))) await file.provide(shared);
-    else for (const noted of ['asked-repeats', 'repeated-lines-noted'] as const) await file.provide(noted);
-  } else if (shared === 'followed-prices') {
-    const areKept = SHARED_BY_REPORTS['monthly-prices'].test(asked.sql);
-    await file.provide(areKept ? FOLLOWED_PRICES_KEPT : FOLLOWED_PRICES);
-  } else if (shared === 'billed-by') await findBilled(file, asked);
-  else if (asked.readsNoted && isNoted(shared)) await file.provide(NOTED[shared]);
-  else if (shared === 'invoiced-months' || shared === 'monthly-prices') await file.provide(KEPT[shared]);
-  else await file.provide(shared);
-}
-
-/** Publications note months, tenants and carriers; by anything else rows are read. */
-async function findBilled(file: PublishedFile, { readsNoted, by = '' }: Asked): Promise<void> {
-  if (readsNoted && by.split('+').every((word) => ['month', 'tenant', 'carrier'].includes(word))) {
-    await file.provide('invoiced-months-noted');
-    await file.provide('billed-by-noted');
-  } else await file.provide('billed-by');
-}
-
-function isNoted(shared: Shared): shared is keyof typeof NOTED {
-  return shared in NOTED;
 }

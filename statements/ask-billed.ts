@@ -60,7 +60,7 @@ export async function askBilled(request: BilledRequest): Promise<BilledSession> 
       const unmatched = session.matches.filter(({ matched }) => matched.length === 0);
       if (unmatched.length > 0) throw new NoSuchTenantError(matchNotes(unmatched).join(' '));
       const lines = await textOf('lines');
-      await provideShared(file, lines, session);
+      await provideShared(file, lines);
       await file.query(lines);
       return session;
     });

@@ -57,6 +57,18 @@ export class WarehouseCorruptError extends WarehouseError {
   }
 }
 
+/** A void was archived and the totals still count the invoice. */
+export class VoidNotSeenError extends WarehouseError {
+  readonly code = 'void-not-seen';
+  override readonly exitCode = EXIT.checkFailed;
+  override readonly hint =
+    'it is tried again; `billsync verify --full` compares the archive with the ledgers';
+
+  constructor(invoiceId: string) {
+    super(`The void of invoice ${invoiceId} is in the archive, and totals still count the invoice.`);
+  }
+}
+
 /** The archive cannot make all of the warehouse again: nothing was replaced. */
 export class RebuildLossError extends WarehouseError {
   readonly code = 'rebuild-loses';

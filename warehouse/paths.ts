@@ -30,8 +30,3 @@ export function warehousePaths(
     readableFolders: [dataDir, ...(archive.kind === 'folder' ? [archive.path] : [])],
   };
 }
-
-/** Of a DuckDB file: the marks of its rows' tracking numbers (ADR 50). It can be deleted; a publication makes it again. */
-export function marksFolderOf(databasePath: string): string {
-  return `${databasePath}.marks`;
-}

@@ -5,6 +5,7 @@
 
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
+import { beatEvery } from '../activities/beat.ts';
 
 /** These beat by themselves: with how far they are, or only while they advance. */
 const TELL_PROGRESS = new Set([
@@ -24,11 +25,11 @@ export function beatWhileRunning(context: Context): ActivityInterceptors {
   return {
     inbound: {
       async execute(input, next) {
-        const beat = setInterval(() => context.heartbeat(), BEAT_EVERY_MS);
+        const beat = beatEvery(BEAT_EVERY_MS, () => context.heartbeat());
         try {
           return await next(input);
         } finally {
-          clearInterval(beat);
+          beat.stop();
         }
       },
     },

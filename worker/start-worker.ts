@@ -31,6 +31,7 @@ import { activeTracing } from '../temporal/tracing.ts';
 import type { SetAside } from '../warehouse/opening.ts';
 import { startPublisher } from '../warehouse/publish/publisher.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { duckDbCheck } from './check-duckdb.ts';
 import type { QueueNames } from './create-workers.ts';
 import { measureContents } from './measure-contents.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
@@ -115,6 +116,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     checks.add(
       diskCheck({ dataDir: settings.dataDir, health, alerts, metrics }),
       othersCheck({ health, alerts }),
+      duckDbCheck({ health, alerts }),
     );
     const archive = await openArchive(settings);
     closers.push(() => archive.close());

@@ -11,15 +11,11 @@ import { openS3Facts } from './facts.ts';
 import { openS3Files } from './files.ts';
 
 /** @param cacheFolder on this machine, for files that DuckDB is to read */
-export async function openS3Archive(
-  bucket: S3Bucket,
-  cacheFolder: string,
-  now: () => Date = () => new Date(),
-): Promise<Archive> {
+export async function openS3Archive(bucket: S3Bucket, cacheFolder: string): Promise<Archive> {
   return archiveOf({
-    events: openS3Events(bucket, now),
+    events: openS3Events(bucket),
     files: await openS3Files(bucket, cacheFolder),
-    facts: openS3Facts(bucket, now),
+    facts: openS3Facts(bucket),
     close: async () => bucket.close(),
   });
 }

@@ -1,7 +1,7 @@
 /** The few things the archive asks of S3, or of anything that speaks it, under one prefix of one bucket. */
 
 import { openS3Client } from './client.ts';
-import { explainS3Error, type S3Place } from './errors.ts';
+import { explainS3Error, type S3Place, S3SettingsError } from './errors.ts';
 import {
   bytesOf,
   downloadTo,
@@ -14,6 +14,7 @@ import {
   putUpload,
   removeObject,
 } from './objects.ts';
+import { followServerClock } from './server-clock.ts';
 import { PART_BYTES } from './upload.ts';
 
 /** All of them throw the errors of `errors.ts`. */
@@ -45,6 +46,10 @@ export interface S3Bucket {
   download(key: string, path: string): Promise<string | null>;
   /** Keys below a folder in order, without the prefix; `after` is a key too, and not given again. */
   list(folder: string, after?: string): AsyncIterable<string>;
+  /** Milliseconds since 1970 by the server's clock, counted on from its newest answer: never ahead of it, a little behind. */
+  serverNow(): Promise<number>;
+  /** By how many milliseconds this machine's clock was ahead of the server's at its newest answer; null before the first. */
+  clockAheadMs(): number | null;
   close(): void;
 }
 
@@ -67,6 +72,7 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
   const client = openS3Client(config, endpoint);
   // Files are hashed as they arrive: a check inside the client would hide what is there.
   const files = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' }, endpoint);
+  const clock = followServerClock([client, files]);
   const keyed = (key: string): string => (prefix === '' ? key : `${prefix}/${key}`);
   const at = (key: string): ObjectPlace => ({ client, at: { Bucket: bucket, Key: keyed(key) } });
 
@@ -97,6 +103,16 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
         token = page.next;
       } while (token !== undefined);
     },
+    async serverNow() {
+      if (clock.now() === null) await explained(bytesOf(at('clock')));
+      const now = clock.now();
+      if (now !== null) return now;
+      throw new S3SettingsError(`the archive's S3 at ${endpoint ?? 'AWS'} answers without a Date header`, {
+        subject: url,
+        hint: 'let what lies between (a proxy) pass the header: by it new keys are ordered',
+      });
+    },
+    clockAheadMs: clock.aheadMs,
     close() {
       client.destroy();
       files.destroy();

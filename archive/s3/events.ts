@@ -10,8 +10,8 @@ import type { S3Bucket } from './bucket.ts';
 import { createS3Log } from './log.ts';
 import { readAhead } from './read-ahead.ts';
 
-export function openS3Events(bucket: S3Bucket, now: () => Date): EventStore {
-  const arrivals = createS3Log(bucket, 'events/log', now);
+export function openS3Events(bucket: S3Bucket): EventStore {
+  const arrivals = createS3Log(bucket, 'events/log');
   const namesIn = (keys: readonly string[]): string[] =>
     [...new Set(keys.map(arrivals.nameOf))].filter(isEventName);
 

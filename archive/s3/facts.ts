@@ -8,8 +8,8 @@ import type { S3Bucket } from './bucket.ts';
 import { createS3Log } from './log.ts';
 import { readAhead } from './read-ahead.ts';
 
-export function openS3Facts(bucket: S3Bucket, now: () => Date): FactStore {
-  const log = createS3Log(bucket, 'facts', now);
+export function openS3Facts(bucket: S3Bucket): FactStore {
+  const log = createS3Log(bucket, 'facts');
 
   /** Until the last fact the cursor stays: who stops before it gets all of them again. */
   async function* after(

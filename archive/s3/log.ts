@@ -1,17 +1,20 @@
 /**
  * An append-only log as keys of a bucket, which has no append: each line is a key that begins with its instant.
  *
- * Keys come in order of instants that different clocks wrote, so a key may appear behind one that somebody has read
- * already. A cursor therefore remembers, beside the newest key, the keys of the last minutes: whatever turns up among
- * them later is still given, and nothing is given twice.
+ * The instant is that of the S3 server, whatever the clock of this machine shows, and an append counts only when the server's
+ * answer came soon after the instant in the key: a writer that was paused in between appends again. So a reader that lists
+ * everything since a few minutes before the server's present misses nothing that was confirmed. Its cursor holds
+ * the keys of these minutes, and none of them is given twice.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { CursorError } from '../archive.ts';
 import type { S3Bucket } from './bucket.ts';
 
-/** How late a key may turn up: an upload that is tried again, and clocks that differ. */
-const OVERLAP_MS = 2 * 60_000;
+/** How late after its instant a key may be written; one that is later is appended again. */
+const MAX_LATE_MS = 2 * 60_000;
+/** Above that by what the clocks of an S3's servers may differ among each other. */
+const OVERLAP_MS = 5 * 60_000;
 
 export interface S3Log {
   /** @param name what the key ends with, may repeat */
@@ -22,37 +25,42 @@ export interface S3Log {
   nameOf(key: string): string;
 }
 
-export function createS3Log(bucket: S3Bucket, folder: string, now: () => Date): S3Log {
+export function createS3Log(bucket: S3Bucket, folder: string): S3Log {
   const instantOf = (key: string): string => key.slice(folder.length + 1, folder.length + 25);
   return {
     async append(name, text) {
-      const unique = randomBytes(6).toString('hex');
-      await bucket.putIfAbsent(`${folder}/${now().toISOString()}~${unique}~${name}`, text);
+      for (;;) {
+        const unique = randomBytes(6).toString('hex');
+        const stampedMs = await bucket.serverNow();
+        await bucket.putIfAbsent(`${folder}/${new Date(stampedMs).toISOString()}~${unique}~${name}`, text);
+        if ((await bucket.serverNow()) - stampedMs <= MAX_LATE_MS) return;
+      }
     },
     async since(cursor) {
-      const { newest, seen } = parseCursor(folder, cursor);
+      const { from, seen } = parseCursor(folder, cursor);
+      // Before the listing: whatever is written while it is listed has an instant behind the next cursor.
+      const startedMs = await bucket.serverNow();
       const keys: string[] = [];
       const all: string[] = [];
-      for await (const key of bucket.list(
-        folder,
-        newest === '' ? undefined : startOf(folder, instantOf(newest)),
-      )) {
+      for await (const key of bucket.list(folder, from === '' ? undefined : from)) {
         all.push(key);
         if (!seen.has(fingerprint(key))) keys.push(key);
       }
-      const last = all.at(-1) ?? newest;
-      if (last === '') return { keys, cursor: '' };
-      const from = startOf(folder, instantOf(last));
-      const recent = all.filter((key) => key > from).map(fingerprint);
-      return { keys, cursor: `${last}#${recent.join('')}` };
+      const last = all.at(-1);
+      if (last === undefined) return { keys, cursor: from === '' ? '' : `${from}#` };
+      const newestMs = Date.parse(instantOf(last));
+      const behind = startOf(folder, Number.isNaN(newestMs) ? startedMs : Math.min(newestMs, startedMs));
+      const next = behind > from ? behind : from;
+      const recent = all.filter((key) => key > next).map(fingerprint);
+      return { keys, cursor: `${next}#${recent.join('')}` };
     },
     nameOf: (key) => key.slice(key.lastIndexOf('~') + 1),
   };
 }
 
 /** Sorts before every key that is younger than the overlap. */
-function startOf(folder: string, instant: string): string {
-  return `${folder}/${new Date(Date.parse(instant) - OVERLAP_MS).toISOString()}`;
+function startOf(folder: string, instantMs: number): string {
+  return `${folder}/${new Date(instantMs - OVERLAP_MS).toISOString()}`;
 }
 
 const FINGERPRINT_LENGTH = 10;
@@ -62,15 +70,15 @@ function fingerprint(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, FINGERPRINT_LENGTH);
 }
 
-function parseCursor(folder: string, cursor: string | null): { newest: string; seen: ReadonlySet<string> } {
-  if (cursor === null || cursor === '') return { newest: '', seen: new Set() };
+function parseCursor(folder: string, cursor: string | null): { from: string; seen: ReadonlySet<string> } {
+  if (cursor === null || cursor === '') return { from: '', seen: new Set() };
   const split = cursor.indexOf('#');
-  const instant = cursor.slice(folder.length + 1, folder.length + 25);
+  const instant = cursor.slice(folder.length + 1, split);
   if (split < 0 || !cursor.startsWith(`${folder}/`) || Number.isNaN(Date.parse(instant)))
     throw new CursorError(cursor);
   const seen = new Set<string>();
   for (let at = split + 1; at < cursor.length; at += FINGERPRINT_LENGTH) {
     seen.add(cursor.slice(at, at + FINGERPRINT_LENGTH));
   }
-  return { newest: cursor.slice(0, split), seen };
+  return { from: cursor.slice(0, split), seen };
 }

@@ -9,14 +9,8 @@ import { loadFile } from '../../warehouse/load/load-file.ts';
 import { BENCH_INVOICE } from './make-csv.ts';
 import { scannedFile } from './scan-file.ts';
 
-const [side, csvPath, folder, memoryLimit] = process.argv.slice(2) as [
-  string,
-  string,
-  string,
-  string | undefined,
-];
+const [side, csvPath, folder] = process.argv.slice(2) as [string, string, string];
 mkdirSync(folder, { recursive: true });
-const limit = memoryLimit === undefined || memoryLimit === '' ? null : memoryLimit;
 const answer = side === 'floor' ? await floor() : await ours();
 console.log(JSON.stringify({ ...answer, peakMb: process.resourceUsage().maxRSS / 1024 }));
 
@@ -33,7 +27,6 @@ async function floor(): Promise<{ ms: number; cpuMs: number; rows: number }> {
   const instance = await DuckDBInstance.create(join(folder, 'floor.duckdb'), {
     storage_compatibility_version: 'v1.5.0',
     temp_directory: folder,
-    ...(limit === null ? {} : { memory_limit: limit }),
   });
   const connection = await instance.connect();
   const text = readFileSync(new URL('./floor.sql', import.meta.url), 'utf8');
@@ -54,7 +47,7 @@ async function ours(): Promise<{ ms: number; cpuMs: number; rows: number }> {
     path: join(folder, 'ours.duckdb'),
     folders: [join(csvPath, '..')],
     temporaryFolder: folder,
-    memoryLimit: limit,
+    memoryLimit: null,
   });
   await migrate(database, new Date());
   const {

@@ -4,7 +4,6 @@ import { readFile, rm } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../warehouse/duckdb/database.ts';
 import { migrate } from '../../warehouse/duckdb/migrate.ts';
-import { noteRepeats } from '../../warehouse/publish/note-repeats.ts';
 
 export interface PublishedSize {
   readonly path: string;
@@ -43,7 +42,4 @@ export async function fillWarehouse(
     connection.closeSync();
     instance.closeSync();
   }
-  const filled = await Database.open(options);
-  await filled.transaction(noteRepeats);
-  filled.close();
 }

@@ -13,6 +13,7 @@ import { createScrub } from '../../ops/scrub.ts';
 import { serviceManager } from '../../ops/service-manager.ts';
 import { version } from '../../ops/version.ts';
 import { startTracing } from '../../temporal/tracing.ts';
+import { isCallRunning } from '../../warehouse/duckdb/native-calls.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { EXIT, printError } from '../errors.ts';
 import { contextOf } from '../verb.ts';
@@ -127,6 +128,8 @@ async function drained(
 ): Promise<void> {
   const deadline = setTimeout(() => {
     log.warn('not everything ended in time; what is left is taken up at the next start');
+    // `process.exit` waits for the thread that waits for DuckDB.
+    if (isCallRunning()) process.kill(process.pid, 'SIGKILL');
     process.exit(EXIT.done);
   }, DRAIN_WITHIN_MS);
   await running.close();

@@ -15,6 +15,18 @@ export const MACHINE = {
     ],
     proof: '`billsync verify` ends with 0.',
   },
+  duckdb: {
+    severity: 'critical',
+    isNotice: true,
+    meaning:
+      'A call of DuckDB did not return within its limit. The worker ended itself; its supervisor starts it again, and what was at work is repeated.',
+    firstLook: ['the log of the role `worker`: the statement that did not return'],
+    cure: [
+      'Nothing, when it happened once: nothing is lost.',
+      'If it happens again: report the statement and the version (`billsync --version`).',
+    ],
+    proof: 'The page `/health` of the worker that was started again shows all components as healthy.',
+  },
   'warehouse/losses': {
     severity: 'critical',
     isNotice: true,

@@ -1,7 +1,3 @@
--- The view tenants, asked once for each session.
-create or replace temp table known_tenants as
-select * from tenants;
-
 -- All invoices of the partners that were asked for, whatever their state, with the names that the reports give to tenants.
 -- An invoice that has no rows yet takes the name under which the same tenant was billed before.
 create or replace temp view known_invoices as

@@ -1,6 +1,6 @@
 /** What the shipments that were asked for come to, exactly, by currency and partner. */
 
-import { type Prepared, readsNotedRepeats } from '../prepare-session.ts';
+import type { Prepared } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
 import { readColumns, readRows } from '../read-rows.ts';
 import type { LevelCount } from '../report-head.ts';
@@ -24,16 +24,11 @@ export async function totalShipments(
   conditions: ShipmentConditions,
 ): Promise<ShipmentTotals> {
   const { publication, all } = prepared;
-  const { sql, values, shown } = bindConditions(conditions);
-  await provideShared(file, sql, prepared);
-  const isWhole = Object.keys(shown).length === 0;
-  const areNoted = await readsNotedRepeats(file, prepared);
-  const asked = isWhole && prepared.readsNoted ? 'asked-noted' : 'asked-read';
-  const repeats = !areNoted ? 'repeats-read' : asksOnlyNoted(sql) ? 'repeats-noted' : 'repeats-among-noted';
-  if (repeats === 'repeats-noted') await file.provide('asked-repeats');
+  const { sql, values } = bindConditions(conditions);
+  await provideShared(file, sql);
   const filled = {
-    asked: await filledText(asked, { conditions: sql }),
-    repeats: await filledText(repeats, { conditions: sql }),
+    asked: await filledText('asked', { conditions: sql }),
+    repeats: await filledText('repeats', { conditions: sql }),
   };
   const reader = await query(file, 'totals', { filled, values });
   const answered = readColumns(reader, { units: TOTAL_UNITS, details: [] });
@@ -57,28 +52,6 @@ export async function totalShipments(
     };
   });
   return { publication, columns, rows, counts };
-}
-
-/** What a publication notes of rows whose number stands on another, and what follows from it. */
-const NOTED_OF_REPEATS: readonly string[] = [
-  ...[
-    'tenant',
-    'tenant_id',
-    'partner_id',
-    'invoice_id',
-    'invoice_generation_date',
-    'ship_date',
-    'report_date',
-  ],
-  ...['origin', 'currency_code', 'billable_weight', 'billable_weight_unit', 'tracking_number', 'carrier'],
-  ...['carrier_zone', 'zone', 'service_level'],
-];
-
-/** Conditions name columns as `s.column` and nothing else so; lines with something wrong are known by invoice and row. */
-function asksOnlyNoted(conditions: string): boolean {
-  return [...conditions.matchAll(/\bs\.(\w+)/g)].every(([, column = '']) =>
-    NOTED_OF_REPEATS.includes(column),
-  );
 }
 
 const TOTAL_UNITS = {

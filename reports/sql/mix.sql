@@ -11,12 +11,11 @@
 --   mean zone of the row's lines that have one, where the service's zones are a scale: all zones given by lines that
 --   pass the other filters, whatever days are asked for, are numbers no more than 20 apart. With by=weight, a break
 --   goes from above its first weight up to and including its second, by pounds before rounding; they are called as in
---   "cost": "0 lb", "0 to 1 lb", then up to 2, 3, 5, 10, 20, 30, 50, 70 and 150, "over 150 lb" and "no weight". The
---   column zone repeats part with by=zone, in this version only.
+--   "cost": "0 lb", "0 to 1 lb", then up to 2, 3, 5, 10, 20, 30, 50, 70 and 150, "over 150 lb" and "no weight".
 -- order: currency; month; carrier; part (weights and numbers by size, then others by name, then none)
 -- cannot say: distance. Zones of two carriers or services are not the same measure, so there is no mean across them.
 -- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money
--- detail: zone, credits
+-- detail: credits
 -- chart: line key=month value=share_of_shipments series=carrier+part
 -- leads: shipments by month, carrier, part as $by, currency_code; shipments, billing_cost, packages, cost_per_shipment, credits
 -- example: In January one of three parcels goes to zone 8, 33.33 %; in February two of three, 66.67 %. The shift is 33.33
@@ -106,8 +105,7 @@ select
     per(s.billing_cost, packages_of(s.shipments, r.repeats)) as cost_per_shipment,
     packages_of(s.shipments, r.repeats) as packages,
     case when s.has_scale then mean_of(s.zone_sum, s.zone_count) end as average_zone,
-    s.credits,
-    case when $by = 'zone' then s.part end as zone
+    s.credits
 from shared as s
 left join repeats_by(
     period_start(report_date, $grain),

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, test } from 'vitest';
+import { decideInvoice } from '../../activities/decide-invoice.ts';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
@@ -50,4 +51,49 @@ test('tells of a file that another hash and size were announced for, by whatever
   ]);
   expect(await load(aCsv())).toMatchObject({ outcome: 'already_loaded' });
   expect(raised.size).toBe(0);
+});
+
+test('alerts of an export that does not count beside an announced file, until a person decides', async () => {
+  t = await aWarehouse();
+  const { warehouse, archive } = t;
+  const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+  const raised = new Map<string, Alert>();
+  const alerts = {
+    raise: (alert: Alert) => void raised.set(alert.key, alert),
+    resolve: (key: string) => void raised.delete(key),
+  };
+  const log = { info: () => undefined };
+  const metrics = createMetrics('worker');
+  const deps = { warehouse, archive, quarantine, alerts, metrics, log, now: () => new Date() };
+  const activity = loadInvoice(deps as unknown as WarehouseDependencies);
+  const load = async (bytes: Buffer, source: 'event' | 'export'): Promise<LoadInvoiceResult> => {
+    const { sha256 } = await archiveCsv(t, bytes);
+    const asked = {
+      source,
+      announcedSha256: source === 'event' ? sha256 : null,
+      eventId: null,
+      workflowRunId: null,
+    };
+    return new MockActivityEnvironment().run(activity as never, { invoiceId: INVOICE, sha256, ...asked });
+  };
+  const { sha256, sizeBytes } = await archiveCsv(t, aCsv());
+  await t.record([anEvent('invoice_finalized', { fileHashSha256: sha256, fileSizeBytes: sizeBytes })]);
+  await load(aCsv(), 'event');
+  expect(await load(aCsv([{ 'Tracking Number': '1Z9' }]), 'export')).toMatchObject({ outcome: 'loaded' });
+  expect([...raised.keys()]).toEqual([`outranked/${INVOICE}`]);
+  expect(raised.get(`outranked/${INVOICE}`)?.detail).toContain(`use-version ${INVOICE} 2`);
+  const decision = {
+    kind: 'use-version',
+    version: 2,
+    invoiceId: INVOICE,
+    by: 'ada',
+    reason: 'so',
+    isDryRun: false,
+  };
+  await new MockActivityEnvironment().run(
+    decideInvoice(deps as unknown as WarehouseDependencies) as never,
+    decision,
+  );
+  expect([...raised.keys()]).toEqual([]);
+  expect((await warehouse.invoice(INVOICE))?.loadedVersion).toBe(2);
 });

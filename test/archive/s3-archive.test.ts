@@ -14,6 +14,7 @@ import { openS3Archive } from '../../archive/s3/archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { aCsv } from '../warehouse/support.ts';
 import { anArchivedEvent } from './an-event.ts';
+import { startS3Proxy } from './s3-proxy.ts';
 import { startS3Server } from './s3-server.ts';
 
 let server: Awaited<ReturnType<typeof startS3Server>>;
@@ -46,14 +47,21 @@ beforeEach(async () => {
   });
 });
 
-/** Another machine, whose clock goes wrong by that many milliseconds. */
-async function anotherMachine(skewMs: number): Promise<Archive> {
-  const folder = await mkdtemp(join(tmpdir(), 's3-other-'));
+async function anotherMachine(): Promise<Archive> {
   return openS3Archive(
     openS3Bucket(url, { endpoint: server.url }),
-    folder,
-    () => new Date(Date.now() + skewMs),
+    await mkdtemp(join(tmpdir(), 's3-other-')),
   );
+}
+
+/** Works on a machine whose clock goes wrong by that many milliseconds. */
+async function withClockOff<T>(skewMs: number, work: () => Promise<T>): Promise<T> {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + skewMs });
+  try {
+    return await work();
+  } finally {
+    vi.useRealTimers();
+  }
 }
 
 async function read(from: Archive, after?: string): Promise<{ event: ArchivedEvent; cursor: string }[]> {
@@ -64,7 +72,7 @@ async function read(from: Archive, after?: string): Promise<{ event: ArchivedEve
 
 describe('events', () => {
   test('of many puts of one event on two machines exactly one is new', async () => {
-    const other = await anotherMachine(0);
+    const other = await anotherMachine();
     const event = anArchivedEvent();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => (i % 2 ? archive : other).putEvent(event)),
@@ -75,7 +83,7 @@ describe('events', () => {
     expect((await read(other)).map((each) => each.event)).toEqual([event]);
   });
 
-  test('they come in order of receivedAt, and a cursor gives each later one once, however late its clock', async () => {
+  test('they come in order of receivedAt, and a cursor gives each later one once', async () => {
     const first = anArchivedEvent({ receivedAt: '2026-03-02T00:00:00.000Z' });
     const second = anArchivedEvent({ receivedAt: '2026-03-01T00:00:00.000Z' });
     await archive.putEvent(first);
@@ -84,13 +92,73 @@ describe('events', () => {
     expect(found.map(({ event }) => event)).toEqual([second, first]);
     expect(await read(archive, found.at(-1)?.cursor)).toEqual([]);
 
-    // Its key sorts before the newest one that was read.
-    const late = anArchivedEvent();
-    await (await anotherMachine(-60_000)).putEvent(late);
+    const later = anArchivedEvent();
+    await archive.putEvent(later);
     const more = await read(archive, found.at(-1)?.cursor);
-    expect(more.map(({ event }) => event)).toEqual([late]);
+    expect(more.map(({ event }) => event)).toEqual([later]);
     expect(await read(archive, more.at(-1)?.cursor)).toEqual([]);
     expect(await read(archive, found[0]?.cursor)).toHaveLength(3);
+  });
+
+  test('no event or fact is missed because the clock of a machine that writes or reads is hours off', async () => {
+    const hour = 3_600_000;
+    const other = await anotherMachine();
+    const found: string[] = [];
+    const facts: string[] = [];
+    let [after, factsAfter]: [string | undefined, string | null] = [undefined, null];
+    for (const [index, skewMs] of [5 * hour, 0, -5 * hour, hour, -hour].entries()) {
+      await withClockOff(skewMs, async () => {
+        await other.putEvent(anArchivedEvent({ eventId: `event-${index}` }));
+        const at = '2026-03-01T00:00:00.000Z';
+        await other.putFact({ kind: 'duplicate', at, eventId: `event-${index}` });
+      });
+      await withClockOff(-skewMs, async () => {
+        for (const { event, cursor } of await read(archive, after)) {
+          found.push(event.eventId);
+          after = cursor;
+        }
+        for await (const { fact, cursor } of archive.factsAfter(factsAfter)) {
+          if (fact.kind === 'duplicate') facts.push(fact.eventId);
+          factsAfter = cursor;
+        }
+      });
+    }
+    const all = ['event-0', 'event-1', 'event-2', 'event-3', 'event-4'];
+    expect({ found, facts }).toEqual({ found: all, facts: all });
+  });
+
+  test('an event whose writer was paused on its way to the log is read once it was confirmed', async () => {
+    const proxy = await startS3Proxy(server.url);
+    try {
+      vi.stubEnv('AWS_ENDPOINT_URL', proxy.url);
+      const [writer, reader] = [await anotherMachine(), await anotherMachine()];
+      let resume = (): void => undefined;
+      const isHeld = new Promise<void>((held) => {
+        proxy.hold = ({ method, url: path }) => {
+          if (method !== 'PUT' || path?.includes('/events/log/') !== true) return null;
+          proxy.hold = () => null;
+          held();
+          return new Promise((go) => {
+            resume = go;
+          });
+        };
+      });
+      const paused = anArchivedEvent({ eventId: 'paused' });
+      const putting = writer.putEvent(paused);
+      await isHeld;
+      proxy.skewMs = 20 * 60_000;
+      await reader.event('paused');
+      await reader.putEvent(anArchivedEvent({ eventId: 'meanwhile' }));
+      const found = await read(reader);
+      expect(found.map(({ event }) => event.eventId)).toEqual(['meanwhile']);
+      resume();
+      await putting;
+      const more = await read(reader, found.at(-1)?.cursor);
+      expect(more.map(({ event }) => event.eventId)).toEqual(['paused']);
+    } finally {
+      vi.stubEnv('AWS_ENDPOINT_URL', server.url);
+      await proxy.stop();
+    }
   });
 
   test('what can be acted on outranks a refused event of the same id and is given once more', async () => {
@@ -118,7 +186,7 @@ describe('files', () => {
     const file = { sha256, sizeBytes: bytes.length, scan };
     expect(await archive.putFile(path, file)).toEqual(file);
     await rm(path, { force: true });
-    const other = await anotherMachine(0);
+    const other = await anotherMachine();
     expect(await other.file(sha256)).toEqual(file);
     for (let round = 0; round < 2; round += 1) {
       const local = await other.localPath(sha256);
@@ -185,7 +253,7 @@ test('a damaged event and a damaged description are told or made again, and hide
   }
   client.destroy();
   const [told, found]: [string[], string[]] = [[], []];
-  const other = await anotherMachine(0);
+  const other = await anotherMachine();
   for await (const { event } of other.events({ onUnreadable: ({ where }) => told.push(where) })) {
     found.push(event.eventId);
   }
@@ -211,7 +279,7 @@ test('a purge removes a file with its copy on this machine, and leaves an event 
   }
   const hash = createHash('sha256').update('{"a":1}').digest('hex');
   const trimmed = { at, sha256: hash, sizeBytes: 7 };
-  expect(await (await anotherMachine(0)).event('a1')).toEqual({ ...event, envelope: '', trimmed });
+  expect(await (await anotherMachine()).event('a1')).toEqual({ ...event, envelope: '', trimmed });
   expect(await archive.putEvent(event)).toBe('known');
 });
 

@@ -12,6 +12,10 @@ export interface S3Proxy {
   readonly asked: string[];
   /** Asked for every request; null lets it pass. */
   fault: (request: IncomingMessage) => Fault | null;
+  /** By how many milliseconds the server's clock goes wrong, as its answers show it. */
+  skewMs: number;
+  /** Waited for before a request is passed on. */
+  hold: (request: IncomingMessage) => Promise<void> | null;
   stop(): Promise<void>;
 }
 
@@ -23,7 +27,8 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     const fault = proxy.fault(incoming);
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
+    incoming.on('end', async () => {
+      await proxy.hold(incoming);
       if (fault === 'break') return incoming.socket.destroy();
       if (fault !== null && fault !== 'damage') {
         answer.writeHead(fault.status, { 'content-type': 'application/xml' });
@@ -38,7 +43,8 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
           const body = Buffer.concat(parts);
           const last = body.length - 1;
           if (fault === 'damage') body[last] = (body[last] ?? 0) ^ 1;
-          answer.writeHead(from.statusCode ?? 500, from.headers);
+          const date = new Date(Date.parse(from.headers.date ?? '') + proxy.skewMs).toUTCString();
+          answer.writeHead(from.statusCode ?? 500, { ...from.headers, date });
           answer.end(body);
         });
       });
@@ -49,6 +55,8 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     url: '',
     asked: [],
     fault: () => null,
+    skewMs: 0,
+    hold: () => null,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -374,6 +374,7 @@ describe('files', () => {
       `set home_directory = '/'`,
       `set temp_directory = '/tmp'`,
       `set memory_limit = '64GB'`,
+      'set threads = 2',
       `set allowed_configs = ['memory_limit']`,
       `pragma enable_logging`,
     ];

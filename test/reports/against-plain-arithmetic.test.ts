@@ -273,7 +273,6 @@ describe('mix', () => {
         month,
         carrier,
         part: zone,
-        zone,
         currency_code: currency,
         shipments: group.length,
         packages: packagesOf(group),

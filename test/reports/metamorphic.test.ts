@@ -1,12 +1,9 @@
 /** Relations that hold whatever the rows are: parts add up to the whole, order and voids leave no trace. */
 
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
-import { openReportSession } from '../../reports/report-session.ts';
-import { runReport } from '../../reports/run-report.ts';
 import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
 import {
   anInvoice,
@@ -72,9 +69,6 @@ const PARTITIONS = [
   'rolling-spend',
 ];
 
-/** Of the reports that read what a publication noted: between them they read all of it, by every column. */
-const READ_ALL_NOTED = ['summary', 'services', 'zones', 'accrual'];
-
 describe('sum over groups', () => {
   test.each(PARTITIONS)('%s adds up to what was billed', async (name) => {
     expect(totals(await answered(name))).toEqual(billed);
@@ -124,67 +118,6 @@ describe('order and voids', () => {
         expect(await ask(name, {}, shuffled), name).toEqual(expected[place]);
       await shuffled.remove();
     });
-  });
-
-  test('what a publication noted of repeated numbers and of months changes no report, whatever the filters', async () => {
-    const unnoted = await reportsFixture(invoices, { notesRepeats: false });
-    const asked: readonly ReportFilters[] = [
-      {},
-      { level: 'all' },
-      { level: 'partner' },
-      { tenants: ['Acme'], from: '2026-03-10' },
-      { by: 'invoice-date', carriers: ['ups'] },
-      { asKnownOn: '2026-03-20T00:00:00Z' },
-      { from: '2026-03-01', to: '2026-05-01' },
-      { by: 'invoice-date', from: '2026-04-01', currencies: ['EUR'] },
-      { zones: ['5'] },
-    ];
-    const counting = (await listReports())
-      .filter(({ sql }) => /repeats_by|repeated_lines|accrual_estimates/.test(sql))
-      .map(({ name }) => name);
-    expect(counting).toContain('cost');
-    counting.push('cost by=carrier+zone', 'cost by=weight', 'cost by=origin');
-    expect(counting.length).toBeGreaterThan(8);
-    for (const [nth, filters] of asked.entries()) {
-      const noted = await openReportSession({ databasePath: fixture.path, filters });
-      const sorted = await openReportSession({ databasePath: unnoted.path, filters });
-      // With every set of filters those that read all that is noted; the others without filters and with two sets each.
-      for (const name of counting.filter(
-        (each, place) => nth === 0 || READ_ALL_NOTED.includes(each) || (place + nth) % 4 === 0,
-      )) {
-        const { head, rows } = await noted.run(...splitName(name));
-        const expected = await sorted.run(...splitName(name));
-        expect({ head, rows }, `${name} ${JSON.stringify(filters)}`).toEqual({
-          head: expected.head,
-          rows: expected.rows,
-        });
-      }
-      noted.close();
-      sorted.close();
-    }
-    await unnoted.remove();
-  });
-
-  test('what is billed by month is read as it was noted, unless rows are missing there', async () => {
-    const asWritten = await answered('carriers');
-    for (const [change, isBelieved] of [
-      ['update internal.billed_months set credits = credits - 1', true],
-      [
-        'update internal.billed_months set shipments = shipments + 1, credits = credits - 1 where load_id = 1',
-        false,
-      ],
-      ['delete from internal.billed_months where load_id = 1', false],
-    ] as const) {
-      const other = await reportsFixture(invoices);
-      const instance = await DuckDBInstance.create(other.path);
-      const connection = await instance.connect();
-      await connection.run(change);
-      connection.closeSync();
-      instance.closeSync();
-      const { rows } = await runReport({ databasePath: other.path, name: 'carriers' });
-      expect(JSON.stringify(rows) !== JSON.stringify(asWritten), change).toBe(isBelieved);
-      await other.remove();
-    }
   });
 
   test('an invoice that was voided changes no report of money', async () => {

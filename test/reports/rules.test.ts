@@ -1,9 +1,7 @@
 /** The examples of docs/report-rules.md, computed by the macros that all reports use. */
 
 import { readFile } from 'node:fs/promises';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
-import { madeWhenNamed } from '../../reports/made-when-named.ts';
 import { openPublishedFile } from '../../reports/published-file.ts';
 import { reportsFixture } from '../support/reports/reports-fixture.ts';
 
@@ -124,47 +122,3 @@ test.each([
 ])('a change in percent of %s is %s', async (values, expected) => {
   expect(await computed(`change_percent(${values})`)).toBe(expected);
 });
-
-test('every macro is there for the statement that names it, with those that it names', async () => {
-  const text = (await Promise.all(['macros', 'definitions'].map(sessionText))).join('\n');
-  const names = [...text.matchAll(/^create or replace temp macro (\w+)/gm)].map(([, name = '']) => name);
-  expect(names.length).toBeGreaterThan(40);
-  const instance = await DuckDBInstance.create();
-  for (const name of names) {
-    // In a session of its own, in which nothing was made before; one that is there already is not made again.
-    const connection = await instance.connect();
-    const { missingFor } = madeWhenNamed();
-    await connection.run((await missingFor(`select ${name}(1)`)) ?? '');
-    const made = await connection.runAndReadAll(
-      'select count(*) from duckdb_functions() where function_name = $name',
-      { name },
-    );
-    expect(made.getRowsJson(), name).toEqual([['1']]);
-    expect(await missingFor(`select ${name}(2)`)).toBeNull();
-    connection.closeSync();
-  }
-  instance.closeSync();
-});
-
-test('a view is kept until a statement names it, and replaced at once from then on', async () => {
-  const { keep, missingFor } = madeWhenNamed();
-  expect(await keep('create or replace temp view one as\nselect month_of(day) from days')).toBe(true);
-  expect(await keep('create or replace temp view two as\nselect * from one')).toBe(true);
-  expect(await missingFor('select 1')).toBeNull();
-  const made = await missingFor('select * from two');
-  expect([...(made ?? '').matchAll(/^create or replace temp \w+ (\w+)/gm)].map(([, name]) => name)).toEqual([
-    'month_of',
-    'one',
-    'two',
-  ]);
-  expect(await keep('create or replace temp view one as\nselect month_of(day) from days')).toBe(true);
-  // What others name by now is replaced at once.
-  expect(await keep('create or replace temp view one as\nselect 1')).toBe(false);
-  expect(await missingFor('select * from one')).toBeNull();
-  // What reads rows or is filled is run at once.
-  expect(await keep('create or replace temp table costs (cost integer)')).toBe(false);
-  expect(await keep('select 1')).toBe(false);
-});
-
-const sessionText = (name: string): Promise<string> =>
-  readFile(new URL(`../../reports/session/${name}.sql`, import.meta.url), 'utf8');

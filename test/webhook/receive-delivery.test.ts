@@ -134,7 +134,7 @@ describe('a refusal', () => {
     const parts = await openParts();
     const { alerts, raised } = listening();
     const { eventId, invoiceId, body } = aDelivery({ metadata: { eventType: 'invoice_paid' } });
-    // An older version took it for an event.
+    // The inbox calls it an event; what it is read as now decides.
     const entry = {
       kind: 'event',
       eventId,

@@ -18,7 +18,6 @@ import {
 import { Session } from './session.ts';
 import { sql } from './sql.ts';
 import type { Params, Row } from './statements.ts';
-import { Threads } from './threads.ts';
 
 export interface DatabaseOptions {
   /** `:memory:` for one whose tables are attached. */
@@ -58,7 +57,6 @@ export class Database {
   /** SQL may read here too. */
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
-  readonly #threads: Threads;
   readonly #isWriter: boolean;
   readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
@@ -74,7 +72,6 @@ export class Database {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
-    this.#threads = new Threads(instance);
     this.#isWriter = ownsFile(options);
     this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
@@ -141,11 +138,6 @@ export class Database {
     return this.use((session) => session.all(name, params));
   }
 
-  /** For what may be about very many rows. Until the first such work there are all threads, behind it one is left for everything else. */
-  withAllThreads<T>(work: () => Promise<T>): Promise<T> {
-    return this.#threads.all(work);
-  }
-
   /**
    * Waits for nothing: callers have ended their work, and DuckDB folds its WAL into the file here. Who has not is told so
    * at his next statement, who waits for a connection at once; the file is let go when the last has given his back.
@@ -162,7 +154,6 @@ export class Database {
 
   #letGo(): void {
     if (this.#lent.size > 0) return;
-    this.#threads.close();
     this.#instance.closeSync();
     if (this.#isWriter) openPaths.delete(this.path);
   }

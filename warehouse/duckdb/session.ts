@@ -5,6 +5,8 @@
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
+import { jsonValue } from '../../ops/duckdb-values.ts';
+import { countedCall } from './native-calls.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';
 
@@ -47,14 +49,13 @@ export class Session implements Statements {
     if (loads) await this.#connection.runAndReadAll(sql('csv-session'));
   }
 
-  /** After this nothing outside the folders can be read, and nobody can change that back; only the number of threads may change. */
+  /** After this nothing outside the folders can be read, and nobody can change that back. The number of threads stays too: to change it beside a lake's scan deadlocks DuckDB 1.5. */
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
     // Instants that views show are instants; what is written of them is written in UTC.
     await this.#connection.run("set global TimeZone = 'UTC'");
     await this.#connection.run('set enable_external_access = false');
-    await this.#connection.run("set allowed_configs = ['threads']");
     await this.#connection.run('set lock_configuration = true');
   }
 
@@ -64,10 +65,10 @@ export class Session implements Statements {
   }
 
   /** Like `all`, but planned anew: for what looks at its tables when it is planned, as DuckLake's functions do. */
-  async once(name: string, params: Params = {}): Promise<readonly Row[]> {
+  async once(name: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {
     const text = this.#statements(name);
     try {
-      return await this.statement(text, params);
+      return await this.statement(text, params, limitMs);
     } finally {
       this.#prepared.get(text)?.prepared.destroySync();
       this.#prepared.delete(text);
@@ -80,42 +81,16 @@ export class Session implements Statements {
     return row;
   }
 
-  /**
-   * The columns of `sql/<name>.sql`, all of them 32 bits without a sign or null (0 here), some thousand rows at a time, for what is too
-   * much to hold. Nothing else is asked meanwhile.
-   */
-  async *columns(name: string, params: Params = {}): AsyncGenerator<readonly Uint32Array[]> {
-    if (this.#ended !== null) throw this.#ended;
-    const prepared = await this.#connection.prepare(this.#statements(name));
-    try {
-      if (Object.keys(params).length > 0) prepared.bind(params as Record<string, DuckDBValue>);
-      const result = await prepared.stream();
-      for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; ) {
-        const { columnCount, rowCount } = chunk;
-        const vectors = Array.from({ length: columnCount }, (_, column) => chunk?.getColumnVector(column));
-        yield vectors.map((vector) => {
-          const column = new Uint32Array(rowCount);
-          for (let row = 0; row < rowCount; row += 1) column[row] = Number(vector?.getItem(row) ?? 0);
-          return column;
-        });
-        chunk = await result.fetchChunk();
-      }
-    } catch (error) {
-      throw this.#classify(error);
-    } finally {
-      prepared.destroySync();
-    }
-  }
-
   /** For statements of a word or two (`checkpoint`); everything longer has a file. */
-  async statement(text: string, params: Params = {}): Promise<readonly Row[]> {
+  async statement(text: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {
     if (this.#ended !== null) throw this.#ended;
     try {
       const { prepared, names } = await this.#prepare(text);
       prepared.clearBindings();
       checkNames(text, names, params);
       if (names.size > 0) prepared.bind(params as Record<string, DuckDBValue>);
-      return (await prepared.runAndReadAll()).getRowObjectsJson() as Row[];
+      const read = await countedCall(text, () => prepared.runAndReadAll(), limitMs);
+      return read.convertRowObjects(jsonValue) as Row[];
     } catch (error) {
       this.#prepared.get(text)?.prepared.destroySync();
       this.#prepared.delete(text);
@@ -127,7 +102,7 @@ export class Session implements Statements {
   async #prepare(text: string): Promise<Prepared> {
     let known = this.#prepared.get(text);
     if (known === undefined) {
-      const prepared = await this.#connection.prepare(text);
+      const prepared = await countedCall(text, () => this.#connection.prepare(text));
       const numbers = Array.from({ length: prepared.parameterCount }, (_, index) => index + 1);
       known = { prepared, names: new Set(numbers.map((number) => prepared.parameterName(number))) };
       this.#prepared.set(text, known);
@@ -155,7 +130,7 @@ export class Session implements Statements {
   async script(text: string): Promise<void> {
     if (this.#ended !== null) throw this.#ended;
     try {
-      await this.#connection.runAndReadAll(text);
+      await countedCall(text, () => this.#connection.runAndReadAll(text));
     } catch (error) {
       throw this.#classify(error);
     }
@@ -168,8 +143,9 @@ export class Session implements Statements {
       await this.statement('commit');
       return result;
     } catch (error) {
-      // Nothing to roll back when the commit itself failed; the first error is the one that matters.
-      await this.statement('rollback').catch(() => undefined);
+      // Nothing to roll back when the commit itself failed; the first error is the one that matters. Also when no later
+      // statement may run: a connection must not be closed inside a transaction (`close-connection.ts`).
+      await countedCall('rollback', () => this.#connection.run('rollback')).catch(() => undefined);
       throw error;
     }
   }

@@ -8,6 +8,7 @@
 
 import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { rollBackAndClose } from '../../ops/close-connection.ts';
 import { readingLimits } from '../../ops/reading-limits.ts';
 import { attachLake } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
@@ -45,7 +46,7 @@ export async function connectToLake(path: string, lake: LakeSettings): Promise<D
     await connection.runAndReadAll('select max(sequence) from internal.publication_log');
     return connection;
   } catch (error) {
-    connection.closeSync();
+    await rollBackAndClose(connection);
     throw error;
   }
 }
@@ -89,18 +90,19 @@ async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBIns
     autoload_known_extensions: 'false',
     ...readingLimits(path),
   });
+  const connection = await instance.connect();
   try {
-    const connection = await instance.connect();
     const run: RunStatement = (statement) => connection.run(statement);
     await attachForReading(lake, run);
     await run("set global TimeZone = 'UTC'");
     await run(`set allowed_directories = [${quoted(`${lake.dataPath.replace(/\/+$/, '')}/`)}]`);
     await run('set enable_external_access = false');
     await run('set lock_configuration = true');
-    connection.closeSync();
     return instance;
   } catch (error) {
     instance.closeSync();
     throw error;
+  } finally {
+    connection.closeSync();
   }
 }

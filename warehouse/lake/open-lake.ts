@@ -132,7 +132,7 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
   });
   try {
     await prepare.whenMade?.(database);
-    return { database, ...(await database.withAllThreads(() => catchUpLake(prepare, database))) };
+    return { database, ...(await catchUpLake(prepare, database)) };
   } catch (error) {
     database.close();
     throw error;

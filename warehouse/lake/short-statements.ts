@@ -53,8 +53,6 @@ export const UNASKED: ReadonlyMap<string, readonly Row[]> = new Map([
   // Two writers meet at the keys of the ledgers.
   ['claim-events', []],
   ['claim-invoices', []],
-  // A lake notes no tracking numbers.
-  ['forget-package-loads', []],
 ]);
 
 /** Rows from JSON, each value to the column of its name. */

@@ -21,22 +21,20 @@ export interface TidyOptions {
 
 const DAY_MS = 86_400_000;
 const LEAST_FILES = 64;
+/** Of one statement: the files of a whole lake are merged, or listed in a bucket. */
+const LIMIT_MS = 6 * 3_600_000;
 /** Small neighbouring files become large ones. */
 const MERGE =
   "select coalesce(sum(files_processed), 0)::integer as merged from ducklake_merge_adjacent_files('lake')";
 
 /** @returns null when another process is at it */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
-  return options.database.withAllThreads(() => tidyAll(options));
-}
-
-function tidyAll(options: TidyOptions): Promise<Tidied | null> {
   const { database, ledger, now, keepMs = DAY_MS, leastFiles = LEAST_FILES } = options;
   return ledger.transaction(async (transaction) => {
     if (!(await transaction.tryLock('tidy', ledger.generation))) return null;
     const leftovers = await removeLeftovers(database, ledger);
     const count = async (name: string, params = {}): Promise<Row> =>
-      (await database.use((session) => session.once(name, params)))[0] ?? {};
+      (await database.use((session) => session.once(name, params, LIMIT_MS)))[0] ?? {};
     const { files } = await count('small-files');
     const merged = Number(files) < leastFiles ? 0 : Number((await count(MERGE)).merged);
     const older_than = new Date(now.getTime() - keepMs).toISOString();

@@ -13,8 +13,6 @@ export interface HeldInvoice {
   /** ISO 8601 UTC; none of them is older. */
   readonly firstHeardAt: string;
   readonly hasLoads: boolean;
-  /** Whether it is the partner's own, which sums all tenants. */
-  readonly isPartner: boolean;
   readonly hasAttention: boolean;
   readonly hasDiscrepancies: boolean;
 }
@@ -113,11 +111,6 @@ export async function writeInvoices(
   await forgetStates(session, derived, held);
   const fresh = [...derived.keys()].filter((id) => !held.has(id));
   if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: listOf(fresh) });
-  const moved = [...derived].flatMap(([id, { row }]) => {
-    const { hasLoads = false, isPartner } = held.get(id) ?? {};
-    return hasLoads && isPartner !== (row.invoice_level === 'partner') ? [id] : [];
-  });
-  if (moved.length > 0) await session.all('forget-package-loads', { invoice_ids: listOf(moved) });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
   await session.all('insert-states', { states: wellFormedJson(rows) });
   if ([...held.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
@@ -156,7 +149,6 @@ async function readHeld(
         place: typeof row.place === 'string' ? row.place : null,
         firstHeardAt: String(row.first_heard_at),
         hasLoads: row.has_loads === true,
-        isPartner: row.invoice_level === 'partner',
         hasAttention: row.has_attention === true,
         hasDiscrepancies: row.has_discrepancies === true,
       },

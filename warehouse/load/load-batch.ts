@@ -37,9 +37,7 @@ export async function loadBatch(
   loads: readonly FileLoad[],
   places: LoadPlaces = ONE_FILE,
 ): Promise<readonly (FileLoadOutcome | null)[]> {
-  const load = () => database.use((session) => loadStaged(session, loads, places));
-  const records = loads.reduce((sum, { file }) => sum + file.scan.records, 0);
-  return records > SMALL_RECORDS ? database.withAllThreads(load) : load();
+  return database.use((session) => loadStaged(session, loads, places));
 }
 
 async function loadStaged(

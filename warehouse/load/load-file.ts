@@ -103,7 +103,7 @@ async function insertChunks(
         },
       });
     };
-    return await database.withAllThreads(() => database.use(insertAll));
+    return await database.use(insertAll);
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
     throw error;

@@ -12,13 +12,10 @@ import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import { leftWals } from '../../ops/left-wal.ts';
 import { namesIn } from '../../ops/names-in.ts';
-import { sizeOf } from '../disk-space.ts';
 import { Database } from '../duckdb/database.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { PublicationError } from '../errors.ts';
-import { marksFolderOf } from '../paths.ts';
 import type { Publication } from '../warehouse.ts';
-import { noteRepeats } from './note-repeats.ts';
 
 export interface PublishRequest {
   readonly database: Database;
@@ -31,18 +28,13 @@ export interface PublishRequest {
 }
 
 const KEPT = 3;
-/** About a million rows: a smaller warehouse is published no later by one thread, and with less processor time. */
-const SMALL_BYTES = 16 << 20;
 
 /** @throws PublicationError the copy is not what it should be; the old one stays */
 export async function publish(request: PublishRequest): Promise<Publication> {
   const { database, publishedPath } = request;
   const draft = `${publishedPath}.${process.pid}.tmp`;
   try {
-    const { proof, publication } = await request.alone(async () => {
-      const copy = () => copyAlone(request, draft);
-      return (await sizeOf(database.path)) < SMALL_BYTES ? copy() : database.withAllThreads(copy);
-    });
+    const { proof, publication } = await request.alone(() => copyAlone(request, draft));
     await chmod(draft, 0o400);
     await flush(draft);
     await prove(draft, proof, request.temporaryFolder);
@@ -69,7 +61,6 @@ async function copyAlone(
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
     await session.transaction(async () => {
-      await noteRepeats(session, { folder: marksFolderOf(database.path) });
       await session.all('insert-publication', { published_at: now.toISOString(), above });
       await session.all('trim-publications');
     });

@@ -35,11 +35,7 @@ export interface CatchUpOptions {
 /**
  * @returns what was taken in, and the loads that could not be repeated because the archive has no such file
  */
-export function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
-  return options.database.withAllThreads(() => catchUpAlone(options));
-}
-
-async function catchUpAlone(options: CatchUpOptions): Promise<CaughtUp> {
+export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
   const { database, archive, log, now, onSetAside, onProgress } = options;
   const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
   const ingested = await ingest({

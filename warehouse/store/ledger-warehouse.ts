@@ -11,6 +11,7 @@ import { uuidOrNull } from '../../contract/uuid-or-null.ts';
 import { GroupCommit } from '../../ops/group-commit.ts';
 import type { Logger } from '../../ops/log.ts';
 import { ReadWriteLock } from '../duckdb/read-write-lock.ts';
+import { VoidNotSeenError } from '../errors.ts';
 import { checkDecision } from '../ledger/decide.ts';
 import { noteAsked, readDue } from '../ledger/due-invoices.ts';
 import type { OnMissing } from '../ledger/ingest.ts';
@@ -129,6 +130,8 @@ export class LedgerWarehouse implements Warehouse {
     if (!state.isVoided) {
       // Whoever says so has read it in an event or in the details; the ledger did not hear of it yet.
       await this.recordDetails({ invoiceId, status: 'voided', header: {} });
+      // Before anyone is told that its shipments left the totals; the activity is repeated.
+      if (state.hasRows && !(await this.#fence(invoiceId)).isVoided) throw new VoidNotSeenError(invoiceId);
     }
     return { hadRows: state.hasRows };
   }
@@ -203,6 +206,7 @@ export class LedgerWarehouse implements Warehouse {
       database: store.rows,
       archive: this.#archive,
       now: this.#now(),
+      ingest: () => this.ingestArchive(),
       step,
       beingTold: () => this.#loads.beingTold(),
       ...options,

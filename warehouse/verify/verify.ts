@@ -20,13 +20,15 @@ import type { SetAside } from '../opening.ts';
 import type { Drift, Verification } from '../warehouse.ts';
 import { fingerprintFile } from './fingerprint-file.ts';
 import { noteProofs } from './note-proofs.ts';
-import { damaged, verifyFacts } from './verify-facts.ts';
+import { damaged, verifyFacts, verifyNames } from './verify-facts.ts';
 
 export interface VerifyOptions {
   readonly database: Database;
   readonly archive: Archive;
   readonly full: boolean;
   readonly now: Date;
+  /** Reads on in the archive. */
+  readonly ingest: () => Promise<unknown>;
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
   /** Around each part of the work; the pauses between are for those who must be alone (a publication). */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
@@ -40,12 +42,8 @@ export interface VerifyOptions {
  * @param options.full false: only loads that no earlier proof has seen (ADR 21)
  * @returns every drift found; recorded discrepancies are listed and are none (ADR 29)
  */
-export function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
-  return options.database.withAllThreads(() => verifyAll(options));
-}
-
-async function verifyAll(options: VerifyOptions): Promise<Verification> {
-  const { database, archive, full, step = (work) => work() } = options;
+export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
+  const { database, archive, full, ingest, step = (work) => work() } = options;
   const { beingTold = async () => () => false } = options;
   const purgedFiles = purgedFilesOf(archive);
   const loads = await database.all('loads-to-verify', { full });
@@ -69,9 +67,10 @@ async function verifyAll(options: VerifyOptions): Promise<Verification> {
     options.onProgress?.(index + 1, loads.length);
   }
   drift.push(...(await step(() => verifyLedgers(database))));
+  drift.push(...(await verifyNames({ database, archive, ingest, step })));
   if (full) {
     const isKnown = (loadId: number, rule: string): boolean => known.has(`${loadId} ${rule}`);
-    drift.push(...(await verifyFacts({ database, archive, step, beingTold, isKnown, purgedFiles })));
+    drift.push(...(await verifyFacts({ database, archive, ingest, step, beingTold, isKnown, purgedFiles })));
     drift.push(...(await step(() => verifyStates(database))));
   }
   const told = new Set(drift.map(({ found }) => found));

@@ -39,11 +39,11 @@ export function restoreCommand(): Command {
   );
 }
 
-/** `billsync invoices use-version ID VERSION --reason WHY`: an earlier file counts until another is announced. */
+/** `billsync invoices use-version ID VERSION --reason WHY`: any loaded file counts until another is announced. */
 export function useVersionCommand(): Command {
   const command = verb(
     'use-version <invoice> <version>',
-    'Makes an older file of an invoice count, until the service announces another one.',
+    'Makes any file of an invoice that was loaded count, until the service announces another one.',
     'billsync invoices use-version INV-000042 1 --reason "version 2 lacks a carrier"',
   );
   return withFlags(command).action((wanted: string, versionText: string, flags: Flags, command: Command) => {

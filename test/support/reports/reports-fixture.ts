@@ -11,9 +11,6 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../../warehouse/duckdb/database.ts';
 import { migrate } from '../../../warehouse/duckdb/migrate.ts';
-import { Session } from '../../../warehouse/duckdb/session.ts';
-import { sql } from '../../../warehouse/duckdb/sql.ts';
-import { noteRepeats } from '../../../warehouse/publish/note-repeats.ts';
 import { type SharedSessions, sharedSessions } from './shared-sessions.ts';
 
 export interface FixtureShipment {
@@ -130,11 +127,10 @@ export interface ReportsFixture {
 
 /**
  * @param options.publishedAt the `as of` of every report
- * @param options.notesRepeats false: as a lake is read, of which no publication notes what repeats
  */
 export async function reportsFixture(
   invoices: readonly FixtureInvoice[],
-  options: { readonly publishedAt?: string; readonly notesRepeats?: boolean } = {},
+  options: { readonly publishedAt?: string } = {},
 ): Promise<ReportsFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-reports-'));
   const path = join(folder, 'reports.duckdb');
@@ -162,10 +158,8 @@ export async function reportsFixture(
   addPublication(rows, options.publishedAt ?? '2026-04-01T00:00:00Z');
   await connection.run('begin');
   await insertAll(connection, rows);
-  const session = sessionOver(connection);
-  if (options.notesRepeats ?? true) await noteRepeats(session);
   await connection.run('commit');
-  session.close();
+  connection.closeSync();
   instance.closeSync();
   const sessions = sharedSessions(path);
   return {
@@ -175,11 +169,6 @@ export async function reportsFixture(
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** The warehouse's own statements on a fixture's tables. */
-export function sessionOver(connection: DuckDBConnection): Session {
-  return new Session(connection, { classify: (error) => error, statements: sql });
 }
 
 /** Amounts as whole ten-thousandths, for expectations computed without DuckDB. */

@@ -1,5 +1,7 @@
 /** What a person reads when something is wrong with a lake: which setting, process or file it is, and what to do. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +11,9 @@ import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { SetAside } from '../../../warehouse/opening.ts';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
+import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
 import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
 
@@ -182,3 +186,19 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
     (error: unknown) => error,
   );
 }
+
+test('a process whose connections PostgreSQL ended inside a transaction closes them and goes on', async () => {
+  const own = await server.aLake(makeDataDir());
+  const child = spawn(process.execPath, [testProgram('warehouse/lake/reader.ts'), JSON.stringify(own)], {
+    env: cleanEnvironment(),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  await server.query(
+    own,
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  );
+  child.stdin.write('go\n');
+  expect(await ended).toEqual([0, null]);
+});

@@ -80,7 +80,10 @@ test('what was proved before an interruption is not proved again', async () => {
   });
   try {
     await database.use((session) => session.statement('delete from verification_log'));
-    const asked = { database, full: false, now: new Date('2026-03-02T00:00:00Z'), noteEveryMs: 0 };
+    const asked = {
+      ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z'), noteEveryMs: 0 },
+      ingest: async () => undefined,
+    };
     const stopping = Object.create(t.archive, {
       file: { value: (sha256: string) => t.archive.file(sha256) },
       reread: {
@@ -144,6 +147,26 @@ test('an event that the archive lost is drift, its file as well as its line of t
     `event-missing 1111 event ${fileless.eventId}`,
     `event-missing 1111 event ${lineless.eventId}`,
   ]);
+});
+
+test('an event, a fact and a void that reading the archive passes over are found', async () => {
+  await tellOfTwo();
+  const event = anEvent('invoice_voided');
+  const { events, factsAfter } = t.archive;
+  Object.assign(t.archive, { async *events() {}, async *factsAfter() {} });
+  await t.archive.putEvent(event);
+  await t.warehouse.recordDetails({ invoiceId: SECOND, status: 'finalized', header: {} });
+  await expect(t.warehouse.voidInvoice(INVOICE)).rejects.toThrow('totals still count the invoice');
+  const missed = `event-not-taken-in 1111 event ${event.eventId}`;
+  const [{ drift: quick }, full] = [await t.warehouse.verify({ full: false }), await drift()];
+  expect(quick).toMatchObject([{ rule: 'event-not-taken-in', invoiceId: INVOICE }]);
+  expect(full).toEqual([
+    missed,
+    'fact-not-taken-in 1111 1 more fact of kind details',
+    'fact-not-taken-in 2222 1 more fact of kind details',
+  ]);
+  Object.assign(t.archive, { events, factsAfter });
+  expect(await drift()).toEqual([]);
 });
 
 test('a load that is about to be told to the archive is no drift', async () => {

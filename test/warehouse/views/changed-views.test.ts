@@ -77,32 +77,4 @@ describe('the tables behind the views', () => {
     expect(names.map(({ name }) => name)).toEqual(shown);
     expect(await published(tables)).toContainEqual({ name: 'shipment_rows', has_primary_key: false });
   });
-
-  test('are moved there, with every row and key, in a warehouse that had them beside its views', async () => {
-    const drift = async () => (await t.warehouse.verify({ full: true })).drift;
-    const before = {
-      ...{ rows: await published('from shipments order by all'), tables: await published(tables) },
-      drift: await drift(),
-    };
-    expect(before.rows.length).toBeGreaterThan(0);
-    await t.warehouse.close();
-    // What a later migration made was never there.
-    const later = ['billed_months', 'event_keys', 'invoice_keys', 'marked_rows'];
-    const names = before.tables.map(({ name }) => String(name)).filter((name) => !later.includes(name));
-    await leave(
-      ...names.map((name) => `create table main.${name} as from internal.${name}`),
-      'drop schema internal cascade',
-      'delete from schema_migrations where number >= 12',
-    );
-    await t.reopen();
-    expect(await published('from shipments order by all')).toEqual(before.rows);
-    expect(await published(tables)).toEqual(before.tables);
-    expect(
-      await published(
-        'select count(*)::int as missing from (select invoice_id from internal.invoice_state except from internal.invoice_keys)',
-      ),
-    ).toEqual([{ missing: 0 }]);
-    expect((await published('show tables')).map(({ name }) => name)).toEqual(shown);
-    expect(await drift()).toEqual(before.drift);
-  });
 });

@@ -14,14 +14,3 @@ create or replace view internal.ingest_cursors as select * from ledger.ingest_cu
 create or replace view internal.set_aside as select * from ledger.set_aside;
 create or replace view internal.verification_log as select * from ledger.verification_log;
 create or replace view internal.ask_log as select * from ledger.ask_log;
--- A lake has many writers and notes nothing with a publication; readers look at its rows by themselves.
-create or replace view internal.repeated_rows as select null::integer as load_id, null::integer as row_number where false;
-create or replace view internal.repeated_copies as select * from lake.main.shipment_rows where false;
-create or replace view internal.package_loads as select null::integer as load_id, null::boolean as is_partner where false;
-create or replace view internal.billed_months as
-select
-    load_id, tenant, carrier, ship_date as ship_month, ship_date as invoice_month, currency_code,
-    billable_weight_unit as unit, null::bigint as shipments, null::bigint as weighed, null::decimal(38, 4) as billing_cost,
-    null::decimal(38, 4) as credits, null::decimal(38, 4) as weight
-from lake.main.shipment_rows
-where false;

@@ -111,25 +111,30 @@ where load_id between first_load and last_load
 group by load_id, currency_code
 order by load_id, currency_code;
 
--- Signs that a spreadsheet has saved the file (contract/spreadsheet-damage.ts), asked of files that a person brought.
+-- Signs that a spreadsheet has saved the file (contract/spreadsheet-damage.ts), asked of files that a person brought. A
+-- pattern is tried where a cheaper comparison lets a row pass.
+create or replace temp macro is_scientific(cell) as case
+    when contains(cell, 'E+') or contains(cell, 'e+') then regexp_full_match(cell, '-?[0-9]([.,][0-9]+)?[eE]\+[0-9]+')
+    else false end;
+
 create or replace temp macro damage_of(rows_table, first_load, last_load) as table
 select
     load_id,
-    count(*) filter (regexp_matches(
-        concat_ws(chr(10), tenant, origin, tracking_number, carrier_zone, service_level),
-        '(?m)^-?[0-9]([.,][0-9]+)?[eE]\+[0-9]+$'))::integer as scientific,
+    count(*) filter (
+        is_scientific(tenant) or is_scientific(origin) or is_scientific(tracking_number) or is_scientific(carrier_zone)
+        or is_scientific(service_level))::integer as scientific,
     count(*) filter (is_long)::integer as long_numbers,
     count(*) filter (is_cut)::integer as cut_numbers,
     coalesce(sum(strlen(tracking_number) - 15) filter (is_cut), 0)::integer as cut_zeros,
-    count(*) filter (regexp_full_match(origin, '[0-9]{5}'))::integer as full_origins,
+    count(*) filter (case when strlen(origin) = 5 then regexp_full_match(origin, '[0-9]+') else false end)::integer as full_origins,
     count(*) filter (is_short)::integer as short_origins,
     count(*) filter (is_short and currency_code = 'USD')::integer as short_us_origins
 from (
     select
         *,
-        regexp_full_match(tracking_number, '[0-9]{16,}') as is_long,
-        regexp_full_match(tracking_number, '[0-9]{15}0+') as is_cut,
-        regexp_full_match(origin, '[0-9]{3,4}') as is_short
+        case when strlen(tracking_number) > 15 then regexp_full_match(tracking_number, '[0-9]+') else false end as is_long,
+        case when suffix(tracking_number, '0') then regexp_full_match(tracking_number, '[0-9]{15}0+') else false end as is_cut,
+        case when strlen(origin) between 3 and 4 then regexp_full_match(origin, '[0-9]+') else false end as is_short
     from query_table(rows_table)
     where load_id between first_load and last_load
 )

@@ -1,0 +1,52 @@
+/** A DuckDB call that never returns: heartbeats end, readiness turns red, and the process ends. */
+
+import { tmpdir } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beatEvery } from '../../activities/beat.ts';
+import type { Alerts } from '../../ops/alerts.ts';
+import { createHealth } from '../../ops/health.ts';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import { duckDbCheck } from '../../worker/check-duckdb.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a statement that outlasts its limit ends heartbeats and the process, and readiness says which it is', async () => {
+  const database = await Database.open({
+    ...{ path: ':memory:', folders: [], temporaryFolder: tmpdir(), memoryLimit: null },
+  });
+  const health = createHealth();
+  const never = new AbortController().signal;
+  const raised: string[] = [];
+  const endProcess = vi.fn();
+  const alerts = { raise: ({ key }: { key: string }) => raised.push(key) } as unknown as Alerts;
+  const check = duckDbCheck({ health, alerts, endProcess });
+  const [heartbeat, statement] = [
+    vi.fn(),
+    'select sum(a.range * b.range) as n from range(30000) as a, range(30000) as b',
+  ];
+  const beat = beatEvery(1_000, heartbeat);
+  const running = database.use((session) => session.statement(statement));
+  // Prepared by then, and being run.
+  await setTimeout(300);
+  for (let second = 0; second < 590; second += 1) await check.run(never);
+  vi.advanceTimersByTime(1_000);
+  expect({ beats: heartbeat.mock.calls.length, isReady: health.report().isReady }).toEqual({
+    beats: 1,
+    isReady: true,
+  });
+  for (let second = 0; second < 15; second += 1) await check.run(never);
+  vi.advanceTimersByTime(10_000);
+  beat.stop();
+  expect(heartbeat).toHaveBeenCalledTimes(1);
+  expect(health.report().components.duckdb?.detail).toContain('select sum(a.range * b.range)');
+  expect({ raised, isReady: health.report().isReady }).toEqual({ raised: ['duckdb'], isReady: false });
+  expect(endProcess).toHaveBeenCalledTimes(1);
+  await running;
+  database.close();
+});

@@ -1,1 +1,0 @@
-delete from marked_rows
