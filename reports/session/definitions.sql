@@ -30,6 +30,9 @@ create or replace temp macro size_of_unit(unit) as
     cast(case lower(unit) when 'lb' then 10000000000 when 'kg' then 22046226218 when 'oz' then 625000000 end as hugeint);
 create or replace temp macro exact_weight(weight, unit) as ten_thousandths(weight) * size_of_unit(unit);
 
+-- A billed weight as a text that is equal for equal weights; a line without weight has one of its own kind.
+create or replace temp macro weight_key(weight, unit) as coalesce(cast(exact_weight(weight, unit) as varchar), '');
+
 -- The weight break of a shipment by the pounds up to and with which it goes; the last goes on for ever.
 create or replace temp macro break_of(lb) as
     case
