@@ -34,7 +34,7 @@ export interface Discrepancy {
   readonly found: string;
 }
 
-/** What counts in place of a file whose proof is weaker, or because a person chose it (ADR 29). */
+/** What counts in place of a file whose proof is weaker, or because a person chose it (ADR 17). */
 export interface OutrankedBy {
   /** null: no version counts, and the service named another hash than the file's. */
   readonly version: number | null;

@@ -85,7 +85,7 @@ export interface RunningWorker {
 const LOCK_PATIENCE_MS = 5_000;
 
 /**
- * A group of loads or events costs nearly as much as one (ADRs 36, 52 and 55). Only who comes while others are written, or just after
+ * A group of loads or events costs nearly as much as one (ADR 15). Only who comes while others are written, or just after
  * several were, waits, and readers get a copy every few seconds then.
  */
 const GATHER_MS = 1_000;
