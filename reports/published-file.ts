@@ -96,11 +96,17 @@ export function readElsewhere(path: string, connect: Connect): void {
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new NotPublishedError(path) : error;
+    if (error.code !== 'ENOENT') throw error;
+    // Of a lake the file is made by who connects.
+    if (!elsewhere.has(path)) throw new NotPublishedError(path);
+    return null;
   });
-  if (found.isDirectory()) throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
+  if (found?.isDirectory() === true)
+    throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
   await refuseLeftWal(path);
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'no-lake-yet')
+      throw new NotPublishedError(path);
     throw asDamage(error, path);
   });
   const query: PublishedFile['query'] = async (sql, values = {}) => {
