@@ -78,7 +78,7 @@ create or replace temp macro middle_values(sorted, n) as
         }
     );
 
--- The packages of a group (ADR 25): its lines less those that repeat a number that the group already has.
+-- The packages of a group (ADR 18): its lines less those that repeat a number that the group already has.
 create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
 
 -- Lines with what "cost" groups them by; what is not asked for is null on every line, so that it tells no groups apart.

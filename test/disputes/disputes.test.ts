@@ -411,7 +411,7 @@ describe('claims', () => {
     ]);
     const claims = await listed(voided);
     expect(claims.map(({ outstanding, recovered, voidedAt }) => [outstanding, recovered, voidedAt])).toEqual(
-      Array(2).fill(['0.0000', '0.0000', '2026-04-02T08:00:00Z']),
+      Array(2).fill(['0.0000', '0.0000', '2026-04-02T08:00:00.000Z']),
     );
     expect(claims[0]?.concerns[0]).toContain('was voided on 2026-04-02: nothing is claimed any more');
     const change = (state: 'sent' | 'closed') =>
