@@ -21,7 +21,9 @@ export function shippedFiles(): readonly string[] {
 
 function filesOfCheckout(): readonly string[] {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard'];
-  return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n');
+  const listed = execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n');
+  // A deleted file is listed until its deletion is staged.
+  return listed.filter((file) => existsSync(join(root, file)));
 }
 
 /** Inside an image's build: `.containerignore` kept out what git ignores, but for what the build itself made. */

@@ -11,9 +11,9 @@ export interface Diagnosis extends Finding {
 }
 
 /** Of all checks together; a person waits for them. */
-const LIMIT_MS = 50_000;
-/** What each has after that. */
-const MIN_MS = 500;
+const LIMIT_MS = 45_000;
+/** What each has after that: enough for whatever stays on this machine. */
+const MIN_MS = 5_000;
 
 /** Each as soon as it is known: a connection that hangs must not hold back what was found before it. */
 export async function* diagnose(
@@ -21,12 +21,13 @@ export async function* diagnose(
   {
     checks = CHECKS,
     limitMs = LIMIT_MS,
-  }: { readonly checks?: readonly Check[]; readonly limitMs?: number } = {},
+    minMs = MIN_MS,
+  }: { readonly checks?: readonly Check[]; readonly limitMs?: number; readonly minMs?: number } = {},
 ): AsyncGenerator<Diagnosis> {
   const untilMs = performance.now() + limitMs;
   let isFolderOurs = true;
   for (const { name, isInFolder, run } of checks) {
-    const leftMs = Math.max(MIN_MS, untilMs - performance.now());
+    const leftMs = Math.max(minMs, untilMs - performance.now());
     const tried = isInFolder && !isFolderOurs ? notTried : () => inTime(run(settings), leftMs);
     const diagnosis = await diagnoseOne(name, tried);
     if (name === 'data folder') isFolderOurs = diagnosis.result !== 'failed';

@@ -10,7 +10,7 @@ test('a check that never ends fails as unreachable, and those after it are made'
     { name: 'hangs', isInFolder: false, run: () => new Promise(() => undefined) },
     { name: 'works', isInFolder: false, run: async () => ({ result: 'ok', detail: 'fine', hint: null }) },
   ];
-  const found = await Array.fromAsync(diagnose({} as Settings, { checks, limitMs: 20 }));
+  const found = await Array.fromAsync(diagnose({} as Settings, { checks, limitMs: 20, minMs: 20 }));
   expect(found).toMatchObject([
     { check: 'hangs', result: 'failed', detail: expect.stringContaining('no answer within'), exit_code: 5 },
     { check: 'works', result: 'ok', detail: 'fine' },

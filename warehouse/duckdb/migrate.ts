@@ -12,10 +12,13 @@ import { type Migration, migrations, views } from './sql.ts';
 import { commentsOf } from './view-comments.ts';
 
 /** @throws WarehouseTooNewError the file was made by a newer billsync */
-export async function migrate(database: Database, now: Date): Promise<void> {
+export async function migrate(
+  database: Database,
+  now: Date,
+  known: readonly Migration[] = migrations(),
+): Promise<void> {
   await database.use((session) => session.all('create-migrations'));
   const [{ found = 0 } = {}] = (await database.all('migration-number')) as readonly { found: number }[];
-  const known = migrations();
   const last = known.at(-1)?.number ?? 0;
   if (found > last) throw new WarehouseTooNewError(database.path, { found, known: last });
   const missing = known.filter(({ number }) => number > found);
