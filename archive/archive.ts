@@ -121,7 +121,7 @@ export type Fact =
     }
   | { readonly kind: 'discard'; readonly at: string; readonly quarantineId: string; readonly note: string }
   | {
-      /** A file is about to be removed for its age (ADR 41). It may come again, and then lies here like any other. */
+      /** A file is about to be removed for its age (ADR 20). It may come again, and then lies here like any other. */
       readonly kind: 'purged';
       readonly at: string;
       readonly invoiceId: string;

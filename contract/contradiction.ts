@@ -1,6 +1,6 @@
 /**
  * What a key of JSON says when it stands twice with different values: neither of them. Two readers would see two
- * invoices, so no value is chosen; whatever else the body says stays readable (ADR 24).
+ * invoices, so no value is chosen; whatever else the body says stays readable (ADR 7).
  */
 
 import { isLosslessNumber } from 'lossless-json';

@@ -31,12 +31,12 @@ export interface ExportLocation {
   readonly fileSizeBytes: number;
 }
 
-/** What an event says about its invoice: the id always, the rest as far as it could be read (ADR 24). */
+/** What an event says about its invoice: the id always, the rest as far as it could be read (ADR 7). */
 export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> & Partial<InvoiceHeader>;
 
 /** One webhook delivery that can be acted on (spec 2.4 to 2.7). */
 export interface InvoiceEvent {
-  /** The service's own, or one made from the delivery's bytes when it has none (ADR 24). */
+  /** The service's own, or one made from the delivery's bytes when it has none (ADR 7). */
   readonly eventId: string;
   /** ISO 8601; empty when it could not be read. */
   readonly eventTimestamp: string;

@@ -1,6 +1,6 @@
 /**
  * Reads what a delivery says in whatever spelling: undefined when it says nothing that can be relied on. At the endpoint
- * that is no reason to refuse (ADR 24): the service is asked for what is missing.
+ * that is no reason to refuse (ADR 7): the service is asked for what is missing.
  */
 
 import { createHash } from 'node:crypto';

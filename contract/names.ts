@@ -84,7 +84,7 @@ export const SEARCH_ATTRIBUTES = {
 
 /**
  * What the payload codec leaves in the place of clear text that it found in Temporal; workflows and activities refuse
- * it (ADR 4). Nothing of ours ever looks like it, and a stranger gains nothing by imitating it.
+ * it (ADR 3). Nothing of ours ever looks like it, and a stranger gains nothing by imitating it.
  */
 export const UNENCRYPTED = { 'billsync/refused': 'unencrypted' } as const;
 

@@ -1,7 +1,7 @@
 /**
  * Turns the bytes of a webhook delivery into an event or into the reason why it is none; nothing behind it checks again.
  *
- * An event is kept whenever its type and its invoice can be read (ADR 24): whatever else cannot be read is left
+ * An event is kept whenever its type and its invoice can be read (ADR 7): whatever else cannot be read is left
  * out, and the service is asked for it. Only what cannot be understood at all is refused.
  */
 

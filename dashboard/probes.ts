@@ -10,7 +10,7 @@ import type { Logger } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { createAdminGuard, isTrusted } from './admin-guard.ts';
 
-/** The admin port is in use; it is never swapped for another, at which nobody would look (ADR 28). */
+/** The admin port is in use; it is never swapped for another, at which nobody would look (ADR 13). */
 export class AdminPortTakenError extends BillsyncError {
   readonly code = 'admin-port-taken';
   override readonly exitCode = EXIT.locked;

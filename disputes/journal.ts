@@ -3,7 +3,7 @@
  *
  * A line is one change, of one claim or of many at once, so a change is there whole or not at all. Nothing is locked: each
  * line says which version of each claim it makes, and of two lines that make the same version the first one counts. Whoever
- * wrote the second reads the journal back, sees that another came first, and tells the person (ADR 42).
+ * wrote the second reads the journal back, sees that another came first, and tells the person (ADR 20).
  */
 
 import { randomUUID } from 'node:crypto';

@@ -1,6 +1,8 @@
 /** Claims as a file that a carrier takes: a line for each, with our reference to name in the credit. */
 
+import { buffer } from 'node:stream/consumers';
 import { renderCsv } from '../reports/render/csv-text.ts';
+import { inOneBatch } from '../reports/render/render-report.ts';
 import type { ReportColumn } from '../reports/report-result.ts';
 import { ClaimRefusedError } from './claim.ts';
 import type { StandingClaim } from './standing.ts';
@@ -51,10 +53,12 @@ export async function claimFile(
   ] as const satisfies readonly (readonly string[])[];
   return {
     ...counts,
-    body: await renderWorkbook(sheet, {
-      sheet: 'Claims',
-      about: about.map(([label = '', text = '']) => [label, text]),
-    }),
+    body: await buffer(
+      renderWorkbook(
+        { columns: sheet.columns, batches: inOneBatch(sheet.rows) },
+        { sheet: 'Claims', about: about.map(([label = '', text = '']) => [label, text]) },
+      ),
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * What people did, one file for each entry: `audit/000000001.json`, made once and never written again. Each names the hash of
- * the one before, so that an entry that is changed, taken out or put in between is found (ADR 30).
+ * the one before, so that an entry that is changed, taken out or put in between is found (ADR 20).
  *
  * Names are given by an exclusive link, which needs no lock: of two processes that write at once one takes the number, the
  * other reads that entry and takes the next.

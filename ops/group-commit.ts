@@ -22,7 +22,7 @@ export interface GroupLimits<T> {
   readonly restMs?: number;
 }
 
-/** A group of so many waits for no more: in it an invoice costs a sixth of what it does alone (ADR 52). */
+/** A group of so many waits for no more: in it an invoice costs a sixth of what it does alone (ADR 15). */
 const ENOUGH = 16;
 
 export class GroupCommit<T, R> {

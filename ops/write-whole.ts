@@ -5,7 +5,10 @@ import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { naming } from '../config/system-error.ts';
 
 /** A device or a pipe is written to as it is. @throws the system's error, which names the file */
-export async function writeWhole(path: string, body: string | Uint8Array): Promise<void> {
+export async function writeWhole(
+  path: string,
+  body: string | Uint8Array | AsyncIterable<string | Uint8Array>,
+): Promise<void> {
   const found = await stat(path).catch(() => null);
   if (found !== null && !found.isFile()) return await writeFile(path, body).catch(naming(path));
   const part = `${path}.${randomBytes(4).toString('hex')}.part`;

@@ -2,6 +2,7 @@
 
 import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
 import { asDamage } from '../ops/damaged-file.ts';
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { SqlRefusedError } from './errors.ts';
 import { interruptible } from './interruptible.ts';
 import { openPublishedFile } from './published-file.ts';
@@ -59,7 +60,7 @@ function answerOf(reader: DuckDBResultReader): SqlAnswer {
   return {
     columns: names.map((name, index) => ({ name, isNumber: isNumber(types[index]) })),
     rows: reader
-      .getRowsJson()
+      .convertRows(jsonValue)
       .map((cells) =>
         Object.fromEntries(names.map((name, index) => [name, jsonOf(cells[index], types[index])])),
       ),
@@ -73,6 +74,5 @@ function isNumber(type: DuckDBTypeId | undefined): boolean {
 function jsonOf(value: unknown, type: DuckDBTypeId | undefined): unknown {
   if (typeof value !== 'string' || type === undefined) return value ?? null;
   if (WHOLE_NUMBERS.includes(type)) return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  if (type === DuckDBTypeId.TIMESTAMP_TZ) return value.replace(' ', 'T').replace(/\+00(:00)?$/, 'Z');
   return value;
 }

@@ -1,5 +1,6 @@
 /** How much a publication has by level, and how much of it passes the filters. */
 
+import { jsonValue } from '../ops/duckdb-values.ts';
 import type { PublishedFile } from './published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { LevelCount, LevelSize } from './report-head.ts';
@@ -13,7 +14,7 @@ export async function levelsIn(
   const rows =
     asKnownOn === null
       ? await file.fact('levels')
-      : (await file.apply('levels-as-known-on')).getRowObjectsJson();
+      : (await file.apply('levels-as-known-on')).convertRowObjects(jsonValue);
   const sizes = new Map<string, LevelSize>();
   for (const row of rows) {
     if (partners !== null && !partners.includes(String(row.partner_id ?? ''))) continue;

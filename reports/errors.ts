@@ -65,6 +65,15 @@ export class ReportFilterError extends BillsyncError {
   }
 }
 
+/** A workbook cannot hold what was asked for. */
+export class WorkbookLimitError extends BillsyncError {
+  readonly code = 'workbook-limit';
+  override readonly exitCode = EXIT.usage;
+  constructor(excess: string) {
+    super(`${excess} that XLSX can hold.`, { hint: 'narrow the question, or write CSV or Parquet' });
+  }
+}
+
 /** DuckDB refused a person's own statement; the message is DuckDB's, as one line. */
 export class SqlRefusedError extends BillsyncError {
   readonly code = 'sql-refused';

@@ -3,6 +3,7 @@
  * currencies however they are written. What nothing was found for matches nothing, and is told with the nearest there is.
  */
 
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { ReportFilterError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile, SessionStatement } from './published-file.ts';
@@ -183,7 +184,7 @@ async function rowsOf(
   file: PublishedFile,
   statement: SessionStatement,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return (await file.apply(statement)).getRowObjectsJson();
+  return (await file.apply(statement)).convertRowObjects(jsonValue);
 }
 
 function textOf(value: unknown): string | null {

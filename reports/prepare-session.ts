@@ -1,6 +1,7 @@
 /** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { levelsIn, withLevels } from './count-levels.ts';
 import {
   type FilterMatch,
@@ -75,7 +76,7 @@ export async function prepareSession(
     counting ??=
       counted?.publication === publication
         ? Promise.resolve(counted.counts)
-        : file.apply('head').then((head) => withLevels(all, head.getRowObjectsJson()));
+        : file.apply('head').then((head) => withLevels(all, head.convertRowObjects(jsonValue)));
     return counting;
   };
   const level = filters.level ?? chooseLevel(all);
@@ -83,7 +84,7 @@ export async function prepareSession(
   await file.provide('selected-shipments');
   return {
     ...{ level, count, all, publication, matches },
-    asOf: instant(row.published_at),
+    asOf: typeof row.published_at === 'string' ? row.published_at : 'unknown',
     asKnownOn: filters.asKnownOn,
     partners: partnersOf(known, partners.values),
   };
@@ -133,8 +134,4 @@ async function setVariable(
   if (value === null || value.length === 0) return;
   const bound: DuckDBValue = typeof value === 'string' ? value : listValue([...value]);
   await file.query(`set variable ${name} = $value`, { value: bound });
-}
-
-function instant(value: unknown): string {
-  return typeof value === 'string' ? value.replace(' ', 'T').replace(/(\+00(:00)?)?$/, 'Z') : 'unknown';
 }

@@ -1,9 +1,10 @@
 /** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
 
 import { stat } from 'node:fs/promises';
-import type { DuckDBConnection, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import { rollBackAndClose } from '../ops/close-connection.ts';
 import { asDamage } from '../ops/damaged-file.ts';
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { refuseLeftWal } from '../ops/left-wal.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
 import { connectShared, type OwnConnection } from './shared-instance.ts';
@@ -16,6 +17,8 @@ export interface PublishedFile {
   readonly isWhole: boolean;
   /** Runs one statement of ours; values are bound by name, never written into the text. Without values it is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
+  /** Like `query`, of rows that are fetched piece by piece; nothing else is asked of the session meanwhile. */
+  stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
   /** Runs a statement from `reports/session/`, or of a line. */
   apply(statement: SessionStatement): Promise<DuckDBResultReader>;
   /** Gives the session the table, view or macro that a statement makes. */
@@ -42,6 +45,7 @@ export type SessionStatement =
   | 'definitions'
   | 'known-invoices'
   | 'filtered-shipments'
+  | 'loaded-shipments'
   | 'selected-shipments'
   | 'selected-shipments-rated'
   | 'rated-weights'
@@ -92,11 +96,17 @@ export function readElsewhere(path: string, connect: Connect): void {
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new NotPublishedError(path) : error;
+    if (error.code !== 'ENOENT') throw error;
+    // Of a lake the file is made by who connects.
+    if (!elsewhere.has(path)) throw new NotPublishedError(path);
+    return null;
   });
-  if (found.isDirectory()) throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
+  if (found?.isDirectory() === true)
+    throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
   await refuseLeftWal(path);
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'no-lake-yet')
+      throw new NotPublishedError(path);
     throw asDamage(error, path);
   });
   const query: PublishedFile['query'] = async (sql, values = {}) => {
@@ -106,6 +116,15 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       const statement = await connection.prepare(sql);
       statement.bind({ ...values });
       return await statement.runAndReadAll();
+    } catch (error) {
+      throw asDamage(asOtherVersion(error, path), path);
+    }
+  };
+  const stream: PublishedFile['stream'] = async (sql, values) => {
+    try {
+      const statement = await connection.prepare(sql);
+      statement.bind({ ...values });
+      return await statement.stream();
     } catch (error) {
       throw asDamage(asOtherVersion(error, path), path);
     }
@@ -120,14 +139,14 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     };
     const fact: PublishedFile['fact'] = (name) => {
       const read = (): ReturnType<PublishedFile['fact']> => {
-        const rows = apply(name).then((reader) => reader.getRowObjectsJson());
+        const rows = apply(name).then((reader) => reader.convertRowObjects(jsonValue));
         facts?.set(name, rows);
         return rows;
       };
       // Who read it first may have been interrupted.
       return facts?.get(name)?.catch(read) ?? read();
     };
-    return { path, isWhole, query, apply, provide, fact, connection, close };
+    return { path, isWhole, query, stream, apply, provide, fact, connection, close };
   } catch (error) {
     close();
     throw error;

@@ -2,16 +2,19 @@
 
 import {
   type DuckDBDecimalValue,
+  type DuckDBResult,
   type DuckDBResultReader,
+  type DuckDBTimestampTZValue,
   DuckDBTypeId,
   type DuckDBValueConverter,
 } from '@duckdb/node-api';
+import { instantText } from '../ops/duckdb-values.ts';
 import type { ReportDefinition } from './catalogue.ts';
 import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.ts';
 
 /** Name, type, unit and alignment of each column, in the order of the answer; `scale` is digits after the point. */
 export function readColumns(
-  reader: DuckDBResultReader,
+  reader: Pick<DuckDBResultReader, 'columnNames' | 'columnTypes'>,
   report: Pick<ReportDefinition, 'units' | 'details'>,
 ): ReportColumn[] {
   const names = reader.columnNames();
@@ -58,6 +61,23 @@ export function readRows(
   });
 }
 
+/** Rows of a result that is fetched piece by piece. */
+export async function* readBatches(
+  result: DuckDBResult,
+  columns: readonly ReportColumn[],
+): AsyncGenerator<readonly ReportRow[]> {
+  const empty: Readonly<Record<string, ReportCell>> = Object.fromEntries(
+    columns.map(({ name }) => [name, null]),
+  );
+  for await (const rows of result.yieldConvertedRows(cellOf)) {
+    yield rows.map((cells) => {
+      const row = { ...empty };
+      for (let at = 0; at < columns.length; at += 1) row[columns[at]?.name ?? ''] = cells[at] ?? null;
+      return row;
+    });
+  }
+}
+
 function columnType(typeId: DuckDBTypeId, name: string): ColumnType {
   switch (typeId) {
     case DuckDBTypeId.DECIMAL:
@@ -93,7 +113,7 @@ const cellOf: DuckDBValueConverter<ReportCell> = (value, { typeId }) => {
       return decimalOf(value as DuckDBDecimalValue);
     case DuckDBTypeId.TIMESTAMP_TZ:
     case DuckDBTypeId.TIMESTAMP:
-      return instantOf(String(value));
+      return instantText(value as DuckDBTimestampTZValue);
     case DuckDBTypeId.DATE:
     case DuckDBTypeId.UUID:
       return String(value);
@@ -114,9 +134,4 @@ function countOf(value: unknown): number {
   const count = Number(value);
   if (Number.isSafeInteger(count)) return count;
   throw new Error(`The count ${String(value)} is too large for a number.`);
-}
-
-/** `2026-08-01 12:00:00.5+00` as the session (UTC) prints it, in ISO 8601. */
-function instantOf(text: string): string {
-  return text.replace(' ', 'T').replace(/(\+00(:00)?)?$/, 'Z');
 }

@@ -47,6 +47,11 @@ export interface ReportHead {
   readonly notes: readonly string[];
 }
 
+/** The same with rows that come in batches, for files of any size; they can be read once. */
+export interface StreamedResult extends Omit<ReportResult, 'rows'> {
+  readonly batches: AsyncIterable<readonly ReportRow[]>;
+}
+
 export interface ReportResult {
   readonly name: string;
   readonly title: string;

@@ -1,5 +1,6 @@
 /** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
 
+import { jsonValue } from '../ops/duckdb-values.ts';
 import { asVariables } from './as-variables.ts';
 import { type BoundParameters, bindParameters } from './bind-parameters.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
@@ -15,7 +16,13 @@ import { checkFilters, letAllPass, type ReportFilters } from './report-filters.t
 import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.ts';
 import { provideShared, readsInvoices, readsStates } from './shared-views.ts';
-import { askShipments, type ShipmentsAnswer, type ShipmentsAsked } from './shipments/ask-shipments.ts';
+import {
+  askShipments,
+  type ShipmentsAnswer,
+  type ShipmentsAsked,
+  type ShipmentsStream,
+  streamShipments,
+} from './shipments/ask-shipments.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
 import { type ShipmentTotals, totalShipments } from './shipments/total-shipments.ts';
 import { drawableCharts, shownColumns } from './shown-columns.ts';
@@ -35,6 +42,15 @@ export interface ReportSession {
    * @throws ReportFilterError, ReportInterruptedError as `run`
    */
   shipments(asked: ShipmentsAsked): Promise<ShipmentsAnswer>;
+  /**
+   * All of them for a file, however many: `write` reads the batches to their end.
+   *
+   * @throws ReportFilterError, ReportInterruptedError as `run`, also while `write` reads
+   */
+  shipmentsFile<T>(
+    asked: Omit<ShipmentsAsked, 'limit' | 'totals'> & { readonly limit: number | null },
+    write: (found: ShipmentsStream) => Promise<T>,
+  ): Promise<T>;
   /** Only their totals, for `totals` of several pages. */
   totalShipments(conditions: ShipmentConditions): Promise<ShipmentTotals>;
   /** For `counted` of later sessions without filters. */
@@ -138,6 +154,12 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         askShipments(file, { prepared: await prepared(), filters }, asked),
       );
     },
+    shipmentsFile: (asked, write) => {
+      const limit = { file, name: 'of shipments', timeLimitMs, deadline };
+      return interruptible(limit, async () =>
+        write(await streamShipments(file, { prepared: await prepared(), filters }, asked)),
+      );
+    },
     totalShipments: (conditions) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
       return interruptible(limit, async () => totalShipments(file, await prepared(), conditions));
@@ -212,6 +234,6 @@ function byPartner(chart: ChartSpec): ChartSpec {
 }
 
 async function invoicesLeftOut(file: PublishedFile): Promise<number> {
-  const [row] = (await file.apply('invoices-left-out')).getRowObjectsJson();
+  const [row] = (await file.apply('invoices-left-out')).convertRowObjects(jsonValue);
   return Number(row?.invoices ?? 0);
 }

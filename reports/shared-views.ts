@@ -4,6 +4,7 @@ import type { PublishedFile } from './published-file.ts';
 
 /** In the order in which they are made: a later one may read those before it. */
 const SHARED_BY_REPORTS = {
+  'loaded-shipments': /\bloaded_shipments\b/,
   prices: /\b(prices\(|cell_prices|monthly_prices|price_moves)/,
   'cell-prices': /\bcell_prices\b/,
   'filtered-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,

@@ -1,8 +1,9 @@
 /** A statement as an Excel workbook: the statement on one sheet, the lines that it adds up on another. */
 
-import writeXlsxFile, { type Row } from 'write-excel-file/node';
+import { buffer } from 'node:stream/consumers';
 import { columnLabel } from '../reports/render/labels.ts';
-import { cellOf, filtered, fitsPage, widthOf } from '../reports/render/xlsx-file.ts';
+import { type Row, type Sheet, writeWorkbook } from '../reports/render/workbook.ts';
+import { rowOf, widthOf } from '../reports/render/xlsx-file.ts';
 import type { ReportColumn } from '../reports/report-result.ts';
 import type { PaperSize } from './paper-sizes.ts';
 import type { ShipmentLines } from './shipment-lines.ts';
@@ -18,19 +19,19 @@ export async function statementXlsx(
   const title = `${statement.sent_at === null ? 'Draft statement' : 'Statement'} of ${statement.period}`;
   const tables = tablesOf(statement);
   const rows: Row[] = [
-    [{ value: title, fontWeight: 'bold', fontSize: 16 }],
+    [{ value: title, bold: true, size: 16 }],
     ...headOf(statement, 'on the sheet Shipments, which as CSV has').map(
       ([label, value]): Row => [bold(label), words(value)],
     ),
     ...tables.flatMap(({ title, about, columns, rows }): Row[] => [
       [],
-      [{ value: title, fontWeight: 'bold', fontSize: 13 }],
+      [{ value: title, bold: true, size: 13 }],
       ...(about === '' ? [] : [[words(about)]]),
       ...(rows.length === 0 ? [] : [header(columns)]),
-      ...rows.map((row): Row => columns.map((column) => cellOf(row[column.name] ?? null, column))),
+      ...rows.map((row) => rowOf(row, columns)),
     ]),
     [],
-    [{ value: 'What this statement cannot say', fontWeight: 'bold', fontSize: 13 }],
+    [{ value: 'What this statement cannot say', bold: true, size: 13 }],
     ...statement.cannot_say.flatMap((sentence) => linesOf(sentence).map((line): Row => [words(line)])),
   ];
   // A cell beside an empty one runs over it, so that sentences need no width; longer ones would run off the page.
@@ -43,26 +44,17 @@ export async function statementXlsx(
       }),
     ),
   );
-  const onPaper = fitsPage(PAPER_NUMBERS[paper]);
-  const page = { orientation: 'landscape' as const };
-  const sheet = { data: rows, sheet: 'Statement', columns: widths.map((width) => ({ width })), ...page };
-  if (shipments === null) return writeXlsxFile([sheet], { features: [onPaper] }).toBuffer();
-  const lines = {
-    data: [
-      header(shipments.columns),
-      ...shipments.rows.map(
-        (row): Row => shipments.columns.map((column) => cellOf(row[column.name] ?? null, column)),
-      ),
-    ],
-    sheet: 'Shipments',
-    columns: shipments.columns.map((column) => ({ width: widthOf(shipments, column) })),
-    ...{ stickyRowsCount: 1, ...page },
-  };
-  return writeXlsxFile([sheet, lines], { features: [filtered(1, shipments), onPaper] }).toBuffer();
+  const sheets: Sheet[] = [{ name: 'Statement', rows, widths }];
+  if (shipments !== null)
+    sheets.push({
+      name: 'Shipments',
+      rows: [header(shipments.columns), ...shipments.rows.map((row) => rowOf(row, shipments.columns))],
+      widths: shipments.columns.map((column) => widthOf(shipments, column)),
+      hasHeader: true,
+      filteredRows: () => shipments.rows.length,
+    });
+  return buffer(writeWorkbook(sheets, paper));
 }
-
-/** As `fitsPage` takes them. */
-const PAPER_NUMBERS: Readonly<Record<PaperSize, number>> = { a4: 9, letter: 1 };
 
 const LONGEST_LINE = 120;
 
@@ -72,15 +64,14 @@ function linesOf(sentence: string): readonly string[] {
 
 function header(columns: readonly ReportColumn[]): Row {
   return columns.map((column) => ({
-    ...{ value: columnLabel(column), type: String, fontWeight: 'bold' as const },
-    ...{ align: column.align, bottomBorderStyle: 'thin' as const },
+    ...{ value: columnLabel(column), bold: true, align: column.align, hasLineBelow: true },
   }));
 }
 
 function bold(value: string) {
-  return { value, type: String, fontWeight: 'bold' as const };
+  return { value, bold: true };
 }
 
 function words(value: string) {
-  return { value, type: String };
+  return { value };
 }

@@ -72,7 +72,7 @@ export class UnencryptedPayloadError extends BillsyncError {
 
 export interface CodecOptions {
   /**
-   * What becomes of clear text (ADR 4). `throw`: the caller is told, for clients. `replace`: `UNENCRYPTED` takes its
+   * What becomes of clear text (ADR 3). `throw`: the caller is told, for clients. `replace`: `UNENCRYPTED` takes its
    * place, for workers, since a workflow's task that throws because of what stands in history fails for ever.
    */
   readonly clearText?: 'throw' | 'replace';

@@ -55,7 +55,7 @@ export async function sendInvoiceEvent(
 }
 
 /**
- * Nothing has to be done about a draft until it is overdue, or something else is said: its run begins then (ADR 33). Whatever is said
+ * Nothing has to be done about a draft until it is overdue, or something else is said: its run begins then (ADR 1). Whatever is said
  * by `signalWithStart` begins it at once. A server that knows no such delay begins it now, and the run waits by itself.
  */
 function delayOf(

@@ -22,9 +22,9 @@ export interface OpenWarehouseOptions {
   readonly isAlone?: boolean;
   /** How long a living owner of the lock is waited for; 0 by default. */
   readonly lockPatienceMs?: number;
-  /** How long loads and events that come while others are written, or after several were, wait for more company; 0 by default (ADRs 36 and 55). */
+  /** How long loads and events that come while others are written, or after several were, wait for more company; 0 by default (ADR 15). */
   readonly gatherMs?: number;
-  /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 20). */
+  /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 16). */
   readonly recordsPerCut?: number;
   /** Of the disk, left to the inbox; 32 MiB by default. */
   readonly reservedBytes?: number;
@@ -80,7 +80,7 @@ export interface Made {
   readonly losses: readonly Loss[];
   /** Whether it holds less than the warehouse that it would replace, as far as that can be read. */
   readonly holdsLess: boolean;
-  /** Loads that were left out because their file was purged (ADR 41); none when it is missing. */
+  /** Loads that were left out because their file was purged (ADR 20); none when it is missing. */
   readonly purgedLoads?: number;
   /** Of `loads`, those that a rebuild had made which was interrupted; missing: it began anew. */
   readonly loadsBefore?: number;

@@ -34,7 +34,7 @@ export interface Discrepancy {
   readonly found: string;
 }
 
-/** What counts in place of a file whose proof is weaker, or because a person chose it (ADR 29). */
+/** What counts in place of a file whose proof is weaker, or because a person chose it (ADR 17). */
 export interface OutrankedBy {
   /** null: no version counts, and the service named another hash than the file's. */
   readonly version: number | null;
@@ -338,6 +338,8 @@ export interface Warehouse {
   publish(): Promise<Publication>;
   /** Housekeeping of a lake, beside writers and readers; null: another process is at it. Over one file there is none. */
   tidy?(): Promise<Tidied | null>;
+  /** Which other processes hold locks that this one has waited for, for a while; null: it does not wait. */
+  blockedBy?(): Promise<string | null>;
   /** Called after every commit that changes what readers see. */
   onChange(listener: () => void): void;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Refuses an activity whose input reached Temporal in clear text; workflows of ours encrypt theirs (ADR 4). */
+/** Refuses an activity whose input reached Temporal in clear text; workflows of ours encrypt theirs (ADR 3). */
 
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { isUnencrypted } from '../contract/names.ts';

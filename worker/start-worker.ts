@@ -32,6 +32,7 @@ import type { SetAside } from '../warehouse/opening.ts';
 import { startPublisher } from '../warehouse/publish/publisher.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { duckDbCheck } from './check-duckdb.ts';
+import { lakeCheck } from './check-lake.ts';
 import type { QueueNames } from './create-workers.ts';
 import { measureContents } from './measure-contents.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
@@ -84,7 +85,7 @@ export interface RunningWorker {
 const LOCK_PATIENCE_MS = 5_000;
 
 /**
- * A group of loads or events costs nearly as much as one (ADRs 36, 52 and 55). Only who comes while others are written, or just after
+ * A group of loads or events costs nearly as much as one (ADR 15). Only who comes while others are written, or just after
  * several were, waits, and readers get a copy every few seconds then.
  */
 const GATHER_MS = 1_000;
@@ -135,6 +136,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       },
     });
     closers.push(() => warehouse.close());
+    checks.add(lakeCheck(warehouse, { health, alerts }));
     health.set('warehouse', { isHealthy: true });
     const contents = measureContents({ metrics, quarantine, publishedPath: publishedPath(settings) });
     const costs = watchCosts({

@@ -36,7 +36,7 @@ const STARTED_AT_ONCE = 10;
 /** So many are asked about by one activity: its results are told together, and a pause waits for none of it. */
 const SLICE = 250;
 
-/** A child of `backfill`; continues as new when its history grows (ADR 16). */
+/** A child of `backfill`; continues as new when its history grows (ADR 14). */
 export async function backfillBatch(input: BackfillBatchInput): Promise<BackfillBatchResult> {
   const { startLookUps, isWorkflowOpen } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',

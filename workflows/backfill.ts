@@ -41,7 +41,7 @@ type Batch = { -readonly [key in keyof BackfillBatch]: BackfillBatch[key] };
 /** The server takes two thousand signals of a workflow that are under way. */
 const TOLD_AT_ONCE = 100;
 
-/** Started by `billsync backfill`; answers counts, since results of single invoices stay in the batches (ADR 16). */
+/** Started by `billsync backfill`; answers counts, since results of single invoices stay in the batches (ADR 14). */
 export async function backfill(input: BackfillInput): Promise<BackfillResult> {
   const { findBatchEnd } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',

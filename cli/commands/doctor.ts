@@ -5,8 +5,6 @@ import type { Diagnosis } from '../doctor/diagnose.ts';
 import { paint } from '../terminal/terminal-text.ts';
 import { contextOf, verb, withJson } from '../verb.ts';
 
-const EXIT_AFTER_MS = 1_000;
-
 export function doctorCommand(): Command {
   const command = verb(
     'doctor',
@@ -24,8 +22,6 @@ export function doctorCommand(): Command {
     }
     if (output.form === 'json') output.rows(diagnoses, []);
     process.exitCode = exitCodeOf(diagnoses);
-    // What a check gave up waiting for may keep the process.
-    setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   });
 }
 

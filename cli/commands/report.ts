@@ -12,7 +12,7 @@ import { CliError, EXIT } from '../errors.ts';
 import type { Output } from '../terminal/output.ts';
 import { contextOf, seconds, verb, withJson } from '../verb.ts';
 import { collectParameter, withFilterFlags } from './reports/filter-flags.ts';
-import { printResult } from './reports/print-result.ts';
+import { chosenFormat, printResult } from './reports/print-result.ts';
 import { helpOfReport } from './reports/report-help.ts';
 import type { ScheduleWord } from './reports/report-schedule.ts';
 
@@ -186,6 +186,6 @@ function asked(flags: ReportFlags, usualFormat: ReportFormat) {
     period: flags.period,
     parameters: flags.param ?? {},
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
-    format: flags.format ?? usualFormat,
+    format: flags.schedule === undefined ? chosenFormat(usualFormat, flags) : (flags.format ?? usualFormat),
   };
 }

@@ -1,6 +1,7 @@
 /** `billsync shipments`: the billed lines themselves, by what reports group and by what is asked of them. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
 import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.ts';
@@ -9,7 +10,7 @@ import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 import { withFilterFlags } from './reports/filter-flags.ts';
-import { printResult } from './reports/print-result.ts';
+import { chosenFormat, printResult, printStreamed } from './reports/print-result.ts';
 
 interface ShipmentFlags extends NamedFilters {
   readonly is?: Readonly<Record<string, readonly string[]>>;
@@ -18,8 +19,6 @@ interface ShipmentFlags extends NamedFilters {
   readonly rows?: number;
   readonly after?: string;
   readonly format?: ReportFormat;
-  readonly json?: boolean;
-  readonly ndjson?: boolean;
   readonly output?: string;
   readonly dryRun?: boolean;
   readonly limit?: number;
@@ -27,8 +26,9 @@ interface ShipmentFlags extends NamedFilters {
 }
 
 const ROWS = 100;
-/** A file is made in memory; `billsync export` writes more. */
-const MOST_ROWS = 250_000;
+const PAGE_SECONDS = 60;
+/** A workbook of a million rows takes minutes. */
+const FILE_SECONDS = 600;
 
 export function shipmentsCommand(): Command {
   const command = verb(
@@ -46,47 +46,61 @@ export function shipmentsCommand(): Command {
     .option('--is <column=value>', 'only with exactly this value, empty for none (repeatable)', collectExact)
     .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
     .option('--sort <column>', 'by this column; with - before it, the largest first', '-ship_date')
-    .option('--rows <count>', 'at most this many rows; all of them when they are written to a file', rowCount)
+    .option(
+      '--rows <count>',
+      'at most this many rows; all of them when they are written to a file',
+      positiveInteger,
+    )
     .option('--after <key>', 'the page that follows the one with this `next`')
     .addOption(new Option('--format <format>', 'the form of the rows').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after this time', seconds, 60)
+    .option('--limit <seconds>', 'stop after this time; by default 60, for a file 600', seconds)
     .option('--dry-run', 'with --output: say what would be written');
   return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
     const { publishedPath } = await import('../published.ts');
-    const found = await ask(publishedPath(settings), flags);
-    if (flags.format === undefined && output.form === 'json') {
-      const { result, totals, next } = found;
-      return output.thing({ rows: result.rows, totals: totals.rows, next }, () => '');
+    const usual = output.form === 'ndjson' ? 'ndjson' : output.form === 'json' ? 'json' : 'table';
+    const format = chosenFormat(usual, flags);
+    const isPage = flags.output === undefined && (flags.format === undefined || flags.format === 'table');
+    const { openReportSession } = await import('../../reports/report-session.ts');
+    const session = await openReportSession({
+      ...{ databasePath: publishedPath(settings), filters: filtersNamed(flags) },
+      timeLimitMs: (flags.limit ?? (isPage ? PAGE_SECONDS : FILE_SECONDS)) * 1000,
+    });
+    const { sort, after } = flags;
+    const isForPerson = isPage && usual === 'table';
+    const columns = flags.columns ?? (isForPerson ? USUAL_COLUMNS : []);
+    const asked = { conditions: conditionsOf(flags), columns, sort, after };
+    try {
+      if (!isPage) {
+        const wanted = { ...asked, limit: flags.rows ?? null };
+        return await session.shipmentsFile(wanted, async ({ result, totals }) => {
+          await printStreamed(result, { format, output, flags });
+          for (const total of totals.rows) output.note(totalOf(total));
+          const all = countOf(totals);
+          if (after === undefined && result.head.rows < all)
+            output.note(
+              `  ${grouped(String(result.head.rows))} of ${grouped(String(all))} rows, as --rows says`,
+            );
+        });
+      }
+      const { result, totals, next } = await session.shipments({ ...asked, limit: flags.rows ?? ROWS });
+      if (usual === 'json') return output.thing({ rows: result.rows, totals: totals.rows, next }, () => '');
+      await printResult(result, { format, output, flags });
+      for (const total of totals.rows) output.note(totalOf(total));
+      if (next !== null)
+        output.note(
+          `  ${grouped(String(result.rows.length))} of ${grouped(String(countOf(totals)))} rows; the others: --rows, or --after ${next}`,
+        );
+    } finally {
+      session.close();
     }
-    const usual = output.form === 'ndjson' ? 'ndjson' : 'table';
-    await printResult(found.result, { format: flags.format ?? usual, output, flags });
-    for (const total of found.totals.rows) output.note(totalOf(total));
-    if (found.next !== null) output.note(`  there are more: --rows, or --after ${found.next}`);
   });
 }
 
-async function ask(databasePath: string, flags: ShipmentFlags): Promise<ShipmentsAnswer> {
-  const { openReportSession } = await import('../../reports/report-session.ts');
-  const session = await openReportSession({
-    ...{ databasePath, filters: filtersNamed(flags) },
-    timeLimitMs: (flags.limit ?? 60) * 1000,
-  });
-  const isFile = flags.output !== undefined || (flags.format !== undefined && flags.format !== 'table');
-  const isForPerson = !isFile && flags.json !== true && flags.ndjson !== true;
-  try {
-    return await session.shipments({
-      conditions: conditionsOf(flags),
-      columns: flags.columns ?? (isForPerson ? USUAL_COLUMNS : []),
-      sort: flags.sort,
-      after: flags.after,
-      limit: flags.rows ?? (isFile ? MOST_ROWS : ROWS),
-    });
-  } finally {
-    session.close();
-  }
+function countOf({ rows }: ShipmentsAnswer['totals']): number {
+  return rows.reduce((sum, { shipments }) => sum + Number(shipments), 0);
 }
 
 function conditionsOf(flags: ShipmentFlags): Readonly<Record<string, readonly string[]>> {
@@ -110,14 +124,6 @@ const VALUES: Readonly<Record<string, string>> = {
 
 function flagOf(name: string): string {
   return name.replaceAll('_', '-');
-}
-
-function rowCount(text: string): number {
-  const count = positiveInteger(text);
-  if (count <= MOST_ROWS) return count;
-  throw new InvalidArgumentError(
-    `It must be at most ${MOST_ROWS}; \`billsync export\` writes all shipments.`,
-  );
 }
 
 function collectExact(

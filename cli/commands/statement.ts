@@ -120,7 +120,7 @@ function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
     });
 }
 
-/** By the mechanism of scheduled reports (ADR 13). */
+/** Uses the mechanism of scheduled reports. */
 async function schedule(
   settings: Settings,
   flags: Flags,

@@ -1,5 +1,5 @@
 /**
- * What a purge would remove, and what it leaves though it is old enough (ADR 41).
+ * What a purge would remove, and what it leaves though it is old enough (ADR 20).
  *
  * Left is what work goes on with, what a hold names, and every file that a total needs: those are never in the plan.
  */

@@ -5,7 +5,7 @@ import { temporalTarget } from '../../temporal/connect.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 
 /**
- * The worker owns the admin port (ADR 28). Only where Temporal is on another machine can we be alone on
+ * The worker owns the admin port (ADR 13). Only where Temporal is on another machine can we be alone on
  * ours; beside a worker, which may just not run yet, we take a free port, so that nobody's address ever changes hands.
  */
 export async function startProbesRole(context: RoleContext): Promise<RunningRole> {

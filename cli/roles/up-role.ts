@@ -1,7 +1,7 @@
 /**
  * `up` looks after two processes: the endpoint, and the worker with the admin port. It does no work of its own, so that
  * nothing the worker meets (a damaged file, no memory, a fault of the engine) can take the endpoint with it: the
- * service tells a thing only twice (ADR 15).
+ * service tells a thing only twice (ADR 13).
  */
 
 import { realpath } from 'node:fs/promises';

@@ -2,6 +2,6 @@
 -- params: the variable folder, where to write
 copy (
     select spreadsheet_safe(columns(*))
-    from (select *, coalesce(strftime(invoice_date, '%Y-%m'), 'unknown') as month from invoices)
+    from (select * replace (cast(invoice_id as varchar) as invoice_id), coalesce(strftime(invoice_date, '%Y-%m'), 'unknown') as month from invoices)
 )
-to (getvariable('folder')) (format csv, header true, partition_by (month), write_partition_columns true)
+to (getvariable('folder')) (format csv, header true, partition_by (month))

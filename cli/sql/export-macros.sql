@@ -1,6 +1,6 @@
 -- title: How a text is written into a CSV for people: what cannot be seen is written out, and no spreadsheet computes it
 -- The rules of `report --format csv`: `visible` (contract/printable.ts), then the apostrophe (reports/render/csv-text.ts). Numbers, dates
--- and all other texts are written as they are. \s is ASCII here, \p{Z} the rest. The last of the unseen are the noncharacters.
+-- and all other texts are written as they are, instants as the reports write them. \s is ASCII here, \p{Z} the rest. The last of the unseen are the noncharacters.
 create or replace temp macro is_unseen(text) as
 regexp_matches(
     text,
@@ -38,5 +38,7 @@ end;
 create or replace temp macro spreadsheet_safe(cell) as
 case
     when typeof(cell) = 'VARCHAR' then without_formula(visible_text(cast(cell as varchar)))
+    when typeof(cell) = 'TIMESTAMP WITH TIME ZONE'
+    then strftime(try_cast(cast(cell as varchar) as timestamptz), '%Y-%m-%dT%H:%M:%S.%gZ')
     else cast(cell as varchar)
 end

@@ -2,6 +2,6 @@
 -- params: the variable folder, where to write
 copy (
     select spreadsheet_safe(columns(*))
-    from (select *, strftime(ship_date, '%Y-%m') as month from shipments)
+    from (select * replace (cast(invoice_id as varchar) as invoice_id), strftime(ship_date, '%Y-%m') as month from shipments)
 )
-to (getvariable('folder')) (format csv, header true, partition_by (month), write_partition_columns true)
+to (getvariable('folder')) (format csv, header true, partition_by (month))

@@ -4,18 +4,18 @@
 -- source: rates, weights
 -- params: $rows text: JSON, carrier, tracking_number and currency_code of each row of "duplicates"
 --   $limit integer = 100000: list at most this many lines, largest amounts first
--- means: as "duplicates" reads them: each credit cancels one charge of exactly its amount; of the charges that remain the
---   largest (of equal ones the first invoiced) is the right one, and the others are claimed, less the credits that
---   cancelled nothing. What is claimed of a number is its money_at_risk.
+-- means: as "duplicates" reads them, whatever the filters: each credit cancels one charge of exactly its amount; of the
+--   charges that remain and are the same charge the largest (of equal ones the first invoiced) is the right one, and the
+--   others are claimed, less the credits that cancelled nothing. What is claimed of a number is its money_at_risk.
 -- order: currency; claimed, highest first; invoice_id; row_number
--- cannot say: whether a second, different charge is an adjustment.
+-- cannot say: whether an adjustment is right.
 with lines as (
     select
         s.*,
         row_number() over (
             partition by s.carrier, s.tracking_number, s.currency_code, s.billing_cost order by s.invoice_id, s.row_number
         ) as place
-    from selected_shipments as s
+    from loaded_shipments as s
     semi join (
         select unnest(
             from_json($rows, '[{"carrier": "VARCHAR", "tracking_number": "VARCHAR", "currency_code": "VARCHAR"}]'),
@@ -36,15 +36,32 @@ remaining as (
         and o.billing_cost = -l.billing_cost
     where coalesce(l.place > o.n, true)
 ),
+keyed as (
+    select
+        *,
+        first_value(weight_key(billable_weight, billable_weight_unit)) over (
+            partition by carrier, tracking_number, currency_code, billing_cost
+            order by invoice_generation_date, invoice_id, row_number
+        ) as charge_key
+    from remaining
+),
+ranked as (
+    select
+        *,
+        row_number() over (
+            partition by carrier, tracking_number, currency_code, billing_cost > 0, charge_key
+            order by billing_cost desc, invoice_generation_date, invoice_id, row_number
+        ) as rank
+    from keyed
+),
 placed as (
     select
         *,
         coalesce(sum(-billing_cost) filter (where billing_cost < 0) over number, 0) as credited,
-        row_number() over (number order by billing_cost desc, invoice_generation_date, invoice_id, row_number) as rank,
-        sum(billing_cost) over (
+        sum(billing_cost) filter (where rank > 1 and billing_cost > 0) over (
             number order by billing_cost desc, invoice_generation_date, invoice_id, row_number
-        ) - max(billing_cost) over number as up_to
-    from remaining
+        ) as up_to
+    from ranked
     window number as (partition by carrier, tracking_number, currency_code)
 )
 select

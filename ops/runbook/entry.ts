@@ -11,7 +11,7 @@ export interface RunbookEntry {
   readonly severity: Severity;
   /** What follows the name in the alert's key when there is one alert for each of many: an invoice, a reason. */
   readonly each?: string;
-  /** It reports a past event that nothing undoes: it ends when a person acknowledges it (ADR 31). */
+  /** It reports a past event that nothing undoes: it ends when a person acknowledges it (ADR 20). */
   readonly isNotice?: true;
   /** What has happened and what it does to deliveries and figures. */
   readonly meaning: string;

@@ -27,6 +27,20 @@ export const MACHINE = {
     ],
     proof: 'The page `/health` of the worker that was started again shows all components as healthy.',
   },
+  'lake/blocked': {
+    severity: 'critical',
+    meaning:
+      'This worker waits for a lock in PostgreSQL that another process holds; nothing that needs it is loaded meanwhile.',
+    firstLook: [
+      'the alert: role, host and process id of the holder',
+      'on that host: whether the process runs or is frozen (`ps -o stat,wchan -p PID`)',
+    ],
+    cure: [
+      'Wait a minute: PostgreSQL ends the connection of a process that is frozen or whose machine is gone, and its locks with it.',
+      'If it lasts: end the holder, or `select pg_terminate_backend(PID)` with the process of PostgreSQL that the alert names.',
+    ],
+    proof: 'The page `/health` shows the component `lake locks` as healthy.',
+  },
   'warehouse/losses': {
     severity: 'critical',
     isNotice: true,

@@ -7,12 +7,12 @@
 
 import type { ReportResult } from '../report-result.ts';
 
-export function renderAbout(result: ReportResult): string {
+export function renderAbout(result: Omit<ReportResult, 'rows'>): string {
   return `${JSON.stringify(aboutResult(result), null, 2)}\n`;
 }
 
 /** Keys are snake_case, instants ISO 8601 UTC, percentages exact text. */
-export function aboutResult({ head, columns, ...result }: ReportResult) {
+export function aboutResult({ head, columns, ...result }: Omit<ReportResult, 'rows'>) {
   const { filters } = head;
   return {
     report: result.name,

@@ -4,22 +4,33 @@
  */
 
 import { visible } from '../../contract/printable.ts';
-import type { ReportCell, ReportColumn, ReportResult } from '../report-result.ts';
+import type { ReportCell, ReportColumn, ReportResult, StreamedResult } from '../report-result.ts';
 
 /** Of any rows with their columns; the header has the columns' names, not their labels. */
-export function renderCsv(result: Pick<ReportResult, 'columns' | 'rows'>): string {
-  const lines = [result.columns.map((column) => quoted(column.name))];
-  for (const row of result.rows) {
-    lines.push(result.columns.map((column) => cellText(row[column.name] ?? null, column)));
-  }
-  return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
+export function renderCsv({ columns, rows }: Pick<ReportResult, 'columns' | 'rows'>): string {
+  return headerOf(columns) + linesOf(rows, columns);
+}
+
+export async function* streamCsv({ columns, batches }: StreamedResult): AsyncGenerator<string> {
+  yield headerOf(columns);
+  for await (const rows of batches) yield linesOf(rows, columns);
 }
 
 /** The same for a spreadsheet that takes UTF-8 for another encoding unless a byte order mark begins it. */
-export function renderCsvWithMark(result: Pick<ReportResult, 'columns' | 'rows'>): string {
-  return `\uFEFF${renderCsv(result)}`;
+export async function* streamCsvWithMark(result: StreamedResult): AsyncGenerator<string> {
+  yield '\uFEFF';
+  yield* streamCsv(result);
 }
 
+function headerOf(columns: readonly ReportColumn[]): string {
+  return `${columns.map((column) => quoted(column.name)).join(',')}\r\n`;
+}
+
+function linesOf(rows: ReportResult['rows'], columns: readonly ReportColumn[]): string {
+  return rows
+    .map((row) => `${columns.map((column) => cellText(row[column.name] ?? null, column)).join(',')}\r\n`)
+    .join('');
+}
 /** Numbers stay as they are, `-1.5000` included; only text can be taken for a formula. */
 function cellText(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';

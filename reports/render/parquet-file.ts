@@ -1,6 +1,7 @@
 /** Writes a result as Parquet with real types, decimals and dates as such, and its head as the metadata `billsync_about`. */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -17,33 +18,49 @@ import {
   TIMESTAMPTZ,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { ReportCell, ReportColumn, ReportResult } from '../report-result.ts';
+import type { ReportCell, ReportColumn, StreamedResult } from '../report-result.ts';
 import { renderAbout } from './about-text.ts';
 
-/** The bytes of the Parquet file; it is made in a temporary folder, since DuckDB writes to paths only. */
-export async function renderParquet(result: ReportResult): Promise<Uint8Array> {
+/**
+ * The bytes of the Parquet file. It is made in a temporary folder, since DuckDB writes to paths only; rows wait in a file there,
+ * so that their number is not limited by memory.
+ */
+export async function* renderParquet({ batches, ...result }: StreamedResult): AsyncGenerator<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-report-'));
-  const instance = await DuckDBInstance.create(':memory:');
+  try {
+    const path = join(folder, 'report.parquet');
+    await writeParquet({ folder, path }, result, batches);
+    yield* createReadStream(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeParquet(
+  { folder, path }: { readonly folder: string; readonly path: string },
+  result: Omit<StreamedResult, 'batches'>,
+  batches: StreamedResult['batches'],
+): Promise<void> {
+  const instance = await DuckDBInstance.create(join(folder, 'rows.duckdb'), { memory_limit: '500MB' });
   const connection = await instance.connect();
   try {
     await connection.run(tableSql(result.columns));
     const appender = await connection.createAppender('report');
-    for (const row of result.rows) {
-      for (const column of result.columns) appendCell(appender, row[column.name] ?? null, column);
-      appender.endRow();
+    for await (const rows of batches) {
+      for (const row of rows) {
+        for (const column of result.columns) appendCell(appender, row[column.name] ?? null, column);
+        appender.endRow();
+      }
     }
     appender.closeSync();
-    const path = join(folder, 'report.parquet');
     const copy = await connection.prepare(
       'copy report to $path (format parquet, compression zstd, kv_metadata {billsync_about: $about})',
     );
     copy.bind({ path, about: renderAbout(result) });
     await copy.run();
-    return await readFile(path);
   } finally {
     connection.closeSync();
     instance.closeSync();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,13 +1,12 @@
 /** One result, any form: the single place where a report's format is chosen, so that no two forms can differ. */
 
-import type { ReportResult } from '../report-result.ts';
+import type { ReportResult, StreamedResult } from '../report-result.ts';
 import { renderAbout } from './about-text.ts';
-import { renderCsv, renderCsvWithMark } from './csv-text.ts';
-import { renderJson, renderNdjson } from './json-text.ts';
+import { streamCsv, streamCsvWithMark } from './csv-text.ts';
+import { streamJson, streamNdjson } from './json-text.ts';
 import { renderTable, type TableOptions } from './table-text.ts';
 
-export interface RenderedReport {
-  readonly body: string | Uint8Array;
+interface Form {
   readonly contentType: string;
   /** Without a dot. */
   readonly extension: string;
@@ -15,11 +14,16 @@ export interface RenderedReport {
   readonly isBinary: boolean;
 }
 
-interface Format extends Omit<RenderedReport, 'body'> {
-  readonly render: (
-    result: ReportResult,
-    options: TableOptions,
-  ) => RenderedReport['body'] | Promise<RenderedReport['body']>;
+export interface RenderedReport extends Form {
+  readonly body: string | Uint8Array;
+}
+
+export interface StreamedReport extends Form {
+  readonly parts: AsyncIterable<string | Uint8Array>;
+}
+
+interface Format extends Form {
+  readonly stream: (result: StreamedResult, options: TableOptions) => AsyncIterable<string | Uint8Array>;
 }
 
 /** Media type of a workbook. */
@@ -27,42 +31,85 @@ export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsh
 
 /**
  * Every form, by the name a person asks for it. A new one is a file beside this one and a line here. The heavy ones are
- * imported when they are asked for, so that a table is there at once.
+ * imported when they are asked for, so that a table is there at once. A table and a page need all rows in memory.
  */
 const FORMATS = {
-  table: text('text/plain; charset=utf-8', 'txt', renderTable),
-  json: text('application/json', 'json', renderJson),
-  ndjson: text('application/x-ndjson', 'ndjson', renderNdjson),
-  csv: text('text/csv; charset=utf-8; header=present', 'csv', renderCsv),
-  'csv-bom': text('text/csv; charset=utf-8; header=present', 'csv', renderCsvWithMark),
-  parquet: binary('application/vnd.apache.parquet', 'parquet', async (result) =>
-    (await import('./parquet-file.ts')).renderParquet(result),
+  table: text('text/plain; charset=utf-8', 'txt', whole(renderTable)),
+  json: text('application/json', 'json', streamJson),
+  ndjson: text('application/x-ndjson', 'ndjson', streamNdjson),
+  csv: text('text/csv; charset=utf-8; header=present', 'csv', streamCsv),
+  'csv-bom': text('text/csv; charset=utf-8; header=present', 'csv', streamCsvWithMark),
+  parquet: binary('application/vnd.apache.parquet', 'parquet', async function* (result) {
+    yield* (await import('./parquet-file.ts')).renderParquet(result);
+  }),
+  xlsx: binary(XLSX_TYPE, 'xlsx', async function* (result) {
+    yield* (await import('./xlsx-file.ts')).renderXlsx(result);
+  }),
+  html: text(
+    'text/html; charset=utf-8',
+    'html',
+    whole(async (result) => (await import('./html-page.ts')).renderHtml(result)),
   ),
-  xlsx: binary(XLSX_TYPE, 'xlsx', async (result) => (await import('./xlsx-file.ts')).renderXlsx(result)),
-  html: text('text/html; charset=utf-8', 'html', async (result) =>
-    (await import('./html-page.ts')).renderHtml(result),
-  ),
-  about: text('application/json', 'about.json', renderAbout),
+  about: text('application/json', 'about.json', async function* (result) {
+    yield renderAbout(result);
+  }),
 } satisfies Readonly<Record<string, Format>>;
 
 /** `about` is the head of the forms that have none: what was asked, of which publication, how much of it is proved. */
 export type ReportFormat = keyof typeof FORMATS;
 export const REPORT_FORMATS = Object.keys(FORMATS) as readonly ReportFormat[];
 
-/** The body in that form, text as UTF-8; decimals keep their digits in all of them. */
+/** The format that the ending of a file's name means; undefined: none. */
+export function formatOf(path: string): ReportFormat | undefined {
+  return REPORT_FORMATS.find((format) => path.toLowerCase().endsWith(`.${FORMATS[format].extension}`));
+}
+
+export function extensionOf(format: ReportFormat): string {
+  return FORMATS[format].extension;
+}
+
+/** The form piece by piece, for results of any size. Text is UTF-8; decimals keep their digits in all forms. */
+export function streamReport(
+  result: StreamedResult,
+  format: ReportFormat,
+  options: TableOptions = {},
+): StreamedReport {
+  const { stream, ...form }: Format = FORMATS[format];
+  return { ...form, parts: stream(result, options) };
+}
+
+/** The same in one piece, of rows that are in memory. */
 export async function renderReport(
   result: ReportResult,
   format: ReportFormat,
   options: TableOptions = {},
 ): Promise<RenderedReport> {
-  const { render, ...form }: Format = FORMATS[format];
-  return { ...form, body: await render(result, options) };
+  const { rows, ...rest } = result;
+  const { parts, ...form } = streamReport({ ...rest, batches: inOneBatch(rows) }, format, options);
+  const found: (string | Uint8Array)[] = [];
+  for await (const part of parts) found.push(part);
+  const body = form.isBinary ? Buffer.concat(found.map((part) => Buffer.from(part))) : found.join('');
+  return { ...form, body };
 }
 
-function text(contentType: string, extension: string, render: Format['render']): Format {
-  return { contentType, extension, render, isBinary: false };
+export async function* inOneBatch(rows: ReportResult['rows']): StreamedResult['batches'] {
+  yield rows;
 }
 
-function binary(contentType: string, extension: string, render: Format['render']): Format {
-  return { contentType, extension, render, isBinary: true };
+function whole(
+  render: (result: ReportResult, options: TableOptions) => string | Promise<string>,
+): Format['stream'] {
+  return async function* ({ batches, ...result }, options) {
+    const rows: ReportResult['rows'][number][] = [];
+    for await (const batch of batches) for (const row of batch) rows.push(row);
+    yield await render({ ...result, rows }, options);
+  };
+}
+
+function text(contentType: string, extension: string, stream: Format['stream']): Format {
+  return { contentType, extension, stream, isBinary: false };
+}
+
+function binary(contentType: string, extension: string, stream: Format['stream']): Format {
+  return { contentType, extension, stream, isBinary: true };
 }

@@ -3,7 +3,6 @@
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import { ReportFilterError } from '../errors.ts';
-import { groupBy } from '../group-by.ts';
 import { nearestNames } from '../nearest-names.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
 
@@ -38,24 +37,50 @@ export function summedColumns({ leads: [lead] }: ReportDefinition): readonly str
 }
 
 /** One row for each currency and partner with several rows: exact sums of the columns that add up, all others null. */
-export function sumsOf({
-  columns,
-  rows,
-  summed = [],
-}: Pick<ReportResult, 'columns' | 'rows' | 'summed'>): readonly ReportRow[] {
-  const added = columns.filter(({ name }) => summed.includes(name));
-  if (added.length === 0 || !columns.some(({ name }) => name === 'currency_code')) return [];
-  return groupBy(rows, (row) => JSON.stringify([row.currency_code, row.partner_id ?? null]))
-    .filter(([, group]) => group.length > 1)
-    .map(([, group]) => ({
-      ...Object.fromEntries(added.map((column) => [column.name, sumOf(group, column)])),
-      ...{ currency_code: group[0]?.currency_code ?? null, partner_id: group[0]?.partner_id ?? null },
-    }));
+export function sumsOf(result: Pick<ReportResult, 'columns' | 'rows' | 'summed'>): readonly ReportRow[] {
+  const sums = addUp(result);
+  for (const row of result.rows) sums.add(row);
+  return sums.rows();
 }
 
-function sumOf(rows: readonly ReportRow[], { name, type }: ReportColumn): ReportCell {
-  if (type === 'count') return rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0);
-  return fromTenThousandths(rows.reduce((sum, row) => sum + toTenThousandths(String(row[name] ?? '0')), 0n));
+/** The same of rows that come one after the other. */
+export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | 'summed'>) {
+  const hasCurrency = columns.some(({ name }) => name === 'currency_code');
+  const added = hasCurrency ? columns.filter(({ name }) => summed.includes(name)) : [];
+  interface Group {
+    readonly of: Pick<ReportRow, 'currency_code' | 'partner_id'>;
+    count: number;
+    readonly sums: bigint[];
+  }
+  const groups = new Map<string, Group>();
+  return {
+    add(row: ReportRow): void {
+      if (added.length === 0) return;
+      const of = { currency_code: row.currency_code ?? null, partner_id: row.partner_id ?? null };
+      const key = JSON.stringify(of);
+      const group = groups.get(key) ?? { of, count: 0, sums: added.map(() => 0n) };
+      groups.set(key, group);
+      group.count += 1;
+      for (const [at, { name, type }] of added.entries()) {
+        const cell = row[name] ?? 0;
+        group.sums[at] =
+          (group.sums[at] ?? 0n) + (type === 'count' ? BigInt(cell) : toTenThousandths(String(cell)));
+      }
+    },
+    rows(): readonly ReportRow[] {
+      return [...groups.values()]
+        .filter(({ count }) => count > 1)
+        .map(({ of, sums }) => ({
+          ...Object.fromEntries(
+            added.map(({ name, type }, at) => [
+              name,
+              type === 'count' ? Number(sums[at] ?? 0n) : fromTenThousandths(sums[at] ?? 0n),
+            ]),
+          ),
+          ...of,
+        }));
+    },
+  };
 }
 
 /** Decimals by all their digits. */

@@ -1,96 +1,63 @@
 /** Writes a result as an Excel workbook: the rows on one sheet, what has to be known to trust them on another. */
 
-import type { Stream } from 'node:stream';
-import writeXlsxFile, { type Cell, type Feature, type Row, type SheetData } from 'write-excel-file/node';
-import type { ReportCell, ReportColumn, ReportResult } from '../report-result.ts';
+import type { ReportCell, ReportColumn, ReportRow, StreamedResult } from '../report-result.ts';
 import { cellLabel, columnLabel, headLines } from './labels.ts';
 import { sheetNameOf } from './names.ts';
-import { sumsOf } from './table-order.ts';
+import { addUp } from './table-order.ts';
+import { type Cell, type Row, writeWorkbook } from './workbook.ts';
 
 /** Excel keeps 15 significant digits; a decimal with more is written as text, so that none is lost. */
 const EXCEL_DIGITS = 15;
 
-type Rows = Pick<ReportResult, 'columns' | 'rows' | 'summed'>;
+type Rows = Pick<StreamedResult, 'columns' | 'batches' | 'summed'>;
 
-type OfWorkbook = Feature<Stream | Buffer | Blob>;
-
-/** As workbooks number it (ECMA-376, ST_PaperSize). */
-const A4 = 9;
-
-/** A sheet is as wide as the page, which the library can only turn. Of sheets with `orientation: 'landscape'`. @param paper A4 unless told */
-export function fitsPage(paper = A4): OfWorkbook {
-  return ofSheets((xml) =>
-    xml
-      .replace(/<worksheet\b[^>]*>/, '$&<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>')
-      .replace(
-        /<pageSetup ([^>]*?)paperSize="\d+"/,
-        `<pageSetup $1paperSize="${paper}" fitToWidth="1" fitToHeight="0"`,
-      ),
-  );
-}
-
-/** Arrows in the first row, by which rows are chosen and sorted; what lies below these rows stays. @param sheet from 0 */
-export function filtered(sheet: number, { columns, rows }: Rows): OfWorkbook {
-  const range = `A1:${letters(columns.length)}${rows.length + 1}`;
-  return ofSheets((xml, index) =>
-    index === sheet ? xml.replace('</sheetData>', `</sheetData><autoFilter ref="${range}"/>`) : xml,
-  );
-}
-
-function ofSheets(change: (xml: string, index: number) => string): OfWorkbook {
-  const transform = (xml: string, _: unknown, { sheetIndex }: { readonly sheetIndex: number }): string =>
-    change(xml, sheetIndex);
-  return { files: { transform: { 'xl/worksheets/sheet{id}.xml': { transform } } } };
-}
-
-/** Of a column from 1: A, Z, AA. */
-function letters(column: number): string {
-  const rest = Math.floor((column - 1) / 26);
-  return `${rest === 0 ? '' : letters(rest)}${String.fromCharCode(65 + ((column - 1) % 26))}`;
-}
-
-export function renderXlsx(result: ReportResult): Promise<Uint8Array> {
+export function renderXlsx(result: StreamedResult): AsyncIterable<Uint8Array> {
   return renderWorkbook(result, { sheet: sheetNameOf(result), about: aboutReport(result) });
 }
 
 /** Rows on a sheet of that name, what they add up to, and a sheet "About" of labels and texts beside it. */
-export async function renderWorkbook(
-  result: Rows,
+export async function* renderWorkbook(
+  { columns, batches, summed }: Rows,
   { sheet, about }: { readonly sheet: string; readonly about: readonly (readonly [string, string])[] },
-): Promise<Uint8Array> {
-  const header: Row = result.columns.map((column) => ({
-    value: columnLabel(column),
-    fontWeight: 'bold',
-    align: column.align,
-    wrap: true,
-  }));
-  const rows = result.rows.map((row) =>
-    result.columns.map((column) => cellOf(row[column.name] ?? null, column)),
-  );
-  const sums = sumsOf(result).map((sum) =>
-    result.columns.map((column, index) =>
-      index === 0
-        ? { value: `Sum in ${sum.currency_code}`, type: String, fontWeight: 'bold' as const }
-        : boldly(cellOf(sum[column.name] ?? null, column)),
-    ),
-  );
-  return writeXlsxFile(
-    [
+): AsyncGenerator<Uint8Array> {
+  const iterator = batches[Symbol.asyncIterator]();
+  try {
+    // The widths come before the rows, so they are those of the first ones.
+    const first = await iterator.next();
+    const sample = first.done === true ? [] : first.value;
+    const sums = addUp({ columns, summed: summed ?? [] });
+    let count = 0;
+    async function* rows(): AsyncGenerator<Row> {
+      yield columns.map((column) => ({
+        ...{ value: columnLabel(column), bold: true, align: column.align, wraps: true },
+      }));
+      for (let next = first; next.done !== true; next = await iterator.next()) {
+        for (const row of next.value) {
+          count += 1;
+          sums.add(row);
+          yield rowOf(row, columns);
+        }
+      }
+      for (const sum of sums.rows())
+        yield columns.map((column, index) => {
+          if (index === 0) return { value: `Sum in ${sum.currency_code}`, bold: true };
+          const cell = cellOf(sum[column.name] ?? null, column);
+          return cell === null ? null : { ...cell, bold: true };
+        });
+    }
+    yield* writeWorkbook([
       {
-        data: [header, ...rows, ...sums],
-        ...{ sheet, orientation: 'landscape', stickyRowsCount: 1 },
-        columns: result.columns.map((column) => ({ width: widthOf(result, column) })),
+        ...{ name: sheet, rows: rows(), hasHeader: true, filteredRows: () => count },
+        widths: columns.map((column) => widthOf({ rows: sample }, column)),
       },
-      {
-        data: aboutSheet(about),
-        ...{ sheet: 'About', orientation: 'landscape', columns: [{ width: 16 }, { width: 110 }] },
-      },
-    ],
-    { features: [filtered(0, result), fitsPage()] },
-  ).toBuffer();
+      { name: 'About', rows: about.map(aboutRow), widths: [16, 110] },
+    ]);
+  } finally {
+    await iterator.return?.();
+  }
 }
 
-function aboutReport(result: ReportResult): [string, string][] {
+function aboutReport(result: StreamedResult): [string, string][] {
   return [
     ['Report', result.title],
     ['One row per', result.grain],
@@ -101,38 +68,38 @@ function aboutReport(result: ReportResult): [string, string][] {
   ];
 }
 
-function aboutSheet(lines: readonly (readonly [string, string])[]): SheetData {
-  return lines.map(([label, value]) => [
-    { value: label, fontWeight: 'bold', alignVertical: 'top' },
-    { value, type: String, wrap: true },
-  ]);
+function aboutRow([label, value]: readonly [string, string]): Row {
+  return [
+    { value: label, bold: true, isTop: true },
+    { value, wraps: true },
+  ];
 }
 
-function boldly(cell: Cell): Cell {
-  return cell !== null && typeof cell === 'object' ? { ...cell, fontWeight: 'bold' } : cell;
+export function rowOf(row: ReportRow, columns: readonly ReportColumn[]): Row {
+  return columns.map((column) => cellOf(row[column.name] ?? null, column));
 }
 
-/** Text is always typed as text, so a value that looks like a formula stays one. */
 export function cellOf(cell: ReportCell, column: ReportColumn): Cell {
   if (cell === null) return null;
-  if (typeof cell === 'boolean') return { value: cell, type: Boolean };
-  if (column.type === 'count') return { value: Number(cell), type: Number, format: '#,##0' };
-  if (column.type === 'date')
-    return { value: new Date(`${cell}T00:00:00Z`), type: Date, format: 'yyyy-mm-dd' };
-  if (
-    column.type === 'decimal' &&
-    String(cell).replace(/\D/g, '').replace(/^0+/, '').length <= EXCEL_DIGITS
-  ) {
+  if (typeof cell === 'boolean') return { value: cell };
+  if (column.type === 'count') return { value: Number(cell), format: '#,##0' };
+  // Excel's days before 1900-03-01 are off by one.
+  if (column.type === 'date' && String(cell) >= '1900-03-01' && String(cell) <= '9999-12-31')
+    return { value: new Date(`${cell}T00:00:00Z`), format: 'yyyy-mm-dd' };
+  if (column.type === 'decimal' && digitsOf(String(cell)) <= EXCEL_DIGITS) {
     const zeros = '0'.repeat(column.scale);
-    return { value: Number(cell), type: Number, format: column.scale > 0 ? `#,##0.${zeros}` : '#,##0' };
+    return { value: Number(cell), format: column.scale > 0 ? `#,##0.${zeros}` : '#,##0' };
   }
-  const align = column.align === 'right' ? { align: 'right' as const } : {};
-  return { value: String(cell), type: String, ...align };
+  return { value: String(cell), ...(column.align === 'right' ? { align: 'right' as const } : {}) };
+}
+
+function digitsOf(decimal: string): number {
+  return decimal.replace(/\D/g, '').replace(/^0+/, '').length;
 }
 
 /** Of a column in characters, by its heading and its longest cell: 12 at least, 48 at most. */
-export function widthOf(result: Pick<Rows, 'rows'>, column: ReportColumn): number {
-  const longest = result.rows.reduce(
+export function widthOf({ rows }: { readonly rows: readonly ReportRow[] }, column: ReportColumn): number {
+  const longest = rows.reduce(
     (most, row) => Math.max(most, cellLabel(row[column.name] ?? null, column).length),
     Math.max(10, columnLabel(column).length),
   );

@@ -30,6 +30,9 @@ create or replace temp macro size_of_unit(unit) as
     cast(case lower(unit) when 'lb' then 10000000000 when 'kg' then 22046226218 when 'oz' then 625000000 end as hugeint);
 create or replace temp macro exact_weight(weight, unit) as ten_thousandths(weight) * size_of_unit(unit);
 
+-- A billed weight as a text that is equal for equal weights; a line without weight has one of its own kind.
+create or replace temp macro weight_key(weight, unit) as coalesce(cast(exact_weight(weight, unit) as varchar), '');
+
 -- The weight break of a shipment by the pounds up to and with which it goes; the last goes on for ever.
 create or replace temp macro break_of(lb) as
     case
@@ -75,7 +78,7 @@ create or replace temp macro middle_values(sorted, n) as
         }
     );
 
--- The packages of a group (ADR 25): its lines less those that repeat a number that the group already has.
+-- The packages of a group (ADR 18): its lines less those that repeat a number that the group already has.
 create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
 
 -- Lines with what "cost" groups them by; what is not asked for is null on every line, so that it tells no groups apart.

@@ -5,15 +5,15 @@ import { ReportFilterError } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
 import type { Prepared } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
-import { readColumns, readRows } from '../read-rows.ts';
+import { readBatches, readColumns, readRows } from '../read-rows.ts';
 import type { AppliedFilters } from '../report-filters.ts';
 import { headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
-import type { ReportResult, ReportRow } from '../report-result.ts';
+import type { ReportResult, ReportRow, StreamedResult } from '../report-result.ts';
 import { provideShared } from '../shared-views.ts';
 import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.ts';
 import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
-import { rowsOnPage } from './page-rows.ts';
-import { query } from './statement.ts';
+import { rowsOnPage, SHIPMENT_READING } from './page-rows.ts';
+import { filledText, query } from './statement.ts';
 import { type ShipmentTotals, totalShipments } from './total-shipments.ts';
 
 export interface ShipmentsAsked {
@@ -76,12 +76,61 @@ export async function askShipments(
     next: last === undefined ? null : keyText(last, sort),
     result: {
       ...WORDS,
-      order: `${sort.column}${sort.isDescending ? ', the largest first' : ''}; invoice_id; row_number`,
-      ...{ example: null, charts: [], columns, summed: ['billing_cost'] },
+      ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
       rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
       head: headOf({ prepared, filters, bound, totals, rows: onPage.length }),
     },
   };
+}
+
+/** All that were asked for, or the first `limit` of them, in batches for a file. */
+export interface ShipmentsStream extends Pick<ShipmentsAnswer, 'totals'> {
+  readonly result: StreamedResult;
+}
+
+/**
+ * @returns rows that must be read before anything else is asked of the session
+ * @throws ReportFilterError as `askShipments`
+ */
+export async function streamShipments(
+  file: PublishedFile,
+  { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
+  asked: Omit<ShipmentsAsked, 'limit' | 'totals'> & { readonly limit: number | null },
+): Promise<ShipmentsStream> {
+  const bound = bindConditions(asked.conditions);
+  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  const shown = checkColumns(asked.columns ?? []);
+  const key = keyOf(asked.after, sort);
+  const totals = await totalShipments(file, prepared, asked.conditions);
+  await provideShared(file, bound.sql);
+  const filled = {
+    ...{ conditions: bound.sql, sorted_by: sort.column },
+    direction: sort.isDescending ? 'desc' : 'asc',
+    behind: behindSql(key, sort),
+  };
+  const counting = { filled, values: { ...bound.values, ...key } };
+  const all =
+    asked.after === undefined
+      ? totals.rows.reduce((sum, { shipments }) => sum + Number(shipments), 0)
+      : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
+  const columnList = shown.map((name) => `s.${name}`).join(', ');
+  const text = await filledText('listed', { ...filled, columns: columnList });
+  const found = await file.stream(text, { ...bound.values, ...key, limit: asked.limit });
+  const columns = readColumns(found, SHIPMENT_READING);
+  const rows = asked.limit === null ? all : Math.min(asked.limit, all);
+  return {
+    totals,
+    result: {
+      ...WORDS,
+      ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
+      batches: readBatches(found, columns),
+      head: headOf({ prepared, filters, bound, totals, rows }),
+    },
+  };
+}
+
+function orderOf({ column, isDescending }: ShipmentSort): string {
+  return `${column}${isDescending ? ', the largest first' : ''}; invoice_id; row_number`;
 }
 
 const WORDS = {

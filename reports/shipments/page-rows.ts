@@ -9,6 +9,8 @@ import { query } from './statement.ts';
 
 const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !USUAL_COLUMNS.includes(name));
+/** How the columns are read. */
+export const SHIPMENT_READING = { units: { billing_cost: 'money' }, details: DETAILS };
 
 /** Named one by one, rows are found without reading the others; more than so many are found as quickly in one reading. */
 const MOST_NAMED = 1_000;
@@ -20,7 +22,7 @@ export async function rowsOnPage(
 ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
   const [onPage, values] = keys.length > MOST_NAMED ? inOneReading(keys) : oneByOne(keys);
   const reader = await query(file, 'rows', { filled: { columns: ALL_COLUMNS, on_page: onPage }, values });
-  const columns = readColumns(reader, { units: { billing_cost: 'money' }, details: DETAILS });
+  const columns = readColumns(reader, SHIPMENT_READING);
   const found = new Map(readRows(reader, columns).map((row) => [placeOf(row), row]));
   const rows = keys.map((key) => found.get(placeOf(key))).filter((row) => row !== undefined);
   return { columns, rows };

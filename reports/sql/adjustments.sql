@@ -3,7 +3,8 @@
 -- grain: carrier, tracking number, tenant, currency
 -- source: disputes
 -- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: lists each tracking number for which a tenant has more than one line, has a credit, or that is in dispute.
+-- means: the filters choose the lines that are examined; all lines of their tracking numbers are read, whatever their date or
+--   zone. Lists each tracking number for which a tenant has more than one line, has a credit, or that is in dispute.
 --   The first charge is the line above zero of the earliest invoice date (of several, the first by invoice id and
 --   line). adjusted is the sum of the other lines above zero, credited that of the lines below zero. changed names
 --   what any of the other lines above zero (not the credits) has differently from the first charge, in this order and
@@ -32,7 +33,7 @@ with disputed as (
     select lower(carrier) as carrier, tracking_number, currency_code, sum(amount) as amount from disputes group by all
 ),
 marked as (
-    select mark_of(tracking_number) as mark, billing_cost < 0 as is_credit from selected_shipments
+    select mark_of(tracking_number) as mark, billing_cost < 0 as is_credit from loaded_shipments
 ),
 -- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
 looked_up as (
@@ -50,12 +51,15 @@ lines as (
         first_value(s.billable_weight_unit) over number as first_unit,
         first_value(s.zone) over number as first_zone,
         first_value(s.service_level) over number as first_service
-    from selected_shipments as s
+    from loaded_shipments as s
     semi join looked_up as m on m.mark = mark_of(s.tracking_number)
     window number as (
         partition by s.carrier, s.tracking_number, s.currency_code, s.tenant
         order by s.billing_cost <= 0, s.invoice_generation_date, s.invoice_id, s.row_number
     )
+    qualify bool_or(passes_filters(
+        s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date
+    )) over (partition by s.carrier, s.tracking_number, s.currency_code, s.tenant)
 ),
 numbers as (
     select

@@ -2,36 +2,41 @@
 -- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
 -- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: all lines of a carrier's tracking number in one currency (as the files write both, within the filters) are
---   read together, within and across invoices and tenants; lines of zero are left out. charged is the sum of the lines
---   above zero, credited that of the credits. Each credit cancels one charge of exactly its amount. Of the charges
---   that remain the largest is taken as the right one, and money_at_risk is the sum of the others less the credits
---   that cancelled nothing. A number is listed if more than one charge remains and money_at_risk is above zero.
---   same_amount says whether two of the remaining charges are equal. scope is "across tenants" if these lines are of
+-- means: the filters choose the charges that are examined: a number is listed if it has more than one charge (a line above
+--   zero) and one of its lines passes them. All its lines in one currency are read together, whatever their date,
+--   tenant or zone, within and across invoices; lines of zero are left out. charged is the sum of the lines above
+--   zero, credited that of the credits. Each credit cancels one charge of exactly its amount. Charges that remain are
+--   the same charge if their amounts are equal, or if their billed weights are (a charge has the weight of the first one of its amount, by
+--   invoice date); the largest of them is the right one. money_at_risk is the sum of all others less the credits that
+--   cancelled nothing, at least zero. kind is "same charge again" if money_at_risk is above zero, else "credit" if
+--   the number has a credit, else "adjustment": every charge has a weight and an amount of its own. same_amount says whether two of the remaining charges are equal. scope is "across tenants" if these lines are of
 --   more than one tenant (told apart by id), else "across invoices" if they are of more than one invoice (told apart
 --   by id too), else "within an invoice". lines counts all lines read; invoice_numbers and tenant_names list what they
 --   have, each once, in the order of text and with ", " between.
 -- order: currency; highest money_at_risk first; carrier; tracking_number
--- cannot say: whether a second, different charge is an adjustment (see "adjustments") or a tracking number used
---   again. It shows where to look.
+-- cannot say: whether an adjustment is right (see "adjustments"); nor whether a tracking number was used again.
 -- units: charged money, credited money, money_at_risk money
 -- detail: first_ship_date, last_ship_date
 -- chart: bar key=carrier+tracking_number value=money_at_risk
 -- leads: shipments by carrier, tracking_number, currency_code
 -- example: A was charged 12.50 on two invoices, so 12.50 are at risk. B was charged 5 twice and credited once, which leaves
---   one rightful charge.
---   lines: invoice_number | tracking_number | billing_cost
---   9 | A | 12.5
---   10 | A | 12.5
---   9 | B | 5
---   10 | B | 5
---   10 | B | -5
---   rows: tracking_number | scope | same_amount | charged | credited | money_at_risk | invoice_numbers
---   A | across invoices | true | 25.0000 | 0.0000 | 12.5000 | 10, 9
+--   one rightful charge. C was charged 0.80 more for 3 lb.
+--   lines: invoice_number | tracking_number | billable_weight | billing_cost
+--   9 | A | 2 | 12.5
+--   10 | A | 2 | 12.5
+--   9 | B | 2 | 5
+--   10 | B | 2 | 5
+--   10 | B | 2 | -5
+--   9 | C | 2 | 10
+--   10 | C | 3 | 0.8
+--   rows: tracking_number | scope | kind | same_amount | charged | credited | money_at_risk | invoice_numbers
+--   A | across invoices | same charge again | true | 25.0000 | 0.0000 | 12.5000 | 10, 9
+--   B | across invoices | credit | false | 10.0000 | -5.0000 | 0.0000 | 10, 9
+--   C | across invoices | adjustment | false | 10.8000 | 0.0000 | 0.0000 | 10, 9
 with
 -- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
 marked as (
-    select mark_of(tracking_number) as mark from selected_shipments where billing_cost > 0
+    select mark_of(tracking_number) as mark from loaded_shipments where billing_cost > 0
 ),
 repeated as (
     select distinct mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
@@ -47,16 +52,21 @@ lines as materialized (
         s.invoice_id,
         s.invoice_number,
         s.row_number,
+        s.invoice_generation_date,
+        weight_key(s.billable_weight, s.billable_weight_unit) as weight_key,
         row_number() over (
             partition by s.carrier, s.tracking_number, s.currency_code, s.billing_cost
             order by s.invoice_id, s.row_number
         ) as place
-    from selected_shipments as s
+    from loaded_shipments as s
     semi join repeated as r on r.mark = mark_of(s.tracking_number)
     where s.billing_cost <> 0
     qualify
         count(*) filter (where s.billing_cost > 0)
             over (partition by s.carrier, s.tracking_number, s.currency_code) > 1
+        and bool_or(passes_filters(
+            s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date
+        )) over (partition by s.carrier, s.tracking_number, s.currency_code)
 ),
 counts as (
     select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all
@@ -70,6 +80,26 @@ remaining as (
         on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
         and o.billing_cost = -l.billing_cost
 ),
+-- Charges of one key are the same charge.
+keyed as (
+    select
+        *,
+        first_value(weight_key) over (
+            partition by carrier, tracking_number, currency_code, billing_cost, is_unpaired
+            order by invoice_generation_date, invoice_id, row_number
+        ) as charge_key
+    from remaining
+),
+charges as (
+    select carrier, tracking_number, currency_code, sum(again) as again
+    from (
+        select carrier, tracking_number, currency_code, sum(billing_cost) - max(billing_cost) as again
+        from keyed
+        where is_unpaired and billing_cost > 0
+        group by carrier, tracking_number, currency_code, charge_key
+    )
+    group by all
+),
 numbers as (
     select
         carrier,
@@ -82,15 +112,19 @@ numbers as (
         count(distinct tenant) as tenants,
         sum(billing_cost) filter (where billing_cost > 0) as charged,
         coalesce(sum(billing_cost) filter (where billing_cost < 0), 0) as credited,
-        sum(billing_cost) filter (where is_unpaired and billing_cost > 0)
-            - max(billing_cost) filter (where is_unpaired and billing_cost > 0)
-            + coalesce(sum(billing_cost) filter (where is_unpaired and billing_cost < 0), 0) as money_at_risk,
+        coalesce(sum(billing_cost) filter (where is_unpaired and billing_cost < 0), 0) as unpaired_credits,
         min(ship_date) as first_ship_date,
         max(ship_date) as last_ship_date,
         string_agg(distinct invoice_number, ', ' order by invoice_number) as invoice_numbers,
         string_agg(distinct tenant, ', ' order by tenant) as tenant_names
     from remaining
     group by all
+),
+rated as (
+    select n.*, greatest(coalesce(c.again, 0) + n.unpaired_credits, 0) as money_at_risk
+    from numbers as n
+    left join charges as c
+        on c.carrier = n.carrier and c.tracking_number = n.tracking_number and c.currency_code = n.currency_code
 )
 select
     carrier,
@@ -98,6 +132,7 @@ select
     currency_code,
     case when tenants > 1 then 'across tenants' when invoices > 1 then 'across invoices' else 'within an invoice' end
         as scope,
+    case when money_at_risk > 0 then 'same charge again' when credited < 0 then 'credit' else 'adjustment' end as kind,
     distinct_charges < unpaired_charges as same_amount,
     lines,
     charged,
@@ -107,7 +142,6 @@ select
     last_ship_date,
     invoice_numbers,
     tenant_names
-from numbers
-where unpaired_charges > 1 and money_at_risk > 0
+from rated
 order by currency_code, money_at_risk desc, carrier, tracking_number
 limit $limit

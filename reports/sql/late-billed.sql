@@ -5,8 +5,8 @@
 --   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: lists each line whose invoice is dated more than $days days after its ship date. days_to_invoice counts
 --   these days, days_late those beyond the limit, and carrier_days the days from shipping to the carrier's own
---   invoice. first_billed_on is the earliest invoice date of the same carrier and tracking number within the filters:
---   if it is before invoice_date, the line adjusts something billed before.
+--   invoice. first_billed_on is the earliest invoice date of the same carrier and tracking number in everything
+--   loaded, whatever the filters, which choose the lines that are listed: if it is before invoice_date, the line adjusts something billed before.
 -- order: currency; highest billing_cost first, whatever its sign; tracking_number
 -- cannot say: whether your contract lets you refuse it; many carriers' terms end a claim, or a charge, after a number
 --   of days.
@@ -27,7 +27,7 @@ with late as (
 ),
 first_billed as (
     select s.carrier, s.tracking_number, min(s.invoice_generation_date) as day
-    from selected_shipments as s
+    from loaded_shipments as s
     semi join late as l on l.carrier = s.carrier and l.tracking_number = s.tracking_number
     group by all
 )

@@ -19,7 +19,7 @@ import { ask } from '../warehouse/support.ts';
 export const summary =
   'a backfill of 100,000 ids, 95 % loaded and unchanged, its worker killed: rate, memory, histories (backfill [ids] [kills])';
 
-/** Where the server begins to warn (ADR 16); it ends a run at five times as much. */
+/** Where the server begins to warn (ADR 14); it ends a run at five times as much. */
 const MOST_EVENTS = 10_240;
 const MOST_BYTES = 10 * 1024 * 1024;
 const TELL_EVERY = 5_000;

@@ -123,7 +123,6 @@ describe('errors of ours', () => {
     expect(ownBase.sort()).toEqual([
       'BillsyncError',
       'CursorError',
-      'MarkFileDamagedError',
       'NotJsonError',
       'Refusal',
       'SavedViewsBusyError',

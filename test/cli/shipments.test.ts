@@ -1,7 +1,12 @@
 /** `billsync shipments`: the same lines as the page, for scripts and at a terminal. */
 
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { billsync } from '../support/processes/billsync.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const lines = ['1', '2', '30.5'].map((cost) =>
@@ -46,4 +51,47 @@ describe('billsync shipments', () => {
       expect([exitCode, stderr]).toEqual([2, expect.stringContaining(told)]);
     }
   });
+
+  test('writes all of 250,001 shipments to a file, in the format that its name says', async () => {
+    const env = { BILLSYNC_DATA_DIR: join(fixture.folder, 'many') };
+    const path = join(fixture.folder, 'many.csv');
+    await writeFile(path, invoiceOf(250_001));
+    expect(await runCommand(['import', path], { env })).toMatchObject({ exitCode: 0 });
+    const file = join(fixture.folder, 'all.parquet');
+    const written = await runCommand(['shipments', '--quiet', '--columns', 'row_number', '--output', file], {
+      env,
+    });
+    expect(written).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    const counted = await connection.runAndReadAll(`select count(distinct row_number) from '${file}'`);
+    expect(counted.getRows()).toEqual([[250_001n]]);
+    instance.closeSync();
+  });
+
+  test('refuses a file whose name says no format or another one', async () => {
+    const env = { BILLSYNC_DATA_DIR: fixture.folder };
+    for (const command of [['shipments'], ['report', 'tenants']])
+      for (const [file, format] of [
+        ['x.foo', []],
+        ['x', []],
+        ['x.csv', ['--format', 'parquet']],
+        ['x.foo', ['--format', 'csv']],
+      ] as const) {
+        const args = [...command, '--output', join(fixture.folder, file), ...format];
+        expect(await runCommand(args, { env })).toMatchObject({
+          exitCode: 2,
+          stderr: expect.stringContaining('the name of the file'),
+        });
+        expect(existsSync(join(fixture.folder, file))).toBe(false);
+      }
+  });
 });
+
+function invoiceOf(rows: number): string {
+  const header =
+    'Tenant,Invoice Generation Date,Invoice ID,Ship Date,Origin,Currency Code,Billing Cost,Billable Weight,Billable Weight Unit,Tracking Number,Carrier,Carrier Zone,Carrier Invoice Date,Service Level';
+  const line = (row: number): string =>
+    `Acme,2026-10-05,11111111-2222-4333-8444-55555555555a,2026-09-28,02139,USD,10.00,2.5,LB,1Z${String(row).padStart(16, '0')},ups,4,2026-10-01,Ground`;
+  return [header, ...Array.from({ length: rows }, (_, row) => line(row)), ''].join('\r\n');
+}

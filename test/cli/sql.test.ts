@@ -62,7 +62,7 @@ describe('billsync sql', () => {
 
   test('has the macros of the reports, and instants in UTC', async () => {
     const { rows } = await ask("select normal_zone('Zone 05') as zone, published_at from publication");
-    expect(rows).toEqual([{ zone: '5', published_at: '2026-04-01T00:00:00Z' }]);
+    expect(rows).toEqual([{ zone: '5', published_at: '2026-04-01T00:00:00.000Z' }]);
   });
 
   test.each([

@@ -1,4 +1,4 @@
-/** The table of columns against those who keep their own (ADR 6), and the list that people read. */
+/** The table of columns against those who keep their own (ADR 5), and the list that people read. */
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -90,7 +90,8 @@ describe('what can be claimed of months with findings planted', () => {
       amountsOf(rows, ['carrier', 'tracking_number', 'currency_code'], 'money_at_risk'),
     );
     // Of what was billed twice, what is credited by now is at risk no more.
-    const planted = plantedIn(MONTHS, 'billed twice', 'second charge');
+    // A second charge for another weight is an adjustment and is not claimed.
+    const planted = plantedIn(MONTHS, 'billed twice');
     const credited = numbersOf(plantedIn(MONTHS, 'credit'));
     const left = Object.entries(planted).filter(([key]) => !credited.has(numberOf(key)));
     expect(left.length).toBeLessThan(Object.keys(planted).length);
@@ -410,7 +411,7 @@ describe('claims', () => {
     ]);
     const claims = await listed(voided);
     expect(claims.map(({ outstanding, recovered, voidedAt }) => [outstanding, recovered, voidedAt])).toEqual(
-      Array(2).fill(['0.0000', '0.0000', '2026-04-02T08:00:00Z']),
+      Array(2).fill(['0.0000', '0.0000', '2026-04-02T08:00:00.000Z']),
     );
     expect(claims[0]?.concerns[0]).toContain('was voided on 2026-04-02: nothing is claimed any more');
     const change = (state: 'sent' | 'closed') =>

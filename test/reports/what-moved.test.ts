@@ -321,9 +321,25 @@ describe('duplicates', () => {
     const lines = (...costs: string[]): FixtureShipment[] =>
       costs.map((cost) => aShipment({ tracking: 'A', cost }));
     const paired = await askReport('duplicates', [anInvoice(lines('10', '10', '-10'))]);
-    expect(paired.rows).toEqual([]);
+    expect(cells(paired, 'kind', 'money_at_risk')).toEqual([['credit', '0.0000']]);
     const twice = await askReport('duplicates', [anInvoice(lines('10', '10', '10', '-10', '-1'))]);
     expect(cells(twice, 'same_amount', 'credited', 'money_at_risk')).toEqual([[true, '-11.0000', '9.0000']]);
+  });
+
+  test('examines the lines that pass the filter, with their other lines of all months', async () => {
+    const line = (tracking: string, invoiceDate: string, cost: string, weight: string): FixtureShipment =>
+      aShipment({ tracking, invoiceDate, cost, weight, unit: 'LB' });
+    const invoices = [
+      anInvoice([line('TWICE', '2026-09-28', '10', '2.5'), line('HEAVIER', '2026-09-28', '10', '2.5')]),
+      anInvoice([line('TWICE', '2026-10-05', '10', '2.5'), line('HEAVIER', '2026-10-05', '0.8', '3')]),
+      anInvoice([line('LATER', '2026-11-05', '10', '2.5'), line('LATER', '2026-11-05', '10', '2.5')]),
+    ];
+    const filters = { by: 'invoice-date', from: '2026-10-01', to: '2026-11-01' };
+    const result = await askReport('duplicates', invoices, { filters });
+    expect(cells(result, 'tracking_number', 'kind', 'lines', 'money_at_risk')).toEqual([
+      ['TWICE', 'same charge again', 2, '10.0000'],
+      ['HEAVIER', 'adjustment', 2, '0.0000'],
+    ]);
   });
 
   test('tells tenants, carriers and currencies apart', async () => {

@@ -9,7 +9,7 @@ import { afterAll, expect, test } from 'vitest';
 import { visible } from '../../contract/printable.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
-import { renderJson } from '../../reports/render/json-text.ts';
+import { renderReport } from '../../reports/render/render-report.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
@@ -116,7 +116,7 @@ test('what cannot be seen is written out in CSV files and charts, and exact in P
       for (const drawn of [svg, narrowSvg, description]) expect(drawn).not.toMatch(raw);
     const seen = parse<Record<string, string>>(renderCsv(result), { columns: true });
     expect(seen.map(({ carrier }) => carrier).sort()).toEqual(names.map(visible).sort());
-    const json = JSON.parse(renderJson(result)) as { carrier: string }[];
+    const json = JSON.parse(String((await renderReport(result, 'json')).body)) as { carrier: string }[];
     expect(json.map(({ carrier }) => carrier).sort()).toEqual([...names].sort());
   } finally {
     await own.remove();

@@ -1,4 +1,4 @@
-/** A void that only an event reported: out of every total at once, then the service is asked (ADR 27). */
+/** A void that only an event reported: out of every total at once, then the service is asked (ADR 19). */
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';

@@ -67,7 +67,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   'publication.shipments': 'Rows of `shipments` in this file',
   currencies: 'Every currency in the file, comma-separated',
   proof:
-    'Why the file is believed complete: `hash`, `header`, `accepted` (a spreadsheet seems to have changed it) or `unproved` ([ADR 29](../adr/0029-what-proves-a-file.md))',
+    'Why the file is believed complete: `hash`, `header`, `accepted` (a spreadsheet seems to have changed it) or `unproved` ([ADR 17](../adr/0017-proof-of-a-file.md))',
   discrepancies: 'How many differences between trustworthy sources are on record',
   discrepancy_rules: 'Their rules, comma-separated; null if none',
   version: 'Which of the invoice’s loaded files this is, from 1',
@@ -90,7 +90,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   attention_at: 'When it last came to need attention',
   resolved_at: 'When that was last resolved',
   void_word:
-    'On whose word it is voided: `event`, `details`, `unanswered`, `contradicted` ([ADR 27](../adr/0027-a-void-by-event-alone-is-confirmed.md))',
+    'On whose word it is voided: `event`, `details`, `unanswered`, `contradicted` ([ADR 19](../adr/0019-confirm-voids.md))',
   restored_at: 'When a person last undid a void',
   is_current: 'True if this file is the one that counts',
 

@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
+import { jsonValue } from '../../ops/duckdb-values.ts';
 import { countedCall } from './native-calls.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';
@@ -89,7 +90,7 @@ export class Session implements Statements {
       checkNames(text, names, params);
       if (names.size > 0) prepared.bind(params as Record<string, DuckDBValue>);
       const read = await countedCall(text, () => prepared.runAndReadAll(), limitMs);
-      return read.getRowObjectsJson() as Row[];
+      return read.convertRowObjects(jsonValue) as Row[];
     } catch (error) {
       this.#prepared.get(text)?.prepared.destroySync();
       this.#prepared.delete(text);

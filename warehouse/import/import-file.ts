@@ -70,7 +70,7 @@ export interface ArchivedCopy extends NamedCopy {
 }
 
 /**
- * Copies, scans, proves and loads a file (ADR 29); what is refused is an outcome and no error.
+ * Copies, scans, proves and loads a file (ADR 17); what is refused is an outcome and no error.
  *
  * @returns sizes in bytes, `records` without the header row
  */

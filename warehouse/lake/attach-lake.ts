@@ -3,7 +3,7 @@
 import { SettingsError } from '../../config/settings-error.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import { extensionsFor, loadExtensions } from './extensions.ts';
-import { ledgerSchema, unreachable } from './ledger.ts';
+import { applicationName, ledgerSchema, unreachable } from './ledger.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
 import { giveS3Credentials } from './s3-credentials.ts';
 
@@ -22,6 +22,9 @@ export function generationPath({ dataPath, generation }: Omit<LakePlace, 'addres
 export function lakeSchema(generation: number): string {
   return `billsync_lake_${generation}`;
 }
+
+/** Above the limit of a call of DuckDB (`native-calls.ts`). */
+const IDLE_LIMIT_MS = 11 * 60_000;
 
 /** In the memory of one DuckDB instance. */
 const CATALOG_SECRET = 'billsync_lake_catalog';
@@ -64,7 +67,8 @@ export async function attachLake(
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
-  const { libpq, password } = place.address;
+  const { password } = place.address;
+  const libpq = readOnly ? place.address.libpq : limited(place.address.libpq);
   const secret = catalogSecret(place.address);
   const hasSecret = password !== '';
   for (const statement of [...secret, ...attachStatements(place, { libpq, readOnly, hasSecret })]) {
@@ -74,6 +78,23 @@ export async function attachLake(
       throw liesElsewhere(error, place) ?? unreachable(place.address, error);
     }
   }
+}
+
+/**
+ * Of DuckDB's own connections: a transaction of theirs is idle for as long as DuckDB works between two statements, which has a
+ * limit of its own. What the address says itself stays.
+ */
+function limited(libpq: string): string {
+  const words = [
+    ['application_name', `'${applicationName('duckdb').replaceAll(/['\\\\]/g, '_')}'`],
+    ['keepalives_idle', '20'],
+    ['keepalives_interval', '10'],
+    ['keepalives_count', '3'],
+    ['tcp_user_timeout', '60000'],
+    ['options', `'-c idle_in_transaction_session_timeout=${IDLE_LIMIT_MS} -c tcp_keepalives_idle=20'`],
+  ] as const;
+  const missing = words.filter(([word]) => !new RegExp(`(?:^|\\s)${word}\\s*=`).test(libpq));
+  return [libpq, ...missing.map(([word, value]) => `${word}=${value}`)].join(' ');
 }
 
 /** DuckLake remembers where its files lie and takes no other place. */

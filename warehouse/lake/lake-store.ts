@@ -129,6 +129,10 @@ export class LakeStore implements Store {
     };
   }
 
+  blockedBy(): Promise<string | null> {
+    return this.#parts.ledger.blockedBy();
+  }
+
   tidy(): Promise<Tidied | null> {
     const { database, ledger, now } = this.#parts;
     return tidyLake({ database, ledger, now: now() });

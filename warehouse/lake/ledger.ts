@@ -36,6 +36,14 @@ export const LOCK = {
 const SINGLE_INVOICES = 50;
 const CONNECTIONS = 10;
 const CONNECT_MS = 15_000;
+/** A connection that is in use is asked something four times within this; of a frozen process PostgreSQL ends it then, with its locks. */
+const IDLE_LIMIT_MS = 60_000;
+/** Of a transaction: longer than any commit takes, shorter than for ever. */
+const LOCK_LIMIT_MS = 10 * 60_000;
+/** After a lost connection. */
+const PRESENT_AGAIN_MS = 1_000;
+/** A wait for a lock of another process is worth a word after that. */
+const BLOCKED_SECONDS = 20;
 
 export interface LedgerTransaction extends Statements {
   /** Waits for it; held until the transaction ends. */
@@ -55,6 +63,10 @@ export interface LedgerOptions {
   readonly generation: number;
   readonly role?: string;
   readonly isBeingMade?: boolean;
+  /** 60 seconds by default. */
+  readonly idleLimitMs?: number;
+  /** A rebuild put another generation in place: called once, nothing can be written any more. */
+  readonly onReplaced?: (error: LakeReplacedError) => void;
 }
 
 export class Ledger implements Ledgers {
@@ -62,13 +74,20 @@ export class Ledger implements Ledgers {
   readonly #pool: pg.Pool;
   readonly #address: CatalogAddress;
   readonly #isBeingMade: boolean;
+  readonly #idleLimitMs: number;
+  readonly #name: string;
+  #onReplaced: ((error: LakeReplacedError) => void) | undefined;
 
   /**
    * @param options.role by which a refusal names this process
    * @param options.isBeingMade a rebuild's, which does not count yet
    */
-  constructor(address: CatalogAddress, { generation, role = 'worker', isBeingMade = false }: LedgerOptions) {
+  constructor(address: CatalogAddress, options: LedgerOptions) {
+    const { generation, role = 'worker', isBeingMade = false, idleLimitMs = IDLE_LIMIT_MS } = options;
     this.generation = generation;
+    this.#idleLimitMs = idleLimitMs;
+    this.#onReplaced = options.onReplaced;
+    this.#name = applicationName(role);
     this.#address = address;
     this.#isBeingMade = isBeingMade;
     this.#pool = new pg.Pool({
@@ -76,8 +95,8 @@ export class Ledger implements Ledgers {
       max: CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
       ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
-      application_name: applicationName(role),
-      options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC`,
+      application_name: this.#name,
+      options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC ${limitsOf(idleLimitMs)}`,
     });
     // An idle connection that breaks is replaced; without a listener it would end the process.
     this.#pool.on('error', () => undefined);
@@ -125,16 +144,54 @@ export class Ledger implements Ledgers {
   }
 
   /**
-   * Says that a writer is here until it is released; `alone` succeeds only when nobody else is.
+   * Says that a writer is here until it is released; `alone` succeeds only when nobody else is. A presence that PostgreSQL
+   * lost, in a restart, is taken again.
    *
    * @returns null when somebody is there
    */
   async presence(how: 'shared' | 'alone'): Promise<(() => Promise<void>) | null> {
+    let leave = await this.#bePresent(how, () => void again());
+    if (leave === null) return null;
+    let isOver = false;
+    let pause: NodeJS.Timeout | undefined;
+    const again = async (): Promise<void> => {
+      leave = null;
+      if (isOver || how === 'alone') return;
+      try {
+        leave = await this.#bePresent('shared', () => void again());
+        // While it was lost, a rebuild may have found nobody here.
+        await this.transaction(async () => undefined);
+      } catch {
+        if (leave === null) pause = setTimeout(() => void again(), PRESENT_AGAIN_MS).unref();
+      }
+      if (isOver) await leave?.();
+    };
+    return async () => {
+      isOver = true;
+      clearTimeout(pause);
+      await leave?.();
+    };
+  }
+
+  async #bePresent(how: 'shared' | 'alone', onLost: () => void): Promise<(() => Promise<void>) | null> {
     const client = await this.#connect();
-    client.on('error', () => undefined);
+    const stopPinging = keepInUse(client, this.#idleLimitMs);
+    let isOver = false;
+    client.on('error', () => {
+      if (isOver) return;
+      isOver = true;
+      stopPinging();
+      client.release(true);
+      onLost();
+    });
     const lock = { class: LOCK.presence, key: 0 };
     // Ended, not given back to the pool: with the connection goes the lock.
-    const leave = async (): Promise<void> => client.release(true);
+    const leave = async (): Promise<void> => {
+      if (isOver) return;
+      isOver = true;
+      stopPinging();
+      client.release(true);
+    };
     const asked = ask(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
     const [row] = await asked.catch(async (error: unknown) => {
       await leave();
@@ -145,15 +202,16 @@ export class Ledger implements Ledgers {
     return null;
   }
 
+  /** Which processes hold locks that this one has waited for, for a while; null: it does not wait. */
+  async blockedBy(): Promise<string | null> {
+    const found = await this.all('blocked-by', { name: this.#name, seconds: BLOCKED_SECONDS });
+    return found.length === 0 ? null : processesOf(found);
+  }
+
   /** Who else is here, as far as PostgreSQL knows and may tell; empty when they have left meanwhile. */
   async others(): Promise<string> {
     const found = await this.all('others-present', { class: LOCK.presence, key: 0 });
-    return found
-      .map(({ name, client, since, pid }) => {
-        const known = [client && `from ${client}`, since && `since ${since}`, `PostgreSQL's process ${pid}`];
-        return `${name || 'another program'} (${known.filter(Boolean).join(', ')})`;
-      })
-      .join(' and ');
+    return processesOf(found);
   }
 
   async close(): Promise<void> {
@@ -165,15 +223,15 @@ export class Ledger implements Ledgers {
     work: (transaction: LedgerTransaction) => Promise<T>,
     spoil: (error: Error) => void,
   ): Promise<T> {
-    await client.query('begin');
+    await query(client, `begin; set local lock_timeout = ${LOCK_LIMIT_MS}`);
     try {
       if (!this.#isBeingMade) await this.#holdGeneration(client);
       const result = await work(transactionOn(client));
-      await client.query('commit');
+      await query(client, 'commit');
       return result;
     } catch (error) {
       // When the connection is gone so is the transaction; the first error is the one that matters.
-      await client.query('rollback').catch(spoil);
+      await query(client, 'rollback').catch(spoil);
       throw error;
     }
   }
@@ -182,10 +240,13 @@ export class Ledger implements Ledgers {
     await ask(client, 'lock-shared', { class: LOCK.generation, key: 0 });
     const [found] = await ask(client, 'read-pointer');
     if (found?.generation === this.generation) return;
-    throw new LakeReplacedError({
+    const replaced = new LakeReplacedError({
       ours: this.generation,
       found: found === undefined ? null : Number(found.generation),
     });
+    this.#onReplaced?.(replaced);
+    this.#onReplaced = undefined;
+    throw replaced;
   }
 
   /** @param work is given a way to say that the connection must not be used again */
@@ -196,9 +257,11 @@ export class Ledger implements Ledgers {
       broken = error;
     };
     client.on('error', onBroken);
+    const stopPinging = keepInUse(client, this.#idleLimitMs);
     try {
       return await work(client, onBroken);
     } finally {
+      await stopPinging();
       client.off('error', onBroken);
       client.release(broken);
     }
@@ -252,7 +315,7 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
       return row?.is_mine === true;
     },
     async script(text) {
-      await client.query(text);
+      await query(client, text);
     },
   };
 }
@@ -263,7 +326,63 @@ async function ask(client: pg.PoolClient, name: string, params: Params = {}): Pr
   if (unasked !== undefined) return unasked;
   const statement = ledgerStatement(name);
   const values = ledgerValues(statement, params);
-  return (await client.query<Row>({ name, text: statement.text, values })).rows;
+  return (await query(client, { name, text: statement.text, values })).rows;
+}
+
+const inUse = new WeakMap<pg.PoolClient, number>();
+const pings = new WeakMap<pg.PoolClient, Promise<unknown>>();
+
+/** One statement at a time on a connection, also beside `keepInUse`. */
+async function query(
+  client: pg.PoolClient,
+  statement: string | pg.QueryConfig,
+): Promise<pg.QueryResult<Row>> {
+  inUse.set(client, (inUse.get(client) ?? 0) + 1);
+  try {
+    await pings.get(client);
+    return await client.query<Row>(statement);
+  } finally {
+    inUse.set(client, (inUse.get(client) ?? 1) - 1);
+  }
+}
+
+/** Asks a connection something when it has nothing else to do, so that only that of a frozen process is idle for long. */
+function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<void> {
+  const timer = setInterval(() => {
+    if ((inUse.get(client) ?? 0) > 0 || pings.has(client)) return;
+    // What fails shows to the next statement, and by the connection's own event.
+    const ping = client.query('select 1').catch(() => undefined);
+    pings.set(client, ping);
+    void ping.then(() => pings.delete(client));
+  }, idleLimitMs / 4).unref();
+  return async () => {
+    clearInterval(timer);
+    await pings.get(client);
+  };
+}
+
+/** A lock is held as long as its connection: these end that of a process that is frozen, or whose machine is gone. */
+function limitsOf(idleLimitMs: number): string {
+  return [
+    `idle_in_transaction_session_timeout=${idleLimitMs}`,
+    `idle_session_timeout=${idleLimitMs}`,
+    'tcp_keepalives_idle=20',
+    'tcp_keepalives_interval=10',
+    'tcp_keepalives_count=3',
+    'tcp_user_timeout=60000',
+  ]
+    .map((limit) => `-c ${limit}`)
+    .join(' ');
+}
+
+/** For people. */
+function processesOf(found: readonly Row[]): string {
+  return found
+    .map(({ name, client, since, pid }) => {
+      const known = [client && `from ${client}`, since && `since ${since}`, `PostgreSQL's process ${pid}`];
+      return `${name || 'another program'} (${known.filter(Boolean).join(', ')})`;
+    })
+    .join(' and ');
 }
 
 function only(name: string, [row]: readonly Row[]): Row {

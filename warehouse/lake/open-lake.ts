@@ -45,6 +45,10 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   const ledger = new Ledger(address.address, {
     generation,
     ...(options.role === undefined ? {} : { role: options.role }),
+    onReplaced(error) {
+      log.fatal({ err: error }, 'the warehouse was rebuilt; this process has to start again');
+      options.onFatal?.(error);
+    },
   });
   let leave: (() => Promise<void>) | null = null;
   try {

@@ -107,7 +107,7 @@ export async function writeInvoices(
   }
   if (derived.size === 0) return derived;
   const ids = listOf([...derived.keys()]);
-  // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 14).
+  // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 12).
   await forgetStates(session, derived, held);
   const fresh = [...derived.keys()].filter((id) => !held.has(id));
   if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: listOf(fresh) });

@@ -106,7 +106,7 @@ function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: Inv
 }
 
 /**
- * Without an announced hash the header is all that can prove the file (ADR 29). With one, a header that
+ * Without an announced hash the header is all that can prove the file (ADR 17). With one, a header that
  * differs is a discrepancy to report, not a reason to withhold what was billed.
  */
 function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): void {

@@ -3,7 +3,7 @@
  * row has its number: DuckDB reads each chunk by one thread from its beginning to its end, a sequence counts along.
  *
  * DuckDB can split a file by itself, but then it guesses where a record begins, which line breaks in quotes may defeat, and
- * nothing numbers the rows in the order of the file on more than one thread (ADR 20).
+ * nothing numbers the rows in the order of the file on more than one thread (ADR 16).
  */
 
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Which files of the archive a purge may remove without changing what any report answers from an instant on (ADR 41). */
+/** Which files of the archive a purge may remove without changing what any report answers from an instant on (ADR 20). */
 
 import type { Database } from '../duckdb/database.ts';
 import type { RemovableFile } from '../warehouse.ts';

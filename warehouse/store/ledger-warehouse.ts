@@ -225,6 +225,10 @@ export class LedgerWarehouse implements Warehouse {
     return this.#open.shared(async () => (await this.#store.tidy?.()) ?? null);
   }
 
+  async blockedBy(): Promise<string | null> {
+    return (await this.#store.blockedBy?.()) ?? null;
+  }
+
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }

@@ -38,5 +38,7 @@ export interface Store {
   beforeVerify?(): Promise<void>;
   publish(): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;
+  /** Which other processes hold what this one has waited for, for a while; null: it does not wait. */
+  blockedBy?(): Promise<string | null>;
   close(): Promise<void>;
 }

@@ -39,8 +39,8 @@ export interface VerifyOptions {
 }
 
 /**
- * @param options.full false: only loads that no earlier proof has seen (ADR 21)
- * @returns every drift found; recorded discrepancies are listed and are none (ADR 29)
+ * @param options.full false: only loads that no earlier proof has seen (ADR 17)
+ * @returns every drift found; recorded discrepancies are listed and are none (ADR 17)
  */
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, ingest, step = (work) => work() } = options;

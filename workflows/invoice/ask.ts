@@ -50,7 +50,7 @@ export async function waitForFinalized(run: InvoiceRun): Promise<void> {
   mailbox.isLookUpWanted = true;
 }
 
-/** The first wait is counted from the start of the run, which may have begun late for that very wait (ADR 33). */
+/** The first wait is counted from the start of the run, which may have begun late for that very wait (ADR 1). */
 function untilOverdue({ pace: { overdueAfter }, asked }: InvoiceRun): number {
   const after = inMilliseconds(overdueAfter[Math.min(asked, overdueAfter.length - 1)] ?? '24 h');
   const passed = asked === 0 ? Date.now() - workflowInfo().startTime.getTime() : 0;

@@ -1,4 +1,4 @@
-/** A void: applied at once, and confirmed by the service where only an event reported it (ADR 27). */
+/** A void: applied at once, and confirmed by the service where only an event reported it (ADR 19). */
 
 import { condition } from '@temporalio/workflow';
 import { askAboutVoid } from '../ask-about-void.ts';

@@ -21,7 +21,7 @@ type DecisionRequest =
   | { readonly kind: 'restore' }
   | { readonly kind: 'use-version'; readonly version: number };
 
-/** `billsync invoices restore ID --reason WHY`: an invoice that only an event voided counts again (ADR 27). */
+/** `billsync invoices restore ID --reason WHY`: an invoice that only an event voided counts again (ADR 19). */
 export function restoreCommand(): Command {
   const command = verb(
     'restore <invoice>',

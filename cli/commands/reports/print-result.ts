@@ -1,30 +1,47 @@
 /** Prints what was answered: rows to stdout or to a file, whole, and what has to be known of them to stderr. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { extname } from 'node:path';
 import { writeWhole } from '../../../ops/write-whole.ts';
 import { weighedLabel } from '../../../reports/render/labels.ts';
 import { fileNameOf } from '../../../reports/render/names.ts';
-import { type ReportFormat, renderReport } from '../../../reports/render/render-report.ts';
-import type { ReportResult } from '../../../reports/report-result.ts';
+import {
+  extensionOf,
+  formatOf,
+  inOneBatch,
+  REPORT_FORMATS,
+  type ReportFormat,
+  streamReport,
+} from '../../../reports/render/render-report.ts';
+import type { ReportResult, StreamedResult } from '../../../reports/report-result.ts';
 import { CliError, EXIT, nothingIs } from '../../errors.ts';
 import { counted, type Output } from '../../terminal/output.ts';
 
+interface PrintFlags {
+  readonly output?: string;
+  readonly dryRun?: boolean;
+}
+
+interface Printing {
+  readonly format: ReportFormat;
+  readonly output: Output;
+  readonly flags: PrintFlags;
+}
+
 /** @throws CliError a filter matched nothing (exit 3), bytes for a terminal (exit 2) */
-export async function printResult(
-  result: ReportResult,
-  {
-    format,
-    output,
-    flags,
-  }: {
-    readonly format: ReportFormat;
-    readonly output: Output;
-    readonly flags: { readonly output?: string; readonly dryRun?: boolean };
-  },
+export async function printResult(result: ReportResult, printing: Printing): Promise<void> {
+  const { rows, ...rest } = result;
+  await printStreamed({ ...rest, batches: inOneBatch(rows) }, printing);
+}
+
+/** Each batch is written before the next is read. @throws as `printResult` */
+export async function printStreamed(
+  result: StreamedResult,
+  { format, output, flags }: Printing,
 ): Promise<void> {
   refuseUnmatched(result);
   const isTerminal = process.stdout.isTTY === true && flags.output === undefined;
-  const rendered = await renderReport(result, format, {
+  const rendered = streamReport(result, format, {
     width: isTerminal ? process.stdout.columns : undefined,
     color: isTerminal && !process.env.NO_COLOR,
   });
@@ -33,27 +50,61 @@ export async function printResult(
       hint: `add --output ${fileNameOf(result, rendered.extension)}`,
     });
   }
-  if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.body);
+  if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.parts);
   output.note(headOf(result));
-  if (flags.output === undefined) await written(rendered.body);
+  if (flags.output === undefined) for await (const part of rendered.parts) await written(part);
   else if (flags.dryRun === true) {
+    let bytes = 0;
+    for await (const part of rendered.parts) bytes += Buffer.byteLength(part);
     const replaced = existsSync(flags.output) ? ', in the place of the file that is there' : '';
     output.note(
-      `Would write ${counted(result.rows.length, 'row')} as ${format} (${Buffer.byteLength(rendered.body)} bytes) to ${flags.output}${replaced}.`,
+      `Would write ${counted(result.head.rows, 'row')} as ${format} (${bytes} bytes) to ${flags.output}${replaced}.`,
     );
   } else {
     output.note(`Wrote ${flags.output}.`);
   }
 }
 
+/**
+ * The format of what is written: as `--format` says, or as the name of the file does.
+ *
+ * @throws CliError (exit 2) the two contradict each other, or the name has an ending that is no format's
+ */
+export function chosenFormat(
+  usual: ReportFormat,
+  { format, output }: { readonly format?: ReportFormat | undefined; readonly output?: string | undefined },
+): ReportFormat {
+  const ending = output === undefined ? '' : extname(output);
+  if (output === undefined || (ending === '' && format !== undefined)) return format ?? usual;
+  // A device or a pipe has no name to go by.
+  if (ending === '' && existsSync(output) && !statSync(output).isFile()) return format ?? usual;
+  const named = formatOf(output);
+  const isNamed = format !== undefined && output.toLowerCase().endsWith(`.${extensionOf(format)}`);
+  if (named !== undefined && (format === undefined || isNamed)) return format ?? named;
+  if (format === undefined) {
+    throw new CliError(EXIT.usage, 'the name of the file does not say which format is meant', {
+      subject: output,
+      hint: `end it in one of ${endings().join(', ')}, or add --format`,
+    });
+  }
+  throw new CliError(EXIT.usage, `the name of the file is not that of ${format}`, {
+    subject: output,
+    hint: `end it in .${extensionOf(format)}${named === undefined ? '' : `, or leave out --format for ${named}`}`,
+  });
+}
+
+function endings(): readonly string[] {
+  return [...new Set(REPORT_FORMATS.map((format) => `.${extensionOf(format)}`))];
+}
+
 /** A misspelt name must not look like a month without shipments. @throws CliError (exit 3) */
-function refuseUnmatched({ head }: ReportResult): void {
+function refuseUnmatched({ head }: Pick<ReportResult, 'head'>): void {
   const [unmatched] = head.matches.filter(({ matched }) => matched.length === 0);
   if (unmatched !== undefined) throw nothingIs(unmatched);
 }
 
 /** What has to be known to trust the rows; on stderr, so that stdout stays data. */
-function headOf({ title, head }: ReportResult): string {
+function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
   const { filters } = head;
   const applied = [
     filters.from === null && filters.to === null

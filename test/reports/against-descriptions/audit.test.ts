@@ -81,22 +81,41 @@ test('rate-variance', () =>
   ));
 
 test('duplicates', () =>
-  agrees('duplicates', (lines) =>
+  agrees('duplicates', (lines, loaded) =>
     grouped(
-      lines.filter((line) => T(line.cost) !== 0n),
+      loaded.filter((line) => T(line.cost) !== 0n),
       (line) => [line.carrier, line.tracking, line.currency],
     ).flatMap(([[carrier, tracking, currency], group]) => {
-      const charges = group.map((line) => T(line.cost)).filter((cost) => cost > 0n);
+      if (group.filter(isCharge).length < 2 || !group.some((line) => lines.includes(line))) return [];
+      // A credit cancels the charges of its amount that come first by id.
+      const remaining = [...group].sort((a, b) =>
+        a.invoiceId < b.invoiceId ? -1 : a.invoiceId > b.invoiceId ? 1 : a.row - b.row,
+      );
+      const charges = remaining.filter(isCharge);
       const credits: bigint[] = [];
-      for (const credit of group.map((line) => T(line.cost)).filter((cost) => cost < 0n)) {
-        const at = charges.indexOf(-credit);
-        if (at < 0) credits.push(credit);
+      for (const credit of remaining.filter((line) => !isCharge(line))) {
+        const at = charges.findIndex(({ cost }) => T(cost) === -T(credit.cost));
+        if (at < 0) credits.push(T(credit.cost));
         else charges.splice(at, 1);
       }
+      const firstOf = (cost: bigint): Line | undefined =>
+        charges
+          .filter((line) => T(line.cost) === cost)
+          .sort((a, b) => a.invoiceDate.localeCompare(b.invoiceDate))[0];
+      const weighs = ({ weight, unit }: Line): string =>
+        weight === null || unit === null
+          ? 'none'
+          : `${T(weight) * (unit === 'KG' ? 22_046_226_218n : 10_000_000_000n)}`;
+      const same = new Map<string, bigint[]>();
+      for (const { cost } of charges) {
+        const first = firstOf(T(cost));
+        const key = first === undefined ? '' : weighs(first);
+        same.set(key, [...(same.get(key) ?? []), T(cost)]);
+      }
       const sum = (list: readonly bigint[]): bigint => list.reduce((total, one) => total + one, 0n);
-      if (charges.length < 2) return [];
-      const risk = sum(charges) - largest(charges) + sum(credits);
-      if (risk <= 0n) return [];
+      const beyond = sum([...same.values()].map((costs) => sum(costs) - largest(costs))) + sum(credits);
+      const risk = beyond > 0n ? beyond : 0n;
+      const credited = costOf(group.filter((line) => !isCharge(line)));
       const count = (of: (line: Line) => string): number => new Set(group.map(of)).size;
       const scope =
         count(({ tenant }) => tenant) > 1
@@ -107,9 +126,10 @@ test('duplicates', () =>
       return [
         {
           ...{ carrier, tracking_number: tracking, currency_code: currency, scope, lines: group.length },
-          same_amount: new Set(charges).size < charges.length,
+          kind: risk > 0n ? 'same charge again' : credited < 0n ? 'credit' : 'adjustment',
+          same_amount: new Set(charges.map(({ cost }) => T(cost))).size < charges.length,
           charged: D(costOf(group.filter(isCharge))),
-          credited: D(costOf(group.filter((line) => !isCharge(line)))),
+          credited: D(credited),
           money_at_risk: D(risk),
         },
       ];
@@ -117,8 +137,8 @@ test('duplicates', () =>
   ));
 
 test('adjustments', () =>
-  agrees('adjustments', (lines) =>
-    grouped(lines, (line) => [line.carrier, line.tracking, line.tenant, line.currency]).flatMap(
+  agrees('adjustments', (lines, loaded) =>
+    grouped(loaded, (line) => [line.carrier, line.tracking, line.tenant, line.currency]).flatMap(
       ([[carrier, tracking, tenant, currency], group]) => {
         const inOrder = [...group].sort(
           (one, other) =>
@@ -132,6 +152,7 @@ test('adjustments', () =>
         const [first, ...later] = inOrder.filter(isCharge);
         const credited = costOf(group.filter((line) => T(line.cost) < 0n));
         if (group.length < 2 && credited === 0n) return [];
+        if (!group.some((line) => lines.includes(line))) return [];
         const changed = [
           later.some((line) => line.weight !== first?.weight || line.unit !== first?.unit) ? 'weight' : '',
           later.some((line) => plainZone(line.zone) !== plainZone(first?.zone ?? null)) ? 'zone' : '',
@@ -153,12 +174,12 @@ test('adjustments', () =>
 test('late-billed', () =>
   agrees(
     'late-billed',
-    (lines) =>
+    (lines, loaded) =>
       lines
         .filter((line) => dayOf(line.invoiceDate) - dayOf(line.shipDate) > 40)
         .map((line) => {
           const days = dayOf(line.invoiceDate) - dayOf(line.shipDate);
-          const ofNumber = lines.filter(
+          const ofNumber = loaded.filter(
             (other) => other.carrier === line.carrier && other.tracking === line.tracking,
           );
           return {

@@ -1,7 +1,8 @@
 /**
- * DuckDB as analysts have it: its Python module, its command line and Harlequin, from PyPI, kept in the ignored cache.
+ * DuckDB as analysts have it: its Python module, its command line and Harlequin, from PyPI, kept in the ignored cache; and
+ * pandas, Polars and two readers of workbooks.
  *
- * They share one folder, so that all three have DuckDB at the version of ours. Two thirds of its 310 MB are Harlequin's
+ * They share one folder, so that all have DuckDB at the version of ours. Two thirds of its 310 MB are Harlequin's
  * (pyarrow, which it draws its tables with).
  */
 
@@ -11,7 +12,7 @@ import { promisify } from 'node:util';
 import { keepPythonTool } from './kept-tools.ts';
 
 const TOOLS = {
-  name: 'duckdb-tools-1.5.5-harlequin-2.17.0-pytz',
+  name: 'duckdb-tools-1.5.5-harlequin-2.17.0-dataframes',
   packages: [
     'duckdb==1.5.5',
     'pytz==2026.2',
@@ -21,6 +22,10 @@ const TOOLS = {
     'textual-fastdatatable==0.19.3',
     'textual-textarea==0.18.5',
     'pyarrow==26.0.1',
+    'pandas==3.1.1',
+    'polars==2.1.0',
+    'openpyxl==3.1.5',
+    'python-calamine==0.9.1',
   ],
 };
 /** The Python module as `pip install` brings it today: another major version than ours, which reads our files. */

@@ -57,6 +57,21 @@ test('a purge that finds a writer names it and removes nothing; a dry run goes b
   expect(await purge('--dry-run')).toMatchObject({ exitCode: EXIT.done });
 });
 
+test('a machine without a worker reads the lake, and nothing while there is none', async () => {
+  const elsewhere = { ...settings, dataDir: makeDataDir() };
+  const before = { ...(await server.aLake(makeDataDir())), dataDir: makeDataDir() };
+  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ name: 'NotPublishedError' });
+  expect(await askLake(elsewhere, 'select count(*)::integer as n from shipments')).toEqual([{ n: 2 }]);
+  const exported = await runCommand(['export', '--output', join(elsewhere.dataDir, 'out')], {
+    env: {
+      BILLSYNC_DATA_DIR: makeDataDir(),
+      BILLSYNC_WAREHOUSE: `ducklake:${settings.warehouse.catalog}`,
+      BILLSYNC_LAKE_DATA: settings.warehouse.dataPath,
+    },
+  });
+  expect(exported).toMatchObject({ exitCode: EXIT.done });
+});
+
 test('another folder than the one the files lie in is a setting that is wrong', async () => {
   const elsewhere = join(settings.dataDir, 'elsewhere');
   const moved: LakeTestSettings = {

@@ -19,16 +19,16 @@ const place = { ...(await placeOf(settings.warehouse)), dataPath: settings.wareh
 const database = await openLakeDatabase({
   ...{ place, folders: [], temporaryFolder: settings.dataDir, memoryLimit: null },
 });
-let goOn = (): void => undefined;
-const mayGoOn = new Promise<void>((resolve) => {
-  goOn = resolve;
-});
+const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+const { promise: isInside, resolve: inside } = Promise.withResolvers<void>();
 const writing = database.transaction(async (session) => {
   await session.statement('select count(*) from internal.loads');
   await session.statement('select count(*) from shipments');
+  inside();
   await mayGoOn;
   await session.statement('select 1');
 });
+await isInside;
 process.stdout.write('open\n');
 await new Promise((resolve) => process.stdin.once('data', resolve));
 process.stdin.destroy();

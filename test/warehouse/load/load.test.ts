@@ -1,4 +1,4 @@
-/** What may become a row and what may not (spec 2.8; ADR 29). */
+/** What may become a row and what may not (spec 2.8; ADR 17). */
 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

@@ -1,0 +1,84 @@
+/** Locks of a frozen process end, those of a slow one stay, and a presence that was lost is taken again. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
+import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
+import { Ledger } from '../../../warehouse/lake/ledger.ts';
+import { makeDataDir } from '../support.ts';
+import { type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
+
+const IDLE_LIMIT_MS = 1_500;
+const INVOICE = '11111111-1111-4111-8111-111111111111';
+const HOLD = `
+  import { Ledger } from ${JSON.stringify(join(import.meta.dirname, '../../../warehouse/lake/ledger.ts'))};
+  import { readCatalogAddress } from ${JSON.stringify(join(import.meta.dirname, '../../../warehouse/lake/catalog-address.ts'))};
+  const [catalog, idleLimitMs] = process.argv.slice(1);
+  const ledger = new Ledger(readCatalogAddress(catalog), { generation: 1, idleLimitMs: Number(idleLimitMs) });
+  await ledger.onInvoices(['${INVOICE}'], () => {
+    process.stdout.write('held\\n');
+    return new Promise((resolve) => setTimeout(resolve, 600_000));
+  });
+`;
+
+let server: LakeServer;
+let settings: LakeTestSettings;
+beforeAll(async () => {
+  server = await startLakeServer();
+  settings = await server.aLake(makeDataDir());
+  const address = readCatalogAddress(settings.warehouse.catalog);
+  const ledger = new Ledger(address, { generation: await currentGeneration(address, 'test') });
+  await migrateLedger(ledger, { shown: address.shown, now: new Date() });
+  await ledger.close();
+});
+afterAll(() => server?.stop());
+
+const ledgerOf = (options = {}): Ledger =>
+  new Ledger(readCatalogAddress(settings.warehouse.catalog), { generation: 1, ...options });
+
+test('a frozen process loses the invoice that it holds, one that only takes long keeps it', async () => {
+  const child = spawn(
+    process.execPath,
+    ['--input-type=module', '-e', HOLD, settings.warehouse.catalog, `${IDLE_LIMIT_MS}`],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const ledger = ledgerOf();
+  try {
+    await once(child.stdout, 'data');
+    let isMine = false;
+    const taking = ledger.onInvoices([INVOICE], async () => {
+      isMine = true;
+    });
+    await setTimeout(2 * IDLE_LIMIT_MS);
+    expect(isMine).toBe(false);
+    child.kill('SIGSTOP');
+    await taking;
+  } finally {
+    child.kill('SIGKILL');
+    await ledger.close();
+  }
+});
+
+test('a writer is present again after PostgreSQL lost it, and ends when it was replaced meanwhile', async () => {
+  const replaced = vi.fn();
+  const [ledger, other] = [ledgerOf({ onReplaced: replaced }), ledgerOf()];
+  const leave = await ledger.presence('shared');
+  const loseIt = () =>
+    server.query(
+      settings,
+      "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = 8152",
+    );
+  await loseIt();
+  await vi.waitFor(async () => expect(await other.others()).toContain(`pid ${process.pid}`), 20_000);
+  expect(await other.presence('alone')).toBeNull();
+  expect(replaced).not.toHaveBeenCalled();
+  await moveTo(readCatalogAddress(settings.warehouse.catalog), 2);
+  await loseIt();
+  await vi.waitFor(() => expect(replaced).toHaveBeenCalledTimes(1), 20_000);
+  await leave?.();
+  await ledger.close();
+  await other.close();
+});
