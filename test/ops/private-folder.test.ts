@@ -82,10 +82,7 @@ describe('keepPrivate', () => {
       const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
       return `${stdout}${stderr}`.trim();
     });
-    expect(tried).toEqual([
-      'accepted',
-      'others may write to the data folder, and keys lie in it',
-    ]);
+    expect(tried).toEqual(['accepted', 'others may write to the data folder, and keys lie in it']);
     expect([modeOf(key), modeOf(join(dataDir, 'keys'))]).toEqual([0o660, 0o770]);
   });
 

@@ -22,9 +22,7 @@ export function extensionsFor(dataPath: string): readonly ExtensionName[] {
 /** Where set-up puts what it fetched: `.cache/` of a checkout, else the user's cache folder. */
 export function extensionCache(version: string): string {
   const root = join(import.meta.dirname, '..', '..');
-  const cache = existsSync(join(root, 'tsconfig.json'))
-    ? join(root, '.cache')
-    : userCache();
+  const cache = existsSync(join(root, 'tsconfig.json')) ? join(root, '.cache') : userCache();
   return join(cache, 'duckdb-extensions', version);
 }
 
