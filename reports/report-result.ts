@@ -37,6 +37,8 @@ export interface ReportHead {
   readonly publication: number;
   readonly timeZone: 'UTC';
   readonly rows: number;
+  /** How many rows there are without the limit that was asked for. */
+  readonly found: number;
   /** Shipments that passed the filters. */
   readonly shipments: number;
   /** How many of them were weighed in which unit; kilograms are brought to pounds at 2.2046226218. */

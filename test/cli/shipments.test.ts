@@ -21,7 +21,8 @@ const run = (...args: readonly string[]) =>
 describe('billsync shipments', () => {
   test('answers rows, totals and the key of the next page as one document', async () => {
     const { stdout } = await run('--json', '--cost-from', '2', '--sort', '-billing_cost', '--rows', '1');
-    const { rows, totals, next } = JSON.parse(stdout);
+    const { rows, found, totals, next } = JSON.parse(stdout);
+    expect(found).toBe(2);
     expect(rows).toMatchObject([
       { tracking_number: 'T-30.5', billing_cost: '30.5000', invoice_number: 'INV-A' },
     ]);
@@ -67,6 +68,12 @@ describe('billsync shipments', () => {
     const counted = await connection.runAndReadAll(`select count(distinct row_number) from '${file}'`);
     expect(counted.getRows()).toEqual([[250_001n]]);
     instance.closeSync();
+  });
+
+  test('says how many rows --rows leaves out of a file, even with --quiet', async () => {
+    const output = join(fixture.folder, 'cut.csv');
+    const { exitCode, stderr } = await run('--rows', '1', '--output', output, '--quiet');
+    expect([exitCode, stderr]).toEqual([0, '1 of 3 rows: a limit leaves out the others\n']);
   });
 
   test('refuses a file whose name says no format or another one', async () => {

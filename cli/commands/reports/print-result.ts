@@ -52,6 +52,10 @@ export async function printStreamed(
   }
   if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.parts);
   output.note(headOf(result));
+  const { rows, found } = result.head;
+  // Scripts run with --quiet, and a cut file must not pass for a whole one.
+  if (output.quiet && rows < found && (flags.output !== undefined || format !== 'table'))
+    output.warn(`${rows} of ${found} rows: a limit leaves out the others`);
   if (flags.output === undefined) for await (const part of rendered.parts) await written(part);
   else if (flags.dryRun === true) {
     let bytes = 0;
