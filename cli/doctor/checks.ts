@@ -10,7 +10,7 @@ import { openInbox } from '../../inbox/inbox.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
 import { lockOwner } from '../../ops/lock-file.ts';
 import { createLogger } from '../../ops/log.ts';
-import { keepPrivate } from '../../ops/private-folder.ts';
+import { isGroupVolume, keepPrivate } from '../../ops/private-folder.ts';
 import { connectTemporal } from '../../temporal/connect.ts';
 import { readEmbeddedRecord } from '../../temporal/embedded-record.ts';
 import { temporalExecutable } from '../../temporal/server-executable.ts';
@@ -63,8 +63,10 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
     return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: DISK_HINT };
   }
   if (free < LITTLE_ROOM_BYTES) return note(detail, DISK_HINT);
-  const { mode } = await stat(dataDir);
-  if ((mode & 0o077) !== 0) return note(`${detail}, others may look into it`, `chmod 700 ${dataDir}`);
+  const folder = await stat(dataDir);
+  // The group of such a volume is those who run billsync, and only root could change its mode.
+  if ((folder.mode & (isGroupVolume(folder) ? 0o007 : 0o077)) !== 0)
+    return note(`${detail}, others may look into it`, `chmod 700 ${dataDir}`);
   return ok(detail);
 }
 
