@@ -19,7 +19,7 @@ import { NoLakeYetError } from './errors.ts';
 import { knownGeneration } from './generation.ts';
 import { viewScripts } from './lake-database.ts';
 import type { LakeSettings } from './lake-source.ts';
-import { writePointerFile } from './pointer-file.ts';
+import { touchPointerFile, writePointerFile } from './pointer-file.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.ts';
 
@@ -86,6 +86,23 @@ async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened>
   // Who still reads the instance before keeps it: DuckDB closes it with its last connection.
   known?.instance.then((before) => before.closeSync()).catch(() => undefined);
   return fresh;
+}
+
+const shown = new Map<string, string>();
+
+/** Touches the file of views when another machine published: those who watch it read anew. @throws as `connectToLake` */
+export async function noticePublication(path: string, lake: LakeSettings): Promise<void> {
+  const { stamp, instance } = await sharedInstance(path, lake);
+  const connection = await (await instance).connect();
+  try {
+    const read = await connection.runAndReadAll('select max(sequence) from internal.publication_log');
+    const now = `${stamp} ${read.getRows()[0]?.[0]}`;
+    const before = shown.get(path);
+    shown.set(path, now);
+    if (before !== undefined && before !== now) await touchPointerFile(path, new Date());
+  } finally {
+    await rollBackAndClose(connection);
+  }
 }
 
 const making = new Map<string, Promise<void>>();
