@@ -1,12 +1,12 @@
 /** Commands that change something are noted in the audit log, before they begin and after (ops/audit-log.ts). */
 
 import { existsSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Settings } from '../config/settings.ts';
 import type { AuditLog, AuditNote } from '../ops/audit-log.ts';
 import { createScrub } from '../ops/scrub.ts';
+import { userName } from '../ops/user.ts';
 import { checkEnvironment } from './environment-check.ts';
 import { contextOf } from './verb.ts';
 
@@ -61,7 +61,7 @@ export function auditActions(program: Command): AuditedRun {
     await checkEnvironment(settings);
     const target = [...command.args, ...namedBy(action, flags)];
     note = {
-      ...{ by: userInfo().username, via: 'command', action },
+      ...{ by: userName(), via: 'command', action },
       target: target.slice(0, MOST_TARGETS),
       reason: flags.reason ?? flags.note ?? null,
     };

@@ -97,13 +97,29 @@ function describeAny(error: Error): DescribedError {
 function foreign(error: NodeJS.ErrnoException, system: SystemError | null): ExitCode {
   if (isWorkflowMissing(error)) return EXIT.nothingMatched;
   if (BY_NETWORK_CODE.has(error.code ?? '')) return EXIT.unreachable;
-  if (system === null) return EXIT.bug;
+  if (system === null) return machineTroubleIn(error) === null ? EXIT.bug : EXIT.checkFailed;
   return CHECKED.has(system.code) ? EXIT.checkFailed : EXIT.usage;
 }
 
 function hintOf(error: Error, system: SystemError | null): string | null {
-  return isWorkflowMissing(error) ? 'there is none of this name, or it is over' : (system?.advice ?? null);
+  if (isWorkflowMissing(error)) return 'there is none of this name, or it is over';
+  if (system !== null) return system.advice;
+  return machineTroubleIn(error);
 }
+
+/** Advice for what a machine or an installation causes and no table of ours names; null for everything else. */
+function machineTroubleIn(error: Error): string | null {
+  for (const { code = '', syscall, errno } of errors(error)) {
+    if (NOT_INSTALLED.has(code))
+      return 'a part of billsync or of its packages is missing or made for another system: install billsync again, on Linux with glibc or on macOS';
+    // Node marks its own refusals so, and those of the operating system by their number.
+    if (code === 'ERR_SYSTEM_ERROR' || (syscall !== undefined && errno !== undefined))
+      return 'the operating system refused it: look at the limits and the mounts of this machine or container';
+  }
+  return null;
+}
+
+const NOT_INSTALLED = new Set(['ERR_DLOPEN_FAILED', 'ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 
 /** Temporal's own, of a backfill that is to be followed or steered; most commands never load the class. */
 function isWorkflowMissing({ name }: Error): boolean {
@@ -126,7 +142,9 @@ function told(error: Error, system: SystemError | null): string {
 }
 
 /** The machine is in trouble; nothing that was typed is wrong. */
-const CHECKED = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE']);
+const CHECKED = new Set(
+  'ENOSPC EDQUOT EIO EMFILE ENFILE EAGAIN EBUSY EFBIG ENOLCK ENOMEM ENOTSUP ESTALE ETXTBSY'.split(' '),
+);
 
 /** The error and its causes. */
 function errors(error: Error): readonly NodeJS.ErrnoException[] {

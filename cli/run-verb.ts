@@ -6,15 +6,17 @@ import { version } from '../ops/version.ts';
 import type { AuditedRun } from './audited-commands.ts';
 import { CliError, EXIT, printError } from './errors.ts';
 import { endOnEarlySignal } from './roles/early-signal.ts';
+import type { SplitArguments } from './verb.ts';
 import { VERBS, type Verb } from './verbs.ts';
 
 /** Verbs that run until they are told to stop. */
 const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
 
 /** @param args without Node and the program; @returns the exit code, once all was said */
-export async function runVerb(args: readonly string[]): Promise<number> {
+export async function runVerb(given: readonly string[]): Promise<number> {
   let audited: AuditedRun | null = null;
   try {
+    const { flags, rest: args } = await leadingFlags(given);
     const [first] = args;
     if (first === undefined) {
       process.stderr.write(overview());
@@ -34,7 +36,7 @@ export async function runVerb(args: readonly string[]): Promise<number> {
     // The overview is there without what commands need.
     const { auditActions } = await import('./audited-commands.ts');
     audited = auditActions(program);
-    await command.parseAsync([...rest], { from: 'user' });
+    await command.parseAsync(await behindVerb(command, [...flags, ...rest]), { from: 'user' });
     await audited.end(null);
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.done;
   } catch (error) {
@@ -42,8 +44,24 @@ export async function runVerb(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
     await audited?.end(error).catch(() => undefined);
-    return printError(error, { verbose: args.includes('--verbose') });
+    return printError(error, { verbose: given.includes('--verbose') });
   }
+}
+
+/** The parser is loaded only where an option is first: `--help` and a role's first signal do not wait for it. */
+async function leadingFlags(args: readonly string[]): Promise<SplitArguments> {
+  if (args[0]?.startsWith('--') !== true) return { flags: [], rest: args };
+  const { leadingSharedFlags } = await import('./verb.ts');
+  return leadingSharedFlags(args);
+}
+
+/** Moves options of every command that are between two words of a verb behind the last one, which alone declares them. */
+async function behindVerb(command: Command, args: readonly string[]): Promise<string[]> {
+  const { leadingSharedFlags } = await import('./verb.ts');
+  const { flags, rest } = leadingSharedFlags(args);
+  const below = command.commands.find((each) => each.name() === rest[0]);
+  if (below === undefined) return command.commands.length > 0 ? [...rest, ...flags] : [...flags, ...rest];
+  return [below.name(), ...(await behindVerb(below, [...flags, ...rest.slice(1)]))];
 }
 
 function findVerb(name: string): Verb {
@@ -68,13 +86,29 @@ function prepare(command: Command): { readonly command: Command; readonly progra
   const program = new Command('billsync').addCommand(command);
   const visit = (each: Command): void => {
     each
-      .exitOverride()
+      .exitOverride((error) => {
+        throw withLongerOption(error, each);
+      })
       .showSuggestionAfterError()
       .configureOutput({ outputError: () => undefined });
     each.commands.forEach(visit);
   };
   visit(command);
   return { command, program };
+}
+
+/** Suggests the option that an unknown one begins, where the parser suggests another that is as near in letters. */
+function withLongerOption(error: CommanderError, command: Command): CommanderError {
+  const [, unknown] = /unknown option '(--[\w-]+)'/.exec(error.message) ?? [];
+  if (error.code !== 'commander.unknownOption' || unknown === undefined) return error;
+  const meant = command.options.flatMap(({ long }) => (long?.startsWith(unknown) ? [long] : []));
+  if (meant.length === 0) return error;
+  const { exitCode, code } = error;
+  return new CommanderError(
+    exitCode,
+    code,
+    `error: unknown option '${unknown}'\n(Did you mean ${meant.slice(0, 3).join(' or ')}?)`,
+  );
 }
 
 function overview(): string {

@@ -45,8 +45,8 @@ export function group(name: string, summary: string, commands: readonly Command[
   return command.addHelpText('after', `\nExample:\n${indent(example)}`);
 }
 
-export function withSharedFlags(command: Command): Command {
-  const shared = [
+function sharedOptions(): readonly Option[] {
+  return [
     new Option('--config <file>', 'settings file (else BILLSYNC_CONFIG, else ./billsync.yaml)'),
     new Option('--data-dir <dir>', 'same as BILLSYNC_DATA_DIR'),
     new Option('--environment <name>', 'same as BILLSYNC_ENVIRONMENT').choices(['test', 'production']),
@@ -56,9 +56,30 @@ export function withSharedFlags(command: Command): Command {
     new Option('--quiet', 'only problems on stderr, no remarks and no progress'),
     new Option('--verbose', 'show the stack trace of an error'),
   ];
+}
+
+export interface SplitArguments {
+  readonly flags: readonly string[];
+  readonly rest: readonly string[];
+}
+
+/** Splits the options of every command off the front of the arguments. */
+export function leadingSharedFlags(args: readonly string[]): SplitArguments {
+  const options = sharedOptions();
+  let end = 0;
+  for (;;) {
+    const [long = '', value] = args[end]?.split('=', 2) ?? [];
+    const option = options.find((each) => each.long === long);
+    if (option === undefined) break;
+    end += option.required && value === undefined ? 2 : 1;
+  }
+  return { flags: args.slice(0, end), rest: args.slice(end) };
+}
+
+export function withSharedFlags(command: Command): Command {
   // The verbs of the sandbox have some of these themselves.
   const own = new Set(command.options.map(({ long }) => long));
-  const missing = shared.filter(({ long }) => !own.has(long));
+  const missing = sharedOptions().filter(({ long }) => !own.has(long));
   for (const option of missing) command.addOption(option.helpGroup(SHARED));
   // What a verb has of its own is read first.
   return command.configureHelp({

@@ -1,4 +1,4 @@
-/** What the operating system's refusals mean, in words: files and folders that a person named. */
+/** The operating system's refusals in words: of files and folders that a person named, of addresses, of processes. */
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -16,6 +16,17 @@ const WORDS: Readonly<Record<string, string>> = {
   ELOOP: 'its symbolic links lead round in a circle',
   ENAMETOOLONG: 'the name is too long',
   ENXIO: 'it is a device or a pipe that cannot be opened',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EAFNOSUPPORT: 'this machine has no addresses of that kind',
+  EAGAIN: 'the system has no process, thread or lock left for it',
+  EBUSY: 'something else uses it',
+  EFBIG: 'the file is larger than the system allows',
+  ENFILE: 'all programs of this machine together have too many files open',
+  ENOLCK: 'the file system has no locks',
+  ENOMEM: 'the memory is used up',
+  ENOTSUP: 'the file system cannot do that',
+  ESTALE: 'the network file system has lost it',
+  ETXTBSY: 'it is a program that runs',
 };
 
 /** What to do about it. */
@@ -35,6 +46,24 @@ const ADVICE: Readonly<Record<string, string>> = {
   ELOOP: 'mend the links, or name what they should lead to',
   ENAMETOOLONG: 'choose a shorter name',
   ENXIO: 'name a regular file instead',
+  EADDRNOTAVAIL:
+    'name an address that it has (`ip address` lists them) with BILLSYNC_WEBHOOK_HOST or BILLSYNC_ADMIN_HOST; embedded Temporal needs 127.0.0.1, another server is named by TEMPORAL_ADDRESS',
+  EAFNOSUPPORT: 'name an IPv4 address where IPv6 is off, and the other way round',
+  EAGAIN: 'raise the limit of processes (ulimit -u, or pids of the container), then try again',
+  EBUSY: 'end what uses it, then try again',
+  EFBIG: 'raise the limit of file sizes (ulimit -f), then try again',
+  ENFILE: 'raise the limit of open files of the machine (fs.file-max), then try again',
+  ENOLCK: 'put the data folder on a file system with locks',
+  ENOMEM: 'give this machine or its container more memory, then try again',
+  ENOTSUP: 'put the data folder on a local file system',
+  ESTALE: 'mount it again, then try again',
+  ETXTBSY: 'end that program, then try again',
+};
+
+/** Below 1024 a port is the privilege of root on most systems. */
+const NO_PORT = {
+  words: 'this user may not listen there',
+  advice: 'choose a port from 1024, or give the process the right to this one (CAP_NET_BIND_SERVICE)',
 };
 
 /** So Node tells of a folder that is made with its parents on a read-only file system, and Linux of one below /proc. */
@@ -42,7 +71,7 @@ const UNMADE = { words: 'no folder can be made there', advice: 'name a place tha
 
 export interface SystemError {
   readonly code: string;
-  /** null when the system did not say which file it was. */
+  /** A file, or an address with its port; null when the system did not say which it was. */
   readonly path: string | null;
   readonly words: string;
   /** What to do about it, in one line. */
@@ -52,13 +81,31 @@ export interface SystemError {
 /** The first refusal of the operating system among an error and its causes; null when it is something else. */
 export function systemErrorIn(error: unknown): SystemError | null {
   if (!(error instanceof Error)) return null;
-  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & Listening;
+  if (code === 'EACCES' && syscall === 'listen') return { code, path: placeOf(address, port), ...NO_PORT };
   // A folder that is there already is no failure where folders are made with those above them.
   const isNoFolder = code === 'EEXIST' && syscall === 'mkdir';
   if (code === 'ENOENT' && syscall === 'mkdir') return { code, path: path ?? null, ...UNMADE };
   const words = isNoFolder ? 'it is no folder' : typeof code === 'string' ? WORDS[code] : undefined;
   if (code === undefined || words === undefined) return toldByDuckDb(error) ?? systemErrorIn(error.cause);
-  return { code, path: path ?? null, words, advice: ADVICE[isNoFolder ? 'ENOTDIR' : code] ?? '' };
+  return {
+    code,
+    path: path ?? placeOf(address, port),
+    words,
+    advice: ADVICE[isNoFolder ? 'ENOTDIR' : code] ?? '',
+  };
+}
+
+/** What Node adds to a refusal of a socket. */
+interface Listening {
+  readonly address?: string;
+  readonly port?: number;
+}
+
+function placeOf(address: string | undefined, port: number | undefined): string | null {
+  if (address === undefined) return null;
+  const host = address.includes(':') ? `[${address}]` : address;
+  return port === undefined || port <= 0 ? host : `${host}:${port}`;
 }
 
 /** `/etc/x: there is no such file or folder`; any other error's own message. */

@@ -1,8 +1,9 @@
 /**
- * Keeps the data folder to its user: whoever else can write there could plant a key that he knows, and read or forge all
- * that it protects. Modes that are too wide are mended; what may have been planted is refused.
+ * Keeps the data folder to its user: another user who can write there could plant a key, and read or forge all that the key
+ * protects. Modes that are too wide are mended; what may have been planted is refused.
  */
 
+import type { Stats } from 'node:fs';
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FolderError, makeFolders } from './make-folders.ts';
@@ -10,6 +11,7 @@ import { FolderError, makeFolders } from './make-folders.ts';
 const WRITABLE_BY_OTHERS = 0o022;
 const WRITABLE_BY_ALL = 0o002;
 const OPEN_TO_OTHERS = 0o077;
+const SET_GROUP_ID = 0o2000;
 /** What lies there is believed, or is secret. */
 const WITH_SECRETS = ['keys', 'inbox', 'quarantine', 'run'] as const;
 
@@ -20,7 +22,9 @@ export async function keepPrivate(dataDir: string): Promise<void> {
   const folder = await stat(dataDir);
   const keys = await namesIn(join(dataDir, 'keys'));
   const trusted = new Set([process.getuid?.() ?? folder.uid, 0]);
-  if ((folder.mode & WRITABLE_BY_OTHERS) !== 0) {
+  const isVolume = isGroupVolume(folder);
+  const writableByOthers = isVolume ? WRITABLE_BY_ALL : WRITABLE_BY_OTHERS;
+  if ((folder.mode & writableByOthers) !== 0) {
     if (keys.length > 0)
       throw suspicious(dataDir, 'others may write to the data folder, and keys lie in it', dataDir);
     // One that is not ours, as a mounted volume is not, keeps its mode; then the folders in it are what counts.
@@ -39,9 +43,20 @@ export async function keepPrivate(dataDir: string): Promise<void> {
     const { uid } = await lstat(path);
     if (!trusted.has(uid)) throw suspicious(path, 'a link to a key belongs to another user', dataDir);
     if (!trusted.has(file.uid)) throw suspicious(path, 'a key belongs to another user', dataDir);
-    if ((file.mode & WRITABLE_BY_OTHERS) !== 0) throw suspicious(path, 'others may write to a key', dataDir);
+    // Kubernetes makes each file of the volume writable by its group, again at each mount.
+    const others = file.gid === folder.gid ? writableByOthers : WRITABLE_BY_OTHERS;
+    if ((file.mode & others) !== 0) throw suspicious(path, 'others may write to a key', dataDir);
     if ((file.mode & OPEN_TO_OTHERS) !== 0) await chmod(path, 0o600);
   }
+}
+
+/**
+ * A volume that root prepared for a group of this process, as Kubernetes does for `fsGroup`: its group is those who run
+ * billsync. A folder of this user that its group can write is no such volume.
+ */
+export function isGroupVolume({ uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>): boolean {
+  const groups = [process.getegid?.(), ...(process.getgroups?.() ?? [])];
+  return uid === 0 && process.getuid?.() !== 0 && (mode & SET_GROUP_ID) !== 0 && groups.includes(gid);
 }
 
 /** @throws FolderError every user may have put something into it */

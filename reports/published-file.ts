@@ -47,7 +47,8 @@ export type SessionStatement =
   | 'filtered-shipments'
   | 'loaded-shipments'
   | 'selected-shipments'
-  | 'selected-shipments-rated'
+  | 'loaded-shipments-rated'
+  | 'tenant-shipments'
   | 'rated-weights'
   | 'no-rated-weights'
   | 'prices'
@@ -96,11 +97,17 @@ export function readElsewhere(path: string, connect: Connect): void {
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new NotPublishedError(path) : error;
+    if (error.code !== 'ENOENT') throw error;
+    // Of a lake the file is made by who connects.
+    if (!elsewhere.has(path)) throw new NotPublishedError(path);
+    return null;
   });
-  if (found.isDirectory()) throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
+  if (found?.isDirectory() === true)
+    throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
   await refuseLeftWal(path);
   const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'no-lake-yet')
+      throw new NotPublishedError(path);
     throw asDamage(error, path);
   });
   const query: PublishedFile['query'] = async (sql, values = {}) => {

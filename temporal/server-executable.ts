@@ -11,10 +11,10 @@ import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { access, chmod, constants, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { userCache } from '../ops/user.ts';
 
 const run = promisify(execFile);
 
@@ -78,7 +78,7 @@ interface Fetching {
 export function cacheFolder(): string {
   const root = join(import.meta.dirname, '..');
   if (existsSync(join(root, 'tsconfig.json'))) return join(root, '.cache');
-  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'billsync');
+  return userCache();
 }
 
 /**

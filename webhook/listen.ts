@@ -18,8 +18,12 @@ export class WebhookStartError extends BillsyncError {
 
 export class WebhookAddressError extends WebhookStartError {
   constructor(host: string, port: number, cause: unknown) {
-    const reason = systemCode(cause) === 'EADDRINUSE' ? 'is taken' : `cannot be had (${systemCode(cause)})`;
-    super(`The endpoint's address ${host}:${port} ${reason}; set BILLSYNC_WEBHOOK_PORT.`, { cause });
+    const found = systemErrorIn(cause);
+    const reason =
+      systemCode(cause) === 'EADDRINUSE'
+        ? 'is taken; set BILLSYNC_WEBHOOK_PORT'
+        : `cannot be had: ${found?.words ?? systemCode(cause)}; set BILLSYNC_WEBHOOK_HOST and BILLSYNC_WEBHOOK_PORT`;
+    super(`The endpoint's address ${host}:${port} ${reason}.`, { cause });
   }
 }
 

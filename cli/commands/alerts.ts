@@ -1,6 +1,5 @@
 /** `billsync alerts`: list what is wrong now, and explain what to do about it. */
 
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { durationMs } from '../../config/duration.ts';
@@ -9,6 +8,7 @@ import type { Settings } from '../../config/settings.ts';
 import { type AlertDecision, decideOnAlerts } from '../../ops/alert-decisions.ts';
 import { type OpenAlert, openAlerts } from '../../ops/open-alerts.ts';
 import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../ops/runbook/runbook.ts';
+import { userName } from '../../ops/user.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Column } from '../terminal/render-table.ts';
@@ -144,7 +144,7 @@ async function decide(command: Command, { keys, flags, done, kind, until }: Deci
   const wanted = isAll ? [...open] : [...new Set(keys)];
   const named = wanted.map(printable).join(', ');
   if (flags.dryRun === true) return output.note(`Would be: ${named}.`);
-  const said = { at: new Date().toISOString(), by: userInfo().username, note: flags.note.trim() };
+  const said = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
   const decisions = wanted.map((key) => ({ ...said, key, kind, until }));
   await decideOnAlerts(runFolder(settings), decisions);
   output.note(`${done}: ${named}.`);

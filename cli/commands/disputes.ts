@@ -1,10 +1,10 @@
 /** `billsync disputes`: what is asked back of carriers, from the finding to the credit. */
 
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { CLAIM_STATES, type ClaimState, changedText, checkNext, NEXT_STATES } from '../../disputes/claim.ts';
 import { claimJson, totalsJson, wholeClaimJson } from '../../disputes/claim-json.ts';
 import { totalsOf } from '../../disputes/totals.ts';
+import { userName } from '../../ops/user.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { printable } from '../terminal/terminal-text.ts';
@@ -116,7 +116,7 @@ async function change(
   for (const claim of claims) if (state !== null) checkNext(claim, state);
   if (flags.dryRun === true)
     return output.note(`Would change ${claims.map(({ id, state: now }) => `${id} (${now})`).join(', ')}.`);
-  const changed = await disputes.change({ ...asked, by: userInfo().username });
+  const changed = await disputes.change({ ...asked, by: userName() });
   noteOutcome(changedText(changed));
   output.note(changedText(changed));
 }

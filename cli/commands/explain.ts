@@ -1,6 +1,5 @@
 /** `billsync explain`: from a tracking number back to the line, file, hash, URL, event and workflow run it came by. */
 
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { NotPublishedError } from '../../reports/errors.ts';
 import type { Explanation } from '../../warehouse/trace/explain.ts';
@@ -21,7 +20,8 @@ export function explainCommand(): Command {
     await checkEnvironment(settings);
     const { publishedPath } = await import('../published.ts');
     const databasePath = publishedPath(settings);
-    if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
+    const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
+    if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
     const { MOST_EXPLAINED } = await import('../../warehouse/trace/explain.ts');
     const found = await explainPublished(settings, trackingNumber);
     if (found.length === 0) {

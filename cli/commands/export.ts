@@ -35,7 +35,8 @@ export function exportCommand(): Command {
       await checkEnvironment(settings);
       const { publishedPath } = await import('../published.ts');
       const database = publishedPath(settings);
-      if (!existsSync(database)) throw new NotPublishedError(database);
+      const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
+      if (!(await isPublished(database))) throw new NotPublishedError(database);
       const target = resolve(flags.output);
       await checkTarget(target, flags);
       if (flags.dryRun === true)

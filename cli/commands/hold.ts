@@ -1,13 +1,13 @@
 /** `billsync hold`: what may not be purged, whatever its age, until somebody lifts it. */
 
 import { randomBytes } from 'node:crypto';
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.ts';
 import { openArchive } from '../../archive/open-archive.ts';
 import { type Hold, readRetention } from '../../archive/retention.ts';
 import type { Settings } from '../../config/settings.ts';
 import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import { userName } from '../../ops/user.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Column } from '../terminal/render-table.ts';
@@ -54,7 +54,7 @@ function addCommand(): Command {
     const { settings, output } = contextOf(command);
     const hold: Hold = {
       ...{ kind: 'hold', at: new Date().toISOString(), holdId: `h-${randomBytes(6).toString('hex')}` },
-      ...{ ...scopeOf(flags), by: userInfo().username, reason: flags.reason },
+      ...{ ...scopeOf(flags), by: userName(), reason: flags.reason },
     };
     const says = `${hold.scope} ${hold.subject}`.trim();
     if (flags.dryRun === true) return output.note(`Would hold: ${printable(says)}.`);
@@ -100,7 +100,7 @@ function liftCommand(): Command {
         if (flags.dryRun === true) return output.note(`Would lift ${holdId}.`);
         const { reason } = flags;
         const at = new Date().toISOString();
-        await archive.putFact({ kind: 'hold-lifted', at, holdId, by: userInfo().username, reason });
+        await archive.putFact({ kind: 'hold-lifted', at, holdId, by: userName(), reason });
         output.note(`Lifted ${holdId}.`);
       });
     });

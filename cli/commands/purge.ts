@@ -1,10 +1,10 @@
 /** `billsync purge`: removes what is older than a date and not needed by any report; `billsync hold` keeps things from it. */
 
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { addDecimals } from '../../contract/decimal.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { userName } from '../../ops/user.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -65,7 +65,7 @@ export function purgeCommand(): Command {
       const { runPurge } = await import('../retention/run-purge.ts');
       const progress = output.progress('Removing');
       const onProgress = (done: number, of: number): void => progress.update(done, of);
-      const by = userInfo().username;
+      const by = userName();
       await onInterrupt('Stopped. What is gone is on record; the same command does the rest.', () =>
         runPurge(plan, { archive, quarantine, by, reason, onProgress }),
       ).finally(() => progress.end());

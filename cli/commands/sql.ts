@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, existsSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -28,7 +28,8 @@ export function sqlCommand(): Command {
       await checkEnvironment(settings);
       const { publishedPath } = await import('../published.ts');
       const databasePath = publishedPath(settings);
-      if (!existsSync(databasePath)) throw new NotPublishedError(databasePath);
+      const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
+      if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
       if (statement === undefined) {
         process.exitCode = await openShell(databasePath);
         return;

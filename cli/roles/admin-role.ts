@@ -11,10 +11,12 @@ import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts'
 import { openDisputes } from '../../disputes/disputes.ts';
 import { disputePages } from '../../disputes/pages/pages.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import { type Check, startChecks } from '../../ops/checks.ts';
 import { createScrub } from '../../ops/scrub.ts';
 import { statementPages } from '../../statements/page/statement-pages.ts';
 import { sentFolder } from '../../statements/sent-statements.ts';
-import { auditFolder, auditLogOf } from '../audited-commands.ts';
+import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
+import { auditLogOf } from '../audited-commands.ts';
 import { explainPublished, factsOf } from '../explained.ts';
 import { publishedPath } from '../published.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
@@ -48,7 +50,26 @@ export async function startAdminRole({
       ? {}
       : { operator: await operatorOptions(settings, quarantine) }),
   });
-  return { addresses: { dashboard: `${dashboard.url}/` }, close: () => dashboard.close() };
+  const checks = startChecks({ log });
+  if (settings.warehouse.kind === 'ducklake') checks.add(publicationCheck(settings, settings.warehouse));
+  const close = async (): Promise<void> => {
+    await checks.close();
+    await dashboard.close();
+  };
+  return { addresses: { dashboard: `${dashboard.url}/` }, close };
+}
+
+/** A worker on this machine touches the file of views when something is published; without one the dashboard looks itself. */
+function publicationCheck(settings: Settings, lake: LakeSettings): Check {
+  return {
+    component: 'publications',
+    everyMs: 2_000,
+    async run() {
+      const { noticePublication } = await import('../../warehouse/lake/lake-reader.ts');
+      // That the lake cannot be read, or is not made yet, is what the pages say.
+      await noticePublication(publishedPath(settings), lake).catch(() => undefined);
+    },
+  };
 }
 
 async function explain(settings: Settings, trackingNumber: string): Promise<readonly TracedShipment[]> {
@@ -64,7 +85,6 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
   return {
     work: createOperatorWork(settings, quarantine),
     audit: await auditLogOf(settings),
-    auditFolder: auditFolder(settings),
     uploadFolder: uploadFolder(settings),
     decode: (message) => decode(settings, message),
   };

@@ -3,6 +3,7 @@
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import { ReportFilterError } from '../errors.ts';
+import { nearestNames } from '../nearest-names.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
 
 /**
@@ -13,8 +14,10 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
   const name = sort.replace(/^-/, '');
   const column = result.columns.find((each) => each.name === name);
   if (column === undefined) {
-    const names = result.columns.map((each) => each.name).join(', ');
-    throw new ReportFilterError('sort', `There is no column "${name}" to sort by: take ${names}.`);
+    const names = result.columns.map((each) => each.name);
+    const near = nearestNames(name, names);
+    const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : `take ${names.join(', ')}.`;
+    throw new ReportFilterError('sort', `There is no column "${name}" to sort by: ${hint}`);
   }
   const sign = sort.startsWith('-') ? -1 : 1;
   const order = (one: ReportRow, other: ReportRow): number => {

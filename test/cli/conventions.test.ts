@@ -115,14 +115,34 @@ describe('billsync', () => {
   });
 
   test('suggests the verb or the option that was meant, and ends with 2', async () => {
-    const [verb, option] = await Promise.all([
+    const [verb, option, begun] = await Promise.all([
       runCommand(['repport']),
       runCommand(['report', '--tenat', 'x'], { env }),
+      runCommand(['report', '--out', 'x'], { env }),
     ]);
+    expect(begun.stderr).toMatch(/Did you mean --output\?/);
     expect(verb).toMatchObject({ exitCode: 2, stdout: '' });
     expect(verb.stderr).toMatch(/did you mean `billsync report`\?/);
     expect(option.exitCode).toBe(2);
     expect(option.stderr).toMatch(/Did you mean --tenant\?/);
+  });
+
+  test('takes the options of every command before the verb, between its words and behind it', async () => {
+    const given = ['--data-dir', join(folder, 'named'), '--setting=webhook_port=21999', '--quiet'];
+    const shown = await Promise.all([
+      runCommand([...given, 'config', 'show', '--json']),
+      runCommand(['config', ...given, 'show', '--json']),
+      runCommand(['config', 'show', ...given, '--json']),
+    ]);
+    for (const { exitCode, stdout, stderr } of shown) {
+      expect([exitCode, stderr]).toEqual([0, '']);
+      expect(stdout).toBe(shown[0].stdout);
+    }
+    expect(shown[0].stdout).toContain(join(folder, 'named'));
+    expect(await runCommand(['--datadir', 'x', 'verify'])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("unknown option '--datadir'"),
+    });
   });
 
   test('works from any folder through a symlink', async () => {

@@ -1,6 +1,8 @@
 /** Every failure has its exit code and says, in three lines at most, what to do. */
 
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.ts';
@@ -53,6 +55,33 @@ describe('describeError', () => {
     expect(describeError(full)).toMatchObject({ exitCode: EXIT.checkFailed, what: 'the disk is full' });
   });
 
+  test('says what a machine lacks, and takes nothing that it can cause for a fault of billsync', async () => {
+    // An address for documentation, which no machine has.
+    const listening = createServer().listen({ host: '192.0.2.1', port: 1 });
+    const [refused] = (await once(listening, 'error')) as [Error];
+    expect(describeError(refused)).toMatchObject({
+      exitCode: EXIT.usage,
+      what: '192.0.2.1:1: this machine has no such address',
+      hint: expect.stringContaining('BILLSYNC_WEBHOOK_HOST'),
+    });
+    const privileged = { code: 'EACCES', syscall: 'listen', address: '::', port: 443 };
+    expect(describeError(Object.assign(new Error('listen EACCES'), privileged))).toMatchObject({
+      exitCode: EXIT.usage,
+      what: '[::]:443: this user may not listen there',
+    });
+    const caused: readonly Partial<NodeJS.ErrnoException>[] = [
+      { code: 'EAGAIN', syscall: 'spawn', errno: -11 },
+      { code: 'ENOTRECOVERABLE', syscall: 'fsync', errno: -131 },
+      { code: 'ERR_SYSTEM_ERROR' },
+      { code: 'ERR_DLOPEN_FAILED' },
+    ];
+    for (const more of caused) {
+      const described = describeError(Object.assign(new Error('refused'), more));
+      expect(described.exitCode, more.code).toBe(EXIT.checkFailed);
+      expect(described.hint).not.toMatch(/should not happen/);
+    }
+  });
+
   test('names the process that holds the warehouse', () => {
     expect(describeError(new WarehouseLockedError('/x', { pid: 42, role: 'worker' })).what).toMatch(
       /42.*worker/,
@@ -94,7 +123,6 @@ describe('errors of ours', () => {
     expect(ownBase.sort()).toEqual([
       'BillsyncError',
       'CursorError',
-      'MarkFileDamagedError',
       'NotJsonError',
       'Refusal',
       'SavedViewsBusyError',

@@ -43,7 +43,7 @@ describe('billsync shipments', () => {
 
   test('refuses what cannot be meant', async () => {
     for (const [flags, told] of [
-      [['--sort', 'cost'], 'no column "cost" for sort'],
+      [['--sort', 'cost'], 'no column "cost" for sort: did you mean billing_cost?'],
       [['--is', 'colour=red'], 'cannot be asked by "is_colour"'],
       [['--cost-to', 'much'], '"much" is no amount'],
     ] as const) {

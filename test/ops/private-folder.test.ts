@@ -1,5 +1,6 @@
 /** Nobody else writes to the data folder, and what somebody may have planted there is not believed. */
 
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -59,6 +60,30 @@ describe('keepPrivate', () => {
       expect((refused as FolderError).subject).toContain(dataDir);
       expect((refused as FolderError).hint).toContain('chmod -R go-rwx');
     }
+  });
+
+  test('accepts the volume of a group, as Kubernetes prepares it for fsGroup, until every user can write to it', () => {
+    // Only root may give a file away and become another user.
+    if (process.getuid?.() !== 0) return;
+    const group = 10_001;
+    const { dataDir, key } = aFolder(0o700, 0o600);
+    for (const path of [join(dataDir, 'keys'), key]) chownSync(path, 4711, group);
+    chownSync(dataDir, 0, group);
+    chmodSync(root, 0o755);
+    const script = `
+      const { keepPrivate } = await import(${JSON.stringify(new URL('../../ops/private-folder.ts', import.meta.url).href)});
+      process.setgroups([${group}]);
+      process.setuid(4711);
+      console.log(await keepPrivate(${JSON.stringify(dataDir)}).then(() => 'accepted', ({ message }) => message));`;
+    const tried = [0o2770, 0o2777].map((mode) => {
+      chmodSync(dataDir, mode);
+      chmodSync(join(dataDir, 'keys'), 0o2770);
+      chmodSync(key, 0o660);
+      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+      return `${stdout}${stderr}`.trim();
+    });
+    expect(tried).toEqual(['accepted', 'others may write to the data folder, and keys lie in it']);
+    expect([modeOf(key), modeOf(join(dataDir, 'keys'))]).toEqual([0o660, 0o770]);
   });
 
   test('refuses a key of another user', async () => {

@@ -14,6 +14,16 @@ export class CatalogUnreachableError extends WarehouseError {
   }
 }
 
+/** PostgreSQL answers, and no worker has made a warehouse there. */
+export class NoLakeYetError extends WarehouseError {
+  readonly code = 'no-lake-yet';
+  override readonly exitCode = EXIT.nothingMatched;
+
+  constructor(shown: string) {
+    super(`The lake's catalogue (${shown}) holds no warehouse yet; a worker makes it.`);
+  }
+}
+
 /** DuckDB's extension is not on this machine and cannot be had, or is made for another DuckDB. */
 export class ExtensionMissingError extends WarehouseError {
   readonly code = 'extension-missing';

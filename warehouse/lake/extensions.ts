@@ -4,9 +4,9 @@
  */
 
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
+import { userCache } from '../../ops/user.ts';
 import { ExtensionMissingError } from './errors.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
 
@@ -22,9 +22,7 @@ export function extensionsFor(dataPath: string): readonly ExtensionName[] {
 /** Where set-up puts what it fetched: `.cache/` of a checkout, else the user's cache folder. */
 export function extensionCache(version: string): string {
   const root = join(import.meta.dirname, '..', '..');
-  const cache = existsSync(join(root, 'tsconfig.json'))
-    ? join(root, '.cache')
-    : join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'billsync');
+  const cache = existsSync(join(root, 'tsconfig.json')) ? join(root, '.cache') : userCache();
   return join(cache, 'duckdb-extensions', version);
 }
 

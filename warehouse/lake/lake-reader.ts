@@ -6,15 +6,20 @@
  * first and at the lake after finds every row that its ledgers count. Both looks are kept by one transaction.
  */
 
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { rollBackAndClose } from '../../ops/close-connection.ts';
 import { readingLimits } from '../../ops/reading-limits.ts';
-import { attachLake } from './attach-lake.ts';
+import { Database } from '../duckdb/database.ts';
+import { attachLake, type LakePlace } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
-import { CatalogUnreachableError } from './errors.ts';
+import { NoLakeYetError } from './errors.ts';
 import { knownGeneration } from './generation.ts';
+import { viewScripts } from './lake-database.ts';
 import type { LakeSettings } from './lake-source.ts';
+import { touchPointerFile, writePointerFile } from './pointer-file.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.ts';
 
@@ -60,14 +65,14 @@ export async function attachForReading(lake: LakeSettings, run: RunStatement): P
 export async function placeOf(lake: LakeSettings) {
   const address = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(address);
-  if (generation === null) {
-    throw new CatalogUnreachableError(address.shown, 'there is no warehouse yet; a worker makes it');
-  }
+  if (generation === null) throw new NoLakeYetError(address.shown);
   return { address, generation };
 }
 
 async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened> {
-  const { generation } = await placeOf(lake);
+  const place = await placeOf(lake);
+  const { generation } = place;
+  await makePointerFile(path, { ...place, dataPath: lake.dataPath });
   const { dev, ino } = await stat(path, { bigint: true });
   const stamp = `${dev}/${ino}/${generation}`;
   const known = opened.get(path);
@@ -81,6 +86,75 @@ async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened>
   // Who still reads the instance before keeps it: DuckDB closes it with its last connection.
   known?.instance.then((before) => before.closeSync()).catch(() => undefined);
   return fresh;
+}
+
+const shown = new Map<string, string>();
+
+/** Touches the file of views when another machine published: those who watch it read anew. @throws as `connectToLake` */
+export async function noticePublication(path: string, lake: LakeSettings): Promise<void> {
+  const { stamp, instance } = await sharedInstance(path, lake);
+  const connection = await (await instance).connect();
+  try {
+    const read = await connection.runAndReadAll('select max(sequence) from internal.publication_log');
+    const now = `${stamp} ${read.getRows()[0]?.[0]}`;
+    const before = shown.get(path);
+    shown.set(path, now);
+    if (before !== undefined && before !== now) await touchPointerFile(path, new Date());
+  } finally {
+    await rollBackAndClose(connection);
+  }
+}
+
+const making = new Map<string, Promise<void>>();
+const made = new Map<string, number>();
+
+/**
+ * The file of views, where this machine has none, or one that tells people to attach a generation that was replaced: a reader
+ * depends on no worker beside it.
+ */
+export async function makePointerFile(path: string, place: LakePlace): Promise<void> {
+  if (made.get(path) === place.generation && existsSync(path)) return;
+  const work = making.get(path) ?? writeOwnPointerFile(path, place);
+  making.set(path, work);
+  try {
+    await work;
+    made.set(path, place.generation);
+  } catch (error) {
+    // In a folder that this process may not write to, what a worker made is used.
+    if (!existsSync(path)) throw error;
+  } finally {
+    making.delete(path);
+  }
+}
+
+async function writeOwnPointerFile(path: string, place: LakePlace): Promise<void> {
+  if (existsSync(path) && (await generationOf(path)) === place.generation) return;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const database = await Database.open({
+    ...{ path: ':memory:', folders: [], temporaryFolder: dirname(path), memoryLimit: null },
+    async attach(session) {
+      await attachLake((statement) => session.statement(statement), place, { readOnly: true });
+      for (const view of viewScripts()) await session.script(view);
+      await writePointerFile(session, path, place);
+    },
+  });
+  database.close();
+}
+
+/** null when the file does not say. */
+async function generationOf(path: string): Promise<number | null> {
+  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  try {
+    const read = await connection.runAndReadAll(
+      "select max(nullif(regexp_extract(statement, 'generation-(\\d+)/', 1), ''))::integer from how_to_attach",
+    );
+    const found = read.getRows()[0]?.[0];
+    return typeof found === 'number' ? found : null;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
 }
 
 async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBInstance> {

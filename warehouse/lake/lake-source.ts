@@ -3,9 +3,11 @@
  * attaches the lake first. Readers know a path; who has the settings says here what it takes.
  */
 
+import { existsSync } from 'node:fs';
 import type { Settings } from '../../config/settings.ts';
 import { refuseLeftWal } from '../../ops/left-wal.ts';
 import { Database } from '../duckdb/database.ts';
+import { NoLakeYetError } from './errors.ts';
 import type { RunStatement } from './run-statement.ts';
 
 export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
@@ -15,6 +17,20 @@ const lakes = new Map<string, LakeSettings>();
 /** From now on this process reads the file at `path` with the lake attached. */
 export function lakeSourceOf(path: string, lake: LakeSettings): void {
   lakes.set(path, lake);
+}
+
+/** Whether there is something to read; over a lake the file is made where this machine has none. */
+export async function isPublished(path: string): Promise<boolean> {
+  const lake = lakes.get(path);
+  if (lake === undefined || existsSync(path)) return existsSync(path);
+  const { makePointerFile, placeOf } = await import('./lake-reader.ts');
+  try {
+    await makePointerFile(path, { ...(await placeOf(lake)), dataPath: lake.dataPath });
+    return true;
+  } catch (error) {
+    if (error instanceof NoLakeYetError) return false;
+    throw error;
+  }
 }
 
 /** Attaches what stands behind the file, for reading; nothing when it holds its rows itself. */

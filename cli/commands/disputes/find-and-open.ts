@@ -1,11 +1,11 @@
 /** `billsync disputes find` and `open`: from what a report found to claims. */
 
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { claimableJson } from '../../../disputes/claim-json.ts';
 import type { Claimable } from '../../../disputes/claimable.ts';
 import type { Disputes } from '../../../disputes/disputes.ts';
 import { FINDING_NAMES } from '../../../disputes/finding-kinds.ts';
+import { userName } from '../../../ops/user.ts';
 import { filtersNamed, type NamedFilters } from '../../../reports/report-filters.ts';
 import { noteOutcome } from '../../audited-commands.ts';
 import { CliError, EXIT } from '../../errors.ts';
@@ -67,7 +67,7 @@ export function openCommand(): Command {
       if (flags.dryRun === true) return output.note('Nothing was opened.');
       throw new CliError(EXIT.nothingMatched, 'there is nothing to be claimed');
     }
-    const opened = await disputes.open(lines, { note: flags.note, by: userInfo().username });
+    const opened = await disputes.open(lines, { note: flags.note, by: userName() });
     const ids = opened.map(({ id }) => id);
     noteOutcome(`Opened ${ids.join(', ')}.`);
     output.thing(

@@ -1,8 +1,8 @@
 /** `billsync invoices restore` and `use-version`: what only a person may decide, kept with who, when and why. */
 
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Settings } from '../../../config/settings.ts';
+import { userName } from '../../../ops/user.ts';
 import type { Decided, Decision } from '../../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.ts';
@@ -88,7 +88,7 @@ async function decide(
   const name = `invoice ${invoiceName(invoice)}`;
   const isDryRun = flags.dryRun === true;
   if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags, asked.after);
-  const decision: Decision = { ...request, invoiceId, by: userInfo().username, reason, isDryRun };
+  const decision: Decision = { ...request, invoiceId, by: userName(), reason, isDryRun };
   const decided = await take(settings, decision);
   if (decided.outcome !== 'done') throw refusal(decided, name);
   if (isDryRun) return output.note(`Would do it: ${what.toLowerCase()} ${name}.`);

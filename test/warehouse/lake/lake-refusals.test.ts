@@ -2,11 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
+import { noticePublication } from '../../../warehouse/lake/lake-reader.ts';
 import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { SetAside } from '../../../warehouse/opening.ts';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
@@ -15,7 +16,7 @@ import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
-import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
+import { askLake, type LakeServer, type LakeTestSettings, shownPath, startLakeServer } from './support.ts';
 
 // Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -55,6 +56,28 @@ test('a purge that finds a writer names it and removes nothing; a dry run goes b
   expect(refused).toMatchObject({ exitCode: EXIT.locked, stdout: '' });
   expect(refused.stderr).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
   expect(await purge('--dry-run')).toMatchObject({ exitCode: EXIT.done });
+});
+
+test('a machine without a worker reads the lake, and nothing while there is none', async () => {
+  const elsewhere = { ...settings, dataDir: makeDataDir() };
+  const before = { ...(await server.aLake(makeDataDir())), dataDir: makeDataDir() };
+  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ name: 'NotPublishedError' });
+  expect(await askLake(elsewhere, 'select count(*)::integer as n from shipments')).toEqual([{ n: 2 }]);
+  const path = shownPath(elsewhere);
+  const changedAt = (): number => statSync(path).mtimeMs;
+  await noticePublication(path, elsewhere.warehouse);
+  const madeAt = changedAt();
+  await t.warehouse.publish();
+  await noticePublication(path, elsewhere.warehouse);
+  expect(changedAt()).toBeGreaterThan(madeAt);
+  const exported = await runCommand(['export', '--output', join(elsewhere.dataDir, 'out')], {
+    env: {
+      BILLSYNC_DATA_DIR: makeDataDir(),
+      BILLSYNC_WAREHOUSE: `ducklake:${settings.warehouse.catalog}`,
+      BILLSYNC_LAKE_DATA: settings.warehouse.dataPath,
+    },
+  });
+  expect(exported).toMatchObject({ exitCode: EXIT.done });
 });
 
 test('another folder than the one the files lie in is a setting that is wrong', async () => {
