@@ -46,9 +46,25 @@ export class ServerEndedError extends BillsyncError {
   }
 }
 
+/** SQLite cannot read the server's database: another start would fail as well. */
+export class DatabaseDamagedError extends BillsyncError {
+  readonly code = 'temporal-database-damaged';
+  override readonly exitCode = EXIT.checkFailed;
+
+  constructor(path: string, said: string) {
+    super(`The database of the embedded Temporal server is damaged: ${tellingLine(said)}`, {
+      subject: path,
+      hint: '`billsync temporal reset` moves it aside and sends every received event again; nothing is lost',
+    });
+  }
+}
+
+const DAMAGED = /file is not a database|database disk image is malformed|unsupported file format/i;
+
 export const NAMESPACE = 'default';
 /** The server has no use for this key; it names the data folder among its arguments, whose database has the same name everywhere. */
 const DATA_FOLDER_KEY = 'billsync.dataFolder';
+const DATABASE_NAME = 'temporal.db';
 const ANSWERS_WITHIN_MS = 3_000;
 const READY_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 10_000;
@@ -66,7 +82,7 @@ function folderName(dataDir: string): string {
 }
 
 /** Pids of the servers on that folder's database, whoever started them. */
-export function serversOf(place: ServerPlace): readonly number[] {
+export function serversOf(place: Pick<ServerPlace, 'dataDir'>): readonly number[] {
   return processesNaming(serverWords(place));
 }
 
@@ -99,7 +115,7 @@ export async function launchServer(
     await output.close();
   }
   try {
-    await untilReady(child, { ...start, logPath: join(folder, 'server.log') });
+    await untilReady(child, { ...start, logPath: join(folder, 'server.log'), database: databaseOf(place) });
   } catch (error) {
     await endServer(child.pid ?? 0);
     throw error;
@@ -109,12 +125,19 @@ export async function launchServer(
 
 async function untilReady(
   child: ChildProcess,
-  wait: { readonly address: string; readonly signal: AbortSignal; readonly logPath: string },
+  wait: {
+    readonly address: string;
+    readonly signal: AbortSignal;
+    readonly logPath: string;
+    readonly database: string;
+  },
 ): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (!(await answers(wait.address))) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new ServerEndedError(await readFile(wait.logPath, 'utf8'), wait.logPath);
+      const said = await readFile(wait.logPath, 'utf8');
+      if (DAMAGED.test(said)) throw new DatabaseDamagedError(wait.database, said);
+      throw new ServerEndedError(said, wait.logPath);
     }
     if (Date.now() > deadline)
       throw new Error(`The Temporal server was not ready within ${READY_WITHIN_MS / 1000} s.`);
@@ -183,6 +206,10 @@ export function isSameAddress(one: string, other: string): boolean {
   return a.host === b.host && a.port === b.port;
 }
 
+export function databaseOf({ dataDir }: Pick<ServerPlace, 'dataDir'>): string {
+  return join(dataDir, 'temporal', DATABASE_NAME);
+}
+
 /**
  * The two poll rates make the one history shard three times faster than its default of 20 polls a second. A timer comes no
  * earlier than the shift after it was set, by default 1 s: a time limit of 100 ms took 1,026 ms and takes 230 (medians of 8).
@@ -207,7 +234,7 @@ function serverArguments(
   };
   return [
     ...['server', 'start-dev', '--headless', '--log-level', 'error', '--namespace', NAMESPACE],
-    ...['--ip', server.host, '--port', String(server.port), '--db-filename', 'temporal.db'],
+    ...['--ip', server.host, '--port', String(server.port), '--db-filename', DATABASE_NAME],
     ...['journal_mode=WAL', 'synchronous=1', 'wal_autocheckpoint=10000'].flatMap((pragma) => [
       '--sqlite-pragma',
       pragma,
