@@ -99,7 +99,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, parameters);
-    const missing = await provideTables(file, report, request.tables ?? {});
+    const { missing, files } = await provideTables(file, report, request.tables ?? {});
     const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
     const listsInvoices = readsInvoices(report.sql);
@@ -117,8 +117,10 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
+        files,
         notes: [
           ...missing,
+          ...files,
           ...matchNotes(matches),
           ...(session.partners.length > 1
             ? [

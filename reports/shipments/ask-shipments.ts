@@ -159,6 +159,7 @@ function headOf(of: {
     shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
     weighed: weighedIn(counts),
     provedPercent: provedPercent(counts),
+    files: [],
     notes: [
       ...matchNotes(matches),
       ...(partners.length > 1

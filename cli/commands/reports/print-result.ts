@@ -53,6 +53,8 @@ export async function printStreamed(
   }
   if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.parts);
   output.note(headOf(result));
+  // Rows of a person's own file that match nothing are no choice of the command: they are named with --quiet too.
+  if (output.quiet) for (const note of result.head.files) output.warn(`note: ${note}`);
   if (flags.output === undefined) for await (const part of rendered.parts) await written(part);
   else if (flags.dryRun === true) {
     let bytes = 0;
