@@ -3,7 +3,7 @@
 import type { Alerts } from '../ops/alerts.ts';
 import type { Check } from '../ops/checks.ts';
 import type { Health } from '../ops/health.ts';
-import { overdueCall, passTime } from '../warehouse/duckdb/native-calls.ts';
+import { overdueCall, passTime } from '../ops/native-calls.ts';
 
 const EVERY_MS = 1_000;
 /** For the alert to be sent. */

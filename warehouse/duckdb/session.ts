@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
 import { jsonValue } from '../../ops/duckdb-values.ts';
-import { countedCall } from './native-calls.ts';
+import { countedCall } from '../../ops/native-calls.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';
 

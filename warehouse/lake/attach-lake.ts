@@ -23,7 +23,7 @@ export function lakeSchema(generation: number): string {
   return `billsync_lake_${generation}`;
 }
 
-/** Above the limit of a call of DuckDB (`native-calls.ts`). */
+/** Above the limit of a call of DuckDB (`ops/native-calls.ts`). */
 const IDLE_LIMIT_MS = 11 * 60_000;
 
 /** In the memory of one DuckDB instance. */

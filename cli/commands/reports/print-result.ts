@@ -2,6 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { hasColors } from '../../../ops/has-colors.ts';
 import { writeWhole } from '../../../ops/write-whole.ts';
 import { weighedLabel } from '../../../reports/render/labels.ts';
 import { fileNameOf } from '../../../reports/render/names.ts';
@@ -43,7 +44,7 @@ export async function printStreamed(
   const isTerminal = process.stdout.isTTY === true && flags.output === undefined;
   const rendered = streamReport(result, format, {
     width: isTerminal ? process.stdout.columns : undefined,
-    color: isTerminal && !process.env.NO_COLOR,
+    color: isTerminal && hasColors(process.stdout),
   });
   if (rendered.isBinary && isTerminal) {
     throw new CliError(EXIT.usage, `${format} is not for a terminal`, {
