@@ -61,7 +61,8 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
         continue;
       }
       takenOver = (await putAside(path, found.text)) || takenOver;
-      attempt += 1;
+      // A lock that was released meanwhile is not a failed attempt while the caller has patience.
+      if (found.text !== null || performance.now() > deadline) attempt += 1;
     }
     throw request.refusal(path, null);
   } finally {

@@ -5,7 +5,6 @@ import { createBillingActivities, createWarehouseActivities } from '../activitie
 import type { ForwardWaiting } from '../activities/dependencies.ts';
 import { createReportActivities } from '../activities/write-report.ts';
 import type { Archive } from '../archive/archive.ts';
-import { openAuditCopy } from '../archive/audit-copy.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { createBillingService } from '../billing/client.ts';
@@ -163,10 +162,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       },
     });
     closers.push(() => publisher.close());
-    const auditCopy = await openAuditCopy(settings, join(settings.dataDir, 'audit'));
-    closers.push(async () => auditCopy?.close());
     const upkeep = upkeepWatches({
-      ...{ settings, archive, auditCopy, quarantine },
+      ...{ settings, archive, quarantine },
       readWaiting: () => readWaiting(publishedPath(settings)),
     });
     const queues = options.queues ?? taskQueues(settings.environment);
