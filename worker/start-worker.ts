@@ -18,6 +18,7 @@ import { openQuarantine } from '../inbox/quarantine-folder.ts';
 import { tellDropped } from '../inbox/tell-dropped.ts';
 import { type Alert, type Alerts, createAlerts } from '../ops/alerts.ts';
 import { startChecks } from '../ops/checks.ts';
+import { clockWatch, refuseWrongClock } from '../ops/clocks.ts';
 import { onFsyncFailure } from '../ops/flush.ts';
 import type { Health } from '../ops/health.ts';
 import type { Logger } from '../ops/log.ts';
@@ -93,7 +94,7 @@ const GATHER_MS = 1_000;
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;
 
-/** @throws WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
+/** @throws WrongClockError, WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);
@@ -121,6 +122,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     );
     const archive = await openArchive(settings);
     closers.push(() => archive.close());
+    const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
+    closers.push(() => service.close());
+    const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
+    await refuseWrongClock(clocks);
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
       onDropped: tellDropped({ log, alerts }),
     });
@@ -171,8 +176,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const queues = options.queues ?? taskQueues(settings.environment);
     const ofTemporal = temporalWatches({ settings, health, queues });
-    const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
-    closers.push(() => service.close());
 
     const ofWarehouse = createWarehouseActivities({
       ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
@@ -182,7 +185,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const { recordEvent, loadInvoice } = ofWarehouse;
     const retries = watchRetries({ alerts });
-    const states = [...upkeep, ...ofTemporal.watches].map((watch) => stateCheck(watch, { health, alerts }));
+    const states = [...upkeep, ...ofTemporal.watches, clockWatch(clocks)].map((watch) =>
+      stateCheck(watch, { health, alerts }),
+    );
     checks.add(...states, tokenCheck(service, { alerts }), retries.check, costs.check, claims);
     // They end after the last activity and before what they look at is closed.
     closers.push(() => checks.close());
