@@ -87,7 +87,7 @@ const LOCK_PATIENCE_MS = 5_000;
  * A group of loads or events costs nearly as much as one (ADR 15). Only who comes while others are written, or just after
  * several were, waits, and readers get a copy every few seconds then.
  */
-const GATHER_MS = 1_000;
+const LINGER_MS = 1_000;
 
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;
@@ -126,7 +126,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
       lockPatienceMs: LOCK_PATIENCE_MS,
-      gatherMs: GATHER_MS,
+      lingerMs: LINGER_MS,
       onSetAside: (records) => alerts.raise(setAsideAlert(records)),
       onFatal(error) {
         health.set('warehouse', { isHealthy: false, detail: error.message });
