@@ -6,6 +6,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import type pretty from 'pino-pretty';
 import type { Settings } from '../config/settings.ts';
 import { visible } from '../contract/printable.ts';
+import { hasColors } from './has-colors.ts';
 import { createScrub } from './scrub.ts';
 
 export type { Logger } from 'pino';
@@ -70,7 +71,7 @@ function harmless(value: unknown, name = ''): unknown {
 
 const PRETTY = {
   sync: true,
-  colorize: process.stderr.isTTY === true,
+  colorize: hasColors(process.stderr),
   timestampKey: 'at',
   translateTime: 'HH:MM:ss',
   ignore: 'role,environment',

@@ -71,8 +71,12 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
     return;
   }
   // Starts from the lines as they were before an earlier file was applied.
-  await file.provide('selected-shipments');
-  for (const statement of ['rated-weights', 'selected-shipments-rated'] as const)
+  for (const statement of [
+    'loaded-shipments',
+    'rated-weights',
+    'loaded-shipments-rated',
+    'selected-shipments',
+  ] as const)
     await file.provide(statement);
   // What was made of a rated weight already tells its pounds, its weight and its unit.
   await file.provide('create or replace temp macro rated_as(rated) as rated');

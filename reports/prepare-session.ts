@@ -81,7 +81,7 @@ export async function prepareSession(
   };
   const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
-  await file.provide('selected-shipments');
+  for (const view of ['loaded-shipments', 'selected-shipments'] as const) await file.provide(view);
   return {
     ...{ level, count, all, publication, matches },
     asOf: typeof row.published_at === 'string' ? row.published_at : 'unknown',

@@ -4,7 +4,7 @@ import type { PublishedFile } from './published-file.ts';
 
 /** In the order in which they are made: a later one may read those before it. */
 const SHARED_BY_REPORTS = {
-  'loaded-shipments': /\bloaded_shipments\b/,
+  'tenant-shipments': /\b(tenant_shipments|price_moves)\b/,
   prices: /\b(prices\(|cell_prices|monthly_prices|price_moves)/,
   'cell-prices': /\bcell_prices\b/,
   'filtered-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
@@ -35,13 +35,15 @@ const KEPT = {
   'invoiced-months':
     'create temp table if not exists invoiced_months as from invoiced(month_start(report_date))',
   'monthly-prices':
-    'create temp table if not exists monthly_prices as from prices(month_start(report_date), service_level)',
+    "create temp table if not exists monthly_prices as from prices(month_start(report_date), service_level, 'loaded_shipments')",
 } as const;
 
 /** The prices that price_moves follows; for who reads them nowhere else, to keep them would be dearer. */
 const FOLLOWED_PRICES =
-  'create or replace temp view followed_prices as from prices(month_start(report_date), service_level)';
-const FOLLOWED_PRICES_KEPT = 'create or replace temp view followed_prices as from monthly_prices';
+  "create or replace temp view followed_prices as from prices(month_start(report_date), service_level, 'tenant_shipments')";
+/** A report that keeps them compares with all prices, so that all count as examined. */
+const FOLLOWED_PRICES_KEPT =
+  'create or replace temp view followed_prices as select * replace (shipments as examined) from monthly_prices';
 
 type Shared = keyof typeof SHARED_BY_REPORTS;
 

@@ -5,7 +5,6 @@ import { createBillingActivities, createWarehouseActivities } from '../activitie
 import type { ForwardWaiting } from '../activities/dependencies.ts';
 import { createReportActivities } from '../activities/write-report.ts';
 import type { Archive } from '../archive/archive.ts';
-import { openAuditCopy } from '../archive/audit-copy.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { createBillingService } from '../billing/client.ts';
@@ -89,7 +88,7 @@ const LOCK_PATIENCE_MS = 5_000;
  * A group of loads or events costs nearly as much as one (ADR 15). Only who comes while others are written, or just after
  * several were, waits, and readers get a copy every few seconds then.
  */
-const GATHER_MS = 1_000;
+const LINGER_MS = 1_000;
 
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;
@@ -132,7 +131,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
       lockPatienceMs: LOCK_PATIENCE_MS,
-      gatherMs: GATHER_MS,
+      lingerMs: LINGER_MS,
       onSetAside: (records) => alerts.raise(setAsideAlert(records)),
       onFatal(error) {
         health.set('warehouse', { isHealthy: false, detail: error.message });
@@ -168,10 +167,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       },
     });
     closers.push(() => publisher.close());
-    const auditCopy = await openAuditCopy(settings, join(settings.dataDir, 'audit'));
-    closers.push(async () => auditCopy?.close());
     const upkeep = upkeepWatches({
-      ...{ settings, archive, auditCopy, quarantine },
+      ...{ settings, archive, quarantine },
       readWaiting: () => readWaiting(publishedPath(settings)),
     });
     const queues = options.queues ?? taskQueues(settings.environment);

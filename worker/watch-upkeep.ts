@@ -2,7 +2,6 @@
 
 import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
-import type { AuditCopy } from '../archive/audit-copy.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Quarantine } from '../contract/quarantine.ts';
@@ -19,8 +18,6 @@ export interface Waiting {
 export interface UpkeepOptions {
   readonly settings: Pick<Settings, 'service' | 'archive'>;
   readonly archive: Pick<Archive, 'file'>;
-  /** Of an archive in a bucket; null beside a folder. */
-  readonly auditCopy: Pick<AuditCopy, 'bring'> | null;
   readonly quarantine: Pick<Quarantine, 'list'>;
   /** By the published file. */
   readonly readWaiting: () => Promise<Waiting>;
@@ -40,21 +37,13 @@ const FILE_TOO_LATE_MS = HOUR_MS;
 const NO_FILE = '0'.repeat(64);
 
 export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
-  const {
-    settings,
-    archive,
-    auditCopy,
-    quarantine,
-    readWaiting,
-    env = process.env,
-    now = Date.now,
-  } = options;
+  const { settings, archive, quarantine, readWaiting, env = process.env, now = Date.now } = options;
   const { clientCert, clientKey, apiKey } = settings.service;
   const { TEMPORAL_API_KEY: temporalKey, TEMPORAL_TLS_CLIENT_CERT_PATH: temporalCert } = env;
   const own: StateWatch[] = [
     {
       component: 'archive',
-      look: () => lookAtArchive(settings.archive, archive, auditCopy),
+      look: () => lookAtArchive(settings.archive, archive),
       alert: { key: 'archive', title: 'The archive is out of reach' },
       everyMs: ARCHIVE_EVERY_MS,
     },
@@ -107,14 +96,13 @@ export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
 }
 
 /**
- * What is out of reach throws. An audit log that grew is copied to the bucket.
+ * Throws when the archive is out of reach.
  *
  * A folder that is not there any more answers "no such file" to every question, as one that never had it.
  */
 async function lookAtArchive(
   settings: Settings['archive'],
   archive: Pick<Archive, 'file'>,
-  auditCopy: UpkeepOptions['auditCopy'],
 ): Promise<LookedAt> {
   if (settings.kind === 's3') await archive.file(NO_FILE);
   else {
@@ -126,7 +114,6 @@ async function lookAtArchive(
       };
     }
   }
-  await auditCopy?.bring();
   return { isHealthy: true, detail: '' };
 }
 

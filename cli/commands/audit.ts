@@ -1,10 +1,8 @@
 /** `billsync audit`: what people changed, by a command or from the dashboard, and whether that record is whole. */
 
 import type { Command } from 'commander';
-import { type AuditCopyProof, openAuditCopy } from '../../archive/audit-copy.ts';
-import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.ts';
-import { type AuditEntry, openAuditLog } from '../../ops/audit-log.ts';
-import { auditFolder } from '../audited-commands.ts';
+import type { AuditEntry } from '../../ops/audit-log.ts';
+import { auditFolder, auditLogOf } from '../audited-commands.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
@@ -29,7 +27,7 @@ function listCommand(): Command {
     async ({ limit }: { readonly limit: number }, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
-      const entries = await openAuditLog(auditFolder(settings)).newest(limit);
+      const entries = await (await auditLogOf(settings)).newest(limit);
       const empty = 'Nothing was changed by a person yet.';
       output.rows(entries.map(asJson), COLUMNS, { empty });
     },
@@ -64,40 +62,20 @@ function verifyCommand(): Command {
   return withJson(command).action(async (flags: { readonly known?: string }, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
-    const folder = auditFolder(settings);
-    const known = flags.known ?? null;
-    const own = await verifyAudit(auditEntriesIn(folder), known);
-    const opened = await openAuditCopy(settings, folder);
-    const copy = opened === null ? null : await opened.prove(known).finally(() => opened.close());
-    output.thing({ ...own, copy }, () =>
+    const verdict = await (await auditLogOf(settings)).verify(flags.known ?? null);
+    output.thing(verdict, () =>
       [
-        `${counted(own.entries, 'entry', 'entries')}, newest ${own.head ?? 'none'}`,
-        ...own.problems.map((problem) => printable(problem)),
-        ...(copy === null ? [] : describeCopy(copy)),
+        `${counted(verdict.entries, 'entry', 'entries')}, newest ${verdict.head ?? 'none'}`,
+        ...(verdict.unfinished === 0
+          ? []
+          : [`${counted(verdict.unfinished, 'line')} of a process that was ended while it wrote: no entry`]),
+        ...verdict.problems.map((problem) => printable(problem)),
       ].join('\n'),
     );
-    if (own.problems.length === 0 && (copy === null || copy.problems.length === 0)) return;
+    if (verdict.problems.length === 0) return;
     throw new CliError(EXIT.checkFailed, 'the audit log is not what was written', {
-      subject: folder,
-      hint:
-        copy === null
-          ? 'compare it with a backup; who can write to the data folder can do this'
-          : 'compare it with the copy; who can write to the data folder or the bucket can do this',
+      subject: auditFolder(settings),
+      hint: 'compare it with a backup; every user who can write to the data folder can do this',
     });
   });
-}
-
-function describeCopy({ url, entries, head, missing, problems, others }: AuditCopyProof): readonly string[] {
-  return [
-    url === null
-      ? 'nothing to copy'
-      : `copy ${printable(url)}: ${counted(entries, 'entry', 'entries')}, newest ${head ?? 'none'}`,
-    ...(missing === 0
-      ? []
-      : [`${counted(missing, 'entry', 'entries')} not copied yet; the worker does so each minute`]),
-    ...problems.map((problem) => `copy: ${printable(problem)}`),
-    ...others.map(
-      (other) => `another log: ${printable(other.url)}, ${counted(other.entries, 'entry', 'entries')}`,
-    ),
-  ];
 }

@@ -1,5 +1,6 @@
 /** How the demo looks: the first thing of billsync that most people see. */
 
+import { hasColors } from '../../ops/has-colors.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { CLEAR } from '../terminal/progress.ts';
 import { paint } from '../terminal/terminal-text.ts';
@@ -65,7 +66,7 @@ export async function renderReports(proved: readonly ProvedReport[]): Promise<st
     if (level !== 'tenant') continue;
     const { body } = await renderReport(report, 'table', {
       width: process.stdout.isTTY === true ? process.stdout.columns : undefined,
-      color: process.stdout.isTTY === true && !process.env.NO_COLOR,
+      color: hasColors(process.stdout),
     });
     parts.push(`${title(report.title)}\n${String(body).trimEnd()}`);
   }

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openAuditCopy } from '../../archive/audit-copy.ts';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../config/settings.ts';
 import { suspiciousSecrets } from '../../config/suspicious-secrets.ts';
@@ -16,7 +15,6 @@ import { connectTemporal } from '../../temporal/connect.ts';
 import { readEmbeddedRecord } from '../../temporal/embedded-record.ts';
 import { temporalExecutable } from '../../temporal/server-executable.ts';
 import { warehousePaths } from '../../warehouse/paths.ts';
-import { auditFolder } from '../audited-commands.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { openPublished } from '../published.ts';
@@ -82,14 +80,7 @@ async function checkArchive(settings: Settings): Promise<Finding> {
   const archive = await openArchive(settings);
   // Opening a folder makes it; opening a bucket asks nothing of S3.
   await archive.file('0'.repeat(64)).finally(() => archive.close());
-  if (settings.archive.kind === 'folder') return ok(settings.archive.path);
-  const copy = await openAuditCopy(settings, auditFolder(settings));
-  const missing = copy === null ? [] : await copy.missing().finally(() => copy.close());
-  if (missing.length === 0) return ok(settings.archive.url);
-  return note(
-    `${settings.archive.url}; ${counted(missing.length, 'entry', 'entries')} of the audit log not copied there yet`,
-    'a running worker copies them within a minute; `billsync audit verify` says more',
-  );
+  return ok(settings.archive.kind === 'folder' ? settings.archive.path : settings.archive.url);
 }
 
 async function checkSecrets(settings: Settings): Promise<Finding> {

@@ -16,7 +16,7 @@ import { createScrub } from '../../ops/scrub.ts';
 import { statementPages } from '../../statements/page/statement-pages.ts';
 import { sentFolder } from '../../statements/sent-statements.ts';
 import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
-import { auditFolder, auditLogOf } from '../audited-commands.ts';
+import { auditLogOf } from '../audited-commands.ts';
 import { explainPublished, factsOf } from '../explained.ts';
 import { publishedPath } from '../published.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
@@ -85,7 +85,6 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
   return {
     work: createOperatorWork(settings, quarantine),
     audit: await auditLogOf(settings),
-    auditFolder: auditFolder(settings),
     uploadFolder: uploadFolder(settings),
     decode: (message) => decode(settings, message),
   };

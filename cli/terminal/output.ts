@@ -70,8 +70,13 @@ export function createOutput(options: {
       if (!quiet) writeErr(`${text}\n`);
     },
     warn: (text) => writeErr(`${text}\n`),
-    progress: (what) => (quiet ? NO_PROGRESS : process.stderr.isTTY ? barProgress(what) : lineProgress(what)),
+    progress: (what) => (quiet ? NO_PROGRESS : canDraw() ? barProgress(what) : lineProgress(what)),
   };
+}
+
+/** A dumb terminal cannot move its cursor. */
+function canDraw(): boolean {
+  return process.stderr.isTTY === true && process.env.TERM !== 'dumb';
 }
 
 /** `1 invoice`, `2 invoices`. */

@@ -11,10 +11,13 @@ export interface Column<T> {
   readonly canShrink?: boolean;
 }
 
-/** A table without frames, cells as wide as they must be; on a terminal no wider than that, if words can be cut. */
-export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
-  const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))));
+/** A table without frames, cells as wide as they must be; on a terminal no wider than that: words are cut, the last columns left out. */
+export function renderTable<T>(rows: readonly T[], allColumns: readonly Column<T>[]): string {
+  const allCells = rows.map((row) => allColumns.map(({ value }) => printable(value(row))));
   const terminal = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const count = terminal === undefined ? allColumns.length : fittingColumns(allCells, allColumns, terminal);
+  const columns = allColumns.slice(0, count);
+  const cells = count === allColumns.length ? allCells : allCells.map((row) => row.slice(0, count));
   const fitted = terminal === undefined ? cells : shrunk(cells, columns, terminal);
   const titles = columns.map(({ title }) => title);
   const widths = widthsOf(titles, fitted);
@@ -27,7 +30,27 @@ export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]
       .join(' '.repeat(GAP))
       .trimEnd();
   const head = line(titles, (title) => paint('bold', title));
-  return [head, ...fitted.map((row) => line(row, (text) => text))].join('\n');
+  const leftOut = allColumns.slice(count).map(({ title }) => title);
+  const note =
+    leftOut.length === 0
+      ? []
+      : ['', `Left out, as the terminal is narrow: ${leftOut.join(', ')}. A wider one or --json shows all.`];
+  return [head, ...fitted.map((row) => line(row, (text) => text)), ...note].join('\n');
+}
+
+/** How many columns, from the first, fit when words are cut as far as they may be; at least one. */
+function fittingColumns<T>(
+  cells: readonly (readonly string[])[],
+  columns: readonly Column<T>[],
+  terminal: number,
+): number {
+  const titles = columns.map(({ title }) => title);
+  let used = -GAP;
+  for (const [at, width] of widthsOf(titles, cells).entries()) {
+    used += GAP + (columns[at]?.canShrink === true ? Math.min(width, NARROWEST) : width);
+    if (used > terminal) return Math.max(1, at);
+  }
+  return columns.length;
 }
 
 const GAP = 2;

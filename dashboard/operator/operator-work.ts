@@ -70,8 +70,6 @@ export interface OperatorWork {
 export interface OperatorOptions {
   readonly work: OperatorWork;
   readonly audit: AuditLog;
-  /** Where the log lies, to prove it. */
-  readonly auditFolder: string;
   /** Where files lie between upload and import; nothing else lies there. */
   readonly uploadFolder: string;
   /** For Temporal's own pages. */

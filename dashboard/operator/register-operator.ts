@@ -6,7 +6,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../config/settings.ts';
 import { messageOf } from '../../config/system-error.ts';
 import { BillsyncError, sentenceOf } from '../../contract/errors.ts';
-import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.ts';
 import { audited } from '../../ops/audit-log.ts';
 import { one, type Query } from '../address.ts';
 import type { GuestOperators } from '../guest-pages.ts';
@@ -29,7 +28,7 @@ export async function registerOperator(
   context: PageContext,
   { admin, ...options }: OperatorOptions & { readonly admin: Settings['admin'] },
 ): Promise<GuestOperators> {
-  const { work, audit, auditFolder, uploadFolder } = options;
+  const { work, audit, uploadFolder } = options;
   const agreements = createAgreements();
   app.addHook('onClose', () => agreements.close());
 
@@ -155,10 +154,7 @@ export async function registerOperator(
       return page(reply, 'operator-backfill', 'Backfill', { id, ...shown });
     });
     inner.get(`${SECTION}/audit`, async (_request, reply) => {
-      const [entries, verdict] = await Promise.all([
-        audit.newest(NEWEST),
-        verifyAudit(auditEntriesIn(auditFolder)),
-      ]);
+      const [entries, verdict] = await Promise.all([audit.newest(NEWEST), audit.verify()]);
       return page(reply, 'operator-audit', 'Audit log', { entries, verdict });
     });
   });

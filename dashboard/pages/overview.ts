@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ReportInterruptedError } from '../../reports/errors.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
-import { checkFilters } from '../../reports/report-filters.ts';
+import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
 import { presetsOf } from '../days.ts';
@@ -114,7 +114,8 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
     contradicted: await listed(asking, 'contradicted'),
   }));
   asked.catch(() => undefined);
-  const { gaps, months } = await withReports(context, undefined, async (session) => ({
+  const { by } = checkFilters(filtersOf(query));
+  const { gaps, months } = await withReports(context, { by }, async (session) => ({
     gaps: await session.run('gaps'),
     months: await session.run('summary'),
   }));
@@ -134,8 +135,13 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
     ...{ gaps: gaps.rows.length, firstGaps: gaps.rows.slice(0, MOST_GAPS) },
     charts: await drawCharts(trend, CHART),
     presets: presetsOf(new Date()).map(({ label, from, until }) => ({
-      ...{ label, address: withQuery('/', query, { from, until, to: null }) },
+      ...{ label, address: withQuery('/', query, { from, until, to: null, format: null }) },
       isChosen: one(query, 'from') === from && one(query, 'until') === until,
+    })),
+    bases: DATE_BASES.map((basis) => ({
+      label: `By ${basis.replace('-', ' ')}`,
+      address: withQuery('/', query, { by: basis, format: null }),
+      isChosen: basis === by,
     })),
     figures: {
       ...standing,

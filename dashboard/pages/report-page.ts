@@ -189,7 +189,7 @@ function goOnFrom(report: ReportDefinition, query: Query): readonly Step[] {
 
 const BRIDGED: Readonly<Record<string, string>> = { carriers: 'carrier', tenants: 'tenant', zones: 'zone' };
 const AUDITS = [
-  ['duplicates', 'Billed twice'],
+  ['duplicates', 'Charged more than once'],
   ['outliers', 'Far above the usual cost'],
   ['rebills', 'Charged again later'],
 ] as const;

@@ -8,13 +8,13 @@
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
 --   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: the line is compared with the price that its zone and rated weight had in the last month before that had enough
---   lines, as "price-changes" finds it; what is above is claimed, up to the price of its own month: a line far above both is
+--   lines, as "price-changes" finds it, whatever the filters but the tenant; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
 -- order: currency; claimed, highest first; invoice_id; row_number
 -- cannot say: whether the increase was agreed.
 with cells as (
     select start, carrier, service_level, zone, rated, currency_code, median_at(billing_cost, up_to, n) as median
-    from cell_prices(month_start(report_date), service_level)
+    from cell_prices(month_start(report_date), service_level, 'tenant_shipments')
     where n >= $min_shipments
     group by start, carrier, service_level, zone, rated, currency_code, n
 ),

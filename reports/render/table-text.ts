@@ -19,12 +19,15 @@ interface Column {
 
 const GAP = '  ';
 const LEAST_TEXT_WIDTH = 8;
+/** Beside the first column: a cost, and what it is in. */
+const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['currency_code', 'billing_cost']);
 const LEAST_BAR_WIDTH = 6;
 const MOST_BAR_WIDTH = 24;
 
 export function renderTable(result: ReportResult, options: TableOptions = {}): string {
   if (result.rows.length === 0) return 'No rows.\n';
   const columns = fitted(result, options.width);
+  const leftOut = result.columns.filter(({ name }) => columns.every(({ column }) => column.name !== name));
   const bars = barsOf(result, options.width === undefined ? undefined : options.width - lineWidth(columns));
   const heads = Math.max(...columns.map((column) => column.head.length));
   const bold = (text: string): string => (options.color ? `\u001b[1m${text}\u001b[22m` : text);
@@ -38,14 +41,32 @@ export function renderTable(result: ReportResult, options: TableOptions = {}): s
     const bar = bars ? GAP + (bars[index] ?? '') : '';
     lines.push(joined(columns, (column) => column.cells[index] ?? '') + bar);
   }
+  if (leftOut.length > 0) {
+    const names = leftOut.map(({ name }) => name).join(', ');
+    const note = `Left out, as the terminal is narrow: ${names}. A wider one or --format csv shows all.`;
+    lines.push('', ...wrapped(note, options.width ?? note.length));
+  }
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
-/** Detail columns go first, then text is shortened; numbers are never cut. */
+/** Detail columns are left out first, then the last ones; text is shortened, numbers are never cut. */
 function fitted(result: ReportResult, width: number | undefined): Column[] {
   const all = result.columns.map((column) => measured(result, column));
   if (width === undefined || lineWidth(all) <= width) return all;
   const columns = all.filter(({ column }) => !column.isDetail);
+  const narrowest = (): number =>
+    columns.reduce(
+      (sum, column) =>
+        sum +
+        GAP.length +
+        (column.column.type === 'text' ? Math.min(column.width, LEAST_TEXT_WIDTH) : column.width),
+      -GAP.length,
+    );
+  while (narrowest() > width) {
+    const last = columns.findLastIndex(({ column }, at) => at > 0 && !ALWAYS_SHOWN.has(column.name));
+    if (last < 0) break;
+    columns.splice(last, 1);
+  }
   const widths = columns.map((column) => column.width);
   const total = (): number => widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length);
   while (total() > width) {

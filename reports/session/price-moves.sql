@@ -1,5 +1,5 @@
 -- How the prices of a carrier's service moved in each month against the last month before in which each cell was seen, a
--- cell being one zone and rated weight. A month is a general increase when at least 80 % of its compared cells were
+-- cell being one zone and rated weight. Only cells with an examined line are compared. A month is a general increase when at least 80 % of its compared cells were
 -- raised, a general decrease likewise. With by_zone each zone of a service is looked at by itself.
 create or replace temp macro price_moves(min_shipments, min_cells, by_zone := false) as table
 with
@@ -13,6 +13,7 @@ listed as (
         rated,
         currency_code,
         sum(shipments) as shipments,
+        sum(examined) as examined,
         max(shipments) as most,
         arg_max(billing_cost, shipments) as most_frequent,
         list(counted_value(billing_cost, shipments)) as prices
@@ -43,7 +44,7 @@ changes as (
 parts as (
     select *, rounded_quotient(ten_thousandths(median - before) * 1000000000000, ten_thousandths(before)) as part
     from changes
-    where before is not null
+    where before is not null and examined > 0
 ),
 counted as (
     select
@@ -55,7 +56,7 @@ counted as (
         count(*) as cells_compared,
         count(*) filter (where median > before) as cells_raised,
         count(*) filter (where median < before) as cells_lowered,
-        cast(sum(shipments) as bigint) as shipments,
+        cast(sum(examined) as bigint) as shipments,
         as_hundredths(rounded_quotient(quantile_disc(part, 0.5) - quantile_disc(-part, 0.5), 200000000))
             as median_change_percent
     from parts

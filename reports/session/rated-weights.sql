@@ -15,7 +15,7 @@ with bands as (
 ),
 carriers as (
     select c.carrier, coalesce(b.carrier, '') as band_carrier
-    from (select distinct carrier from selected_shipments) as c
+    from (select distinct carrier from loaded_shipments) as c
     left join (select distinct carrier from bands) as b on b.carrier = lower(c.carrier)
 ),
 billed as (
@@ -23,7 +23,7 @@ billed as (
         billable_weight,
         billable_weight_unit,
         exact_weight(billable_weight, billable_weight_unit) as exact
-    from (select distinct billable_weight, billable_weight_unit from selected_shipments where billable_weight is not null)
+    from (select distinct billable_weight, billable_weight_unit from loaded_shipments where billable_weight is not null)
 ),
 banded as (
     select

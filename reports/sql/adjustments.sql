@@ -57,9 +57,7 @@ lines as (
         partition by s.carrier, s.tracking_number, s.currency_code, s.tenant
         order by s.billing_cost <= 0, s.invoice_generation_date, s.invoice_id, s.row_number
     )
-    qualify bool_or(passes_filters(
-        s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date
-    )) over (partition by s.carrier, s.tracking_number, s.currency_code, s.tenant)
+    qualify bool_or(s.is_examined) over (partition by s.carrier, s.tracking_number, s.currency_code, s.tenant)
 ),
 numbers as (
     select

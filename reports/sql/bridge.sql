@@ -17,7 +17,7 @@
 --   after its end) stand at the periods. Where one of the periods has no lines in a currency, all of the change is
 --   one step, "not comparable". With by, each carrier, tenant or zone has a bridge of its own; their first and second
 --   periods add up to those of all, their volume and mix do not, since what moves from one to another is volume of
---   both. Periods are by the reported date.
+--   both. Periods are by the reported date. The filters limit the lines of both periods.
 -- order: currency; with by, the greatest change first, whatever its sign; the steps as they add up
 -- cannot say: whether the mix was a choice; destinations and promised dates are not in an invoice file.
 -- units: amount money

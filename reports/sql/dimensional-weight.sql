@@ -7,13 +7,16 @@
 --   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: carriers bill a light parcel by its size where that makes a greater weight, and the file has the billed
 --   weight alone. So a line's billed_lb, its weight rounded up to a whole pound, is held against all lines that the
---   tenant ships with the same carrier and service from the same origin (shown without blanks at its ends, with
+--   tenant ships with the same carrier and service from the same origin, whatever the filters, which choose the
+--   lines that are listed (shown without blanks at its ends, with
 --   single spaces within, in capital letters): usual_lb is the least weight that at least nine of ten of them do not
 --   exceed, like_shipments how many they are, the line itself included. usual_cost is the median (the mean of the two
 --   middle ones, rounded to four decimals) that lines above zero of the same carrier, service, zone, month of the
---   reported date and currency cost at usual_lb, whoever ships them and from where; difference is billing_cost less
+--   reported date and currency cost at usual_lb, whoever ships them and from where, again
+--   whatever the filters; difference is billing_cost less
 --   usual_cost. Both are empty where nothing was billed so. Only lines above zero with a service, an origin and a
---   weight above zero are held against one another, in all months and currencies.
+--   weight above zero are held against one another, in all months, zones and
+--   currencies.
 -- order: currency; greatest difference first (none last); greatest billed_lb less usual_lb first; tracking_number
 -- cannot say: whether the parcel is heavy, large or wrongly measured: sizes and real weights are not in an invoice file, so ask
 --   for them. Where more than a tenth of a tenant's lines are billed so, that is usual here; "mix" by weight shows whether weights
@@ -45,8 +48,9 @@ weighed as (
         service_level,
         origin_of(origin) as place,
         rated_lb(billable_weight, billable_weight_unit) as lb,
-        count(*) as shipments
-    from selected_shipments
+        count(*) as shipments,
+        count(*) filter (where is_examined) as examined
+    from loaded_shipments
     where billing_cost > 0 and service_level is not null and origin is not null and billable_weight > 0
     group by all
 ),
@@ -67,8 +71,8 @@ usual as materialized (
     from ranked
     where n >= $min_shipments and place <> ''
     group by all
-    having max(lb) >= min(lb) filter (where up_to * 10 >= n * 9) * $times
-    and max(lb) - min(lb) filter (where up_to * 10 >= n * 9) >= $min_lb
+    having max(lb) filter (where examined > 0) >= min(lb) filter (where up_to * 10 >= n * 9) * $times
+    and max(lb) filter (where examined > 0) - min(lb) filter (where up_to * 10 >= n * 9) >= $min_lb
 ),
 -- As one list and out of it again, so that DuckDB takes them for few (as in "outliers").
 wanted as (
@@ -92,7 +96,7 @@ prices as (
         month_start(s.report_date) as start,
         rated_lb(s.billable_weight, s.billable_weight_unit) as lb,
         median_of(s.billing_cost) as usual_cost
-    from selected_shipments as s
+    from loaded_shipments as s
     semi join wanted as w
         on w.carrier = s.carrier and w.service_level = s.service_level
         and w.usual_lb = rated_lb(s.billable_weight, s.billable_weight_unit)

@@ -64,9 +64,7 @@ lines as materialized (
     qualify
         count(*) filter (where s.billing_cost > 0)
             over (partition by s.carrier, s.tracking_number, s.currency_code) > 1
-        and bool_or(passes_filters(
-            s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date
-        )) over (partition by s.carrier, s.tracking_number, s.currency_code)
+        and bool_or(s.is_examined) over (partition by s.carrier, s.tracking_number, s.currency_code)
 ),
 counts as (
     select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all

@@ -4,12 +4,14 @@
 -- params: $min_shipments integer = 3: a price counts only if it has at least this many lines in the month
 --   $min_cells integer = 3: a least price is a minimum charge if at least this many zones and weights have it
 -- means: a price is the median (the mean of the two middle ones, rounded to four decimals) that a month's lines of one zone and
---   weight, rounded up to a whole pound, cost. Where the least price of a carrier's service in a month is that of several zones
+--   weight, rounded up to a whole pound, cost. The filter by tenant says whose lines these are; beyond that prices and
+--   minimum charges are of all lines that are loaded, whatever the filters, which choose the lines that are counted. Where the least price of a carrier's service in a month is that of several zones
 --   and weights (priced_alike, at least min_cells), it is a minimum charge: what is lighter or nearer costs no less.
 --   minimum_charge is that price, up_to_lb the heaviest weight that has it. shipments counts the lines above zero of that
---   service in that month, floor_shipments those of them that cost exactly the minimum, whatever their zone and weight,
+--   service in that month within the filters, floor_shipments those of them that cost exactly the minimum, whatever their zone and weight,
 --   floor_cost what they cost together and share_of_shipments their share. change is the minimum less that of the last month
---   before that had one, change_percent the same in percent of it. A service without a minimum charge in a month has no row.
+--   before that had one, change_percent the same in percent of it. A service without a minimum charge in a month, or
+--   without a line within the filters, has no row.
 -- order: currency; month; carrier; service_level
 -- cannot say: what the list says; nor what the shipments would cost without a minimum. A charge in which fuel is contained
 --   moves with fuel. Where tenants have prices of their own, ask for one tenant.
@@ -50,7 +52,7 @@ listed as (
             rated_lb(billable_weight, billable_weight_unit) as lb,
             billing_cost,
             count(*) as shipments
-        from selected_shipments
+        from tenant_shipments
         where billing_cost > 0 and service_level is not null and zone is not null and billable_weight is not null
         group by all
     )

@@ -7,7 +7,7 @@
 --   packages. share_of_shipments is of the carrier's lines in that month and currency. shift is how many percentage
 --   points the share changed from the month before (with grain=week: the week before); it is worked out from shares
 --   that are not rounded, a part the month before did not have counts as zero there, and it is empty where the
---   carrier had no lines at all. A part that has no lines in a month has no row. With by=service, average_zone is the
+--   carrier had no lines at all. The filters limit both months: with --from, the first month has no shift. A part that has no lines in a month has no row. With by=service, average_zone is the
 --   mean zone of the row's lines that have one, where the service's zones are a scale: all zones given by lines that
 --   pass the other filters, whatever days are asked for, are numbers no more than 20 apart. With by=weight, a break
 --   goes from above its first weight up to and including its second, by pounds before rounding; they are called as in

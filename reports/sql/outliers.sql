@@ -7,8 +7,10 @@
 --   $min_amount decimal = 1: smaller differences, in the currency of the row, are left out
 --   $min_percent decimal = 10: differences of fewer percent of the median are left out; they are the size of a price change
 --   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: a line is compared with all lines of its carrier, service, zone, rated weight and currency from the same
---   period between two general price changes (as "price-changes" finds them with its usual parameters; a month with a
+-- means: the filters choose the lines that are examined and may be listed; what they are compared with is everything
+--   loaded, whatever its date or tenant. A line is compared with all lines of its carrier, service, zone, rated weight
+--   and currency from the same period between two general price changes (as "price-changes" finds them with its usual
+--   parameters and no filter, by the date that the report uses; a month with a
 --   general change begins a new period; period_from is its first day, empty for the first). The rated weight is the
 --   billed weight, rounded up to a whole pound or to the carrier's own step (--weights FILE); lb is that in pounds.
 --   like_shipments counts the lines compared, this one included; median is their median, difference the cost less the
@@ -61,7 +63,8 @@ cells as (
         -- Of more than half of them nothing needs to be sorted: their price is the median, and the median distance is zero.
         2 * max(m.shipments) > sum(m.shipments) as is_firm,
         cast(ten_thousandths(arg_max(m.billing_cost, m.shipments)) as bigint) as most_frequent,
-        list(counted_value(cast(ten_thousandths(m.billing_cost) as bigint), m.shipments)) as prices
+        list(counted_value(cast(ten_thousandths(m.billing_cost) as bigint), m.shipments)) as prices,
+        list(m.examined) as examined
     from monthly_prices as m
     join periods as p
         on p.carrier = m.carrier and p.service_level = m.service_level and p.currency_code = m.currency_code
@@ -69,6 +72,7 @@ cells as (
     group by all
     having
         sum(m.shipments) >= $min_shipments
+        and sum(m.examined) > 0
         and max(m.billing_cost) - min(m.billing_cost) >= $min_amount
         and ten_thousandths(max(m.billing_cost) - min(m.billing_cost)) * 1000000
             >= ten_thousandths(min(m.billing_cost)) * ten_thousandths($min_percent)
@@ -100,18 +104,19 @@ spread as (
 -- The total counts only where more than half cost the same.
 totalled as (
     select
-        * exclude (prices, distances, most_frequent, is_firm),
+        * exclude (prices, examined, distances, most_frequent, is_firm),
         case
             when mad_4 = 0
                 then list_sum(list_transform(
                     prices, lambda price: cast(abs(2 * price.low - median_2) as hugeint) * price.up_to
                 ))
         end as total_2,
-        unnest(prices) as price
+        unnest(prices) as price,
+        unnest(examined) as examined
     from spread
 ),
 priced as (
-    select * exclude (price), (price).low as size, (price).up_to as shipments, abs(2 * size - median_2) as distance_2
+    select * exclude (price), (price).low as size, abs(2 * size - median_2) as distance_2
     from totalled
 ),
 -- The score as a fraction of two whole numbers, so that it is compared before it is rounded.
@@ -124,18 +129,18 @@ scored as (
         end as score_numerator,
         case when mad_4 > 0 then cast(mad_4 as hugeint) * 10000 else total_2 * 1253314 end as score_denominator
     from priced
-    where distance_2 > 0
+    where examined > 0 and distance_2 > 0
     and distance_2 >= 2 * ten_thousandths($min_amount)
     and cast(distance_2 as hugeint) * 1000000 >= ten_thousandths($min_percent) * median_2
 ),
 -- Months of one period may have had the same price.
 far as (
-    select * exclude (shipments), sum(shipments) as shipments
+    select * exclude (examined), sum(examined) as shipments
     from scored
     where abs(score_numerator) * 10000 >= ten_thousandths($threshold) * score_denominator
     group by all
 ),
--- A price stands for all its shipments, so those before it tell whether the limit is reached already.
+-- A price stands for all its examined shipments, so those before it tell whether the limit is reached already.
 chosen as (
     select
         * exclude (size, score_numerator, score_denominator, mad_4, total_2),

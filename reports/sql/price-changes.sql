@@ -9,7 +9,10 @@
 --   one zone and rated weight cost; the rated weight is the billed weight, rounded up to a whole pound or to the
 --   carrier's own step (--weights FILE). Each is compared with the same in the last month before it that had enough
 --   lines. cells_compared counts the zones and rated weights with such a pair, cells_raised and cells_lowered those
---   that went up or down, shipments the month's lines behind them. share_raised is cells_raised in percent of
+--   that went up or down, shipments the month's lines behind them that pass the filters. The filters choose the lines that are
+--   examined: a zone and rated weight counts in a month if one of its lines passes them. Its prices are of all lines of
+--   the tenants that the filters name (all without such a filter) in whole months, so that a month is compared with
+--   those before --from too. share_raised is cells_raised in percent of
 --   cells_compared. median_change_percent is the median of the changes in percent, rounded once. The verdict is
 --   "general increase" when at least 80 % of at least min_cells compared were raised, "general decrease" when as many
 --   were lowered, else "some prices". A month without any change has no row. Only lines above zero with a service,

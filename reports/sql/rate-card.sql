@@ -40,7 +40,7 @@ select
     count(*) as distinct_prices,
     (rated_as(rated)).weight as rated_weight,
     (rated_as(rated)).unit as rated_unit
-from cell_prices(null, service_level)
+from cell_prices(null, service_level, 'selected_shipments')
 group by carrier, service_level, zone, rated, currency_code
 having sum(shipments) >= $min_shipments
 order by currency_code, carrier, service_level, zone_number(zone) nulls last, zone, rated

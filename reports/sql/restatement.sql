@@ -3,8 +3,9 @@
 -- grain: invoice, currency
 -- params: $first instant: the earlier instant (a date is its end, in UTC); without it, 30 days before the later one
 --   $second instant: the later instant; without it, that of --as-known-on or the publication
--- means: both sides count the lines a report would have counted at that instant, with the same filters. An invoice is
---   listed if its lines within the filters differ in any cell or in number. cause is "loaded" (none of its files
+-- means: both sides count the lines a report would have counted at that instant, with the same filters. The filters limit
+--   the lines on both sides, of which all figures are: an invoice is listed if its lines within the filters differ in
+--   any cell or in number, so that a line whose date or zone was moved past a filter is on one side only. cause is "loaded" (none of its files
 --   counted then), "voided" (none counts now) or "new file" (another version, which may differ in other cells than
 --   the cost, or no longer bill a currency). difference is cost_second less cost_first.
 -- order: currency; greatest difference first, whatever its sign; invoice_number

@@ -6,7 +6,8 @@
 --   that week and the weeks before it, $weeks in all. Carriers give discounts by such a sum. Credits are
 --   included. From a carrier's first week with lines in that currency to its last, a week without lines is a row with
 --   zero. change_on_week is rolling_cost less that of the row before; it is empty in the first week. is_full says
---   whether $weeks weeks have passed, counting from the first.
+--   whether $weeks weeks have passed, counting from the first. The filters limit the lines that are added: with --from,
+--   weeks before it are in no sum.
 -- order: currency; week; carrier
 -- cannot say: what your contract counts: often gross charges before discounts, or some services only. Tiers are not
 --   in an invoice file.

@@ -14,7 +14,8 @@
 --   With same_service=0 a line needs no service. shipments counts these lines, covered_shipments those for which the other one
 --   has such a price; covered_cost is what they cost, repriced_cost what they would cost, saving the first less the second
 --   (below zero: more expensive), saving_percent the saving in percent of covered_cost and saving_per_shipment the saving
---   divided by covered_shipments, rounded once.
+--   divided by covered_shipments, rounded once. The filters limit both sides: lines outside them are neither priced
+--   again nor part of the other one's median price.
 -- order: currency; carrier; other_carrier, or service_level and other_service, or zone and other_zone
 -- cannot say: whether another carrier would give that price for more volume, or be as fast; whether the slower service would have
 --   been in time (ask with the near zones alone: --zone 2 --zone 3); what it costs to bring shipments nearer to a zone; nor
@@ -51,7 +52,8 @@ with cells as (
         sum(cast(billing_cost * shipments as decimal(38, 4))) as billing_cost,
         median_at(billing_cost, up_to, n) as median
     from cell_prices(
-        null, case when $by = 'service' then service_level when $same_service = 1 then lower(service_level) else '' end
+        null, case when $by = 'service' then service_level when $same_service = 1 then lower(service_level) else '' end,
+        'selected_shipments'
     )
     group by all
 ),

@@ -4,19 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { request } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type AuditCopyProof, createAuditCopy } from '../../archive/audit-copy.ts';
-import { openS3Bucket } from '../../archive/s3/bucket.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openS3Client } from '../../archive/s3/client.ts';
 import { EXIT } from '../../cli/errors.ts';
-import { audited, openAuditLog } from '../../ops/audit-log.ts';
 import { billsync, type Finished } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, INVOICE, sha256 } from '../warehouse/support.ts';
@@ -130,74 +122,6 @@ test('doctor asks S3 itself', async () => {
   expect(await answer()).toMatchObject({ result: 'ok', detail: `s3://${bucket}/here` });
   proxy.fault = () => ({ status: 403, code: 'AccessDenied' });
   expect(await answer()).toMatchObject({ result: 'failed', exit_code: EXIT.refused });
-});
-
-test('the audit log is copied beside the archive, and whatever differs from that copy is found', async () => {
-  const auditFolder = join(folder, 'data', 'audit');
-  const log = openAuditLog(auditFolder);
-  const act = { by: 'ann', via: 'command', action: 'purge', target: [], reason: null } as const;
-  await audited(log, act, async () => ({ result: 1, detail: 'done' }));
-  for (const [name, value] of Object.entries({ ...CREDENTIALS, AWS_ENDPOINT_URL: server.url }))
-    vi.stubEnv(name, value);
-  const client = openS3Client({ endpoint: server.url }, server.url);
-  const url = `s3://${bucket}/here`;
-  const copy = createAuditCopy(openS3Bucket(url, { endpoint: server.url }), url, auditFolder);
-  const verified = async () => {
-    const { stdout, exitCode } = await run(['audit', 'verify', '--json']);
-    return { ...(JSON.parse(stdout) as { entries: number; problems: []; copy: AuditCopyProof }), exitCode };
-  };
-  expect(await verified()).toMatchObject({ exitCode: 0, copy: { entries: 0, missing: 2, problems: [] } });
-  const { stdout } = await run(['doctor', '--json']);
-  expect(stdout).toContain('2 entries of the audit log not copied there yet');
-
-  expect(await Promise.all([copy.bring(), copy.bring()])).toEqual([2, 2]);
-  await audited(log, act, async () => ({ result: 1, detail: 'done again' }));
-  expect([await copy.bring(), await copy.bring()]).toEqual([2, 0]);
-  const whole = await verified();
-  expect(whole).toMatchObject({ exitCode: 0, problems: [], copy: { entries: 4, missing: 0, problems: [] } });
-  const key = (number: number) => `${new URL(whole.copy.url ?? '').pathname.slice(1)}/00000000${number}.json`;
-
-  // Cut off at the end, which nothing in the folder shows.
-  await rm(join(auditFolder, '000000004.json'));
-  expect(await verified()).toMatchObject({
-    ...{ exitCode: EXIT.checkFailed, problems: [] },
-    copy: { entries: 4, problems: ['Entry 4 is in the copy and not here: it was removed.'] },
-  });
-  // Written anew from its third entry, as one chain.
-  await rm(join(auditFolder, '000000003.json'));
-  await audited(log, { ...act, by: 'bob' }, async () => ({ result: 1, detail: 'done again' }));
-  const forged = await verified();
-  expect(forged).toMatchObject({ exitCode: EXIT.checkFailed, problems: [] });
-  expect(forged.copy.problems).toEqual(
-    [3, 4].map((number) => expect.stringContaining(`Entry ${number} is not`)),
-  );
-  // Written anew as a whole: another log, and the one that was is still there.
-  await rm(auditFolder, { recursive: true });
-  await audited(log, act, async () => ({ result: 1, detail: 'nothing else' }));
-  expect(await verified()).toMatchObject({
-    problems: [],
-    copy: { entries: 0, others: [{ url: whole.copy.url, entries: 4 }] },
-  });
-  await rm(join(auditFolder, '000000001.json'));
-  await expect(copy.bring()).rejects.toThrow('The first entry of the audit log is missing');
-
-  // The copy is a log by itself, and is put back as one.
-  await rm(auditFolder, { recursive: true });
-  await mkdir(auditFolder);
-  for (const number of [1, 2, 3, 4]) {
-    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key(number) }));
-    await writeFile(join(auditFolder, `00000000${number}.json`), (await Body?.transformToByteArray()) ?? '');
-  }
-  expect(await verified()).toMatchObject({ exitCode: 0, entries: 4, copy: { problems: [] } });
-  await client.send(new PutObjectCommand({ Bucket: bucket, Key: key(2), Body: '{}' }));
-  expect((await verified()).copy.problems).toEqual([
-    'Entry 2 is none: it was changed.',
-    'Entry 3 does not follow entry 2: one of the two was changed.',
-    'Entry 2 is not the one that was copied: one of the two was changed.',
-  ]);
-  copy.close();
-  client.destroy();
-  vi.unstubAllEnvs();
 });
 
 test('verify reads the bucket, an import heals it, and neither warns of Node', async () => {

@@ -44,7 +44,7 @@ test('a discard is noted with who, why and what came of it; verify proves the lo
   const { head, entries } = JSON.parse(whole.stdout) as { head: string; entries: number };
   expect(entries).toBe(4);
   expect((await runCommand(['audit', 'verify', '--known', head], { env })).exitCode).toBe(0);
-  const path = join(dataDir, 'audit', '000000003.json');
+  const path = join(dataDir, 'audit', 'log.ndjson');
   writeFileSync(path, readFileSync(path, 'utf8').replace('rubbish', 'a must'));
   const changed = await runCommand(['audit', 'verify'], { env });
   expect(changed.exitCode).toBe(1);

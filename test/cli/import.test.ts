@@ -70,4 +70,23 @@ describe('a file that is imported', () => {
     const accepted = await run('import', path, '--accept-spreadsheet', '--json');
     expect(JSON.parse(accepted.stdout)).toMatchObject([{ outcome: 'loaded', proof: 'accepted' }]);
   });
+
+  test('with a cell that no setting accepts is refused with what the cell must be and who corrects it', async () => {
+    const asked: readonly (readonly [NonNullable<Parameters<typeof aCsv>[0]>[number], string])[] = [
+      [{ Tenant: '\r\n' }, 'Tenant must be a text (blanks and line breaks alone are no value)'],
+      [
+        { 'Carrier Invoice Date': '\n' },
+        'Carrier Invoice Date must be a day of the calendar, YYYY-MM-DD, or',
+      ],
+      [
+        { 'Billable Weight Unit': '' },
+        'Billable Weight Unit must be LB or KG wherever there is a weight: ask',
+      ],
+    ];
+    for (const [row, advice] of asked) {
+      const refused = await run('import', file('cell.csv', aCsv([row], OTHER)), '--dry-run');
+      expect([refused.exitCode, refused.stderr]).toEqual([7, expect.stringContaining(advice)]);
+      expect(refused.stderr).toContain('no BILLSYNC_CSV_TOLERATE accepts this');
+    }
+  });
 });

@@ -46,10 +46,16 @@ describe('renderTable', () => {
     for (const line of lines) expect([...line].length).toBeLessThanOrEqual(60);
   });
 
-  test('cuts nothing where it would not help, and nothing elsewhere than on a terminal', () => {
+  test('leaves out the last columns of a narrow terminal and names them, and nothing elsewhere', () => {
     vi.stubEnv('NO_COLOR', '1');
-    terminal(30);
-    expect(renderTable(ROWS, COLUMNS)).toContain('北海道 and further');
+    terminal(42);
+    expect(renderTable(ROWS, COLUMNS).split('\n')).toEqual([
+      'id                  name',
+      '0b8e2a1c-6f2e-4c57  A name that goes on a…',
+      '1                   Short',
+      '',
+      'Left out, as the terminal is narrow: cost. A wider one or --json shows all.',
+    ]);
     vi.restoreAllMocks();
     expect(renderTable(ROWS, COLUMNS)).toContain('北海道 and further');
   });
@@ -64,11 +70,20 @@ describe('renderTable', () => {
 
 describe('paint', () => {
   test('colours a terminal, and nothing else', () => {
-    vi.stubEnv('NO_COLOR', undefined);
+    const names = ['NO_COLOR', 'NODE_DISABLE_COLORS', 'FORCE_COLOR', 'TERM'] as const;
+    for (const name of names) vi.stubEnv(name, name === 'TERM' ? 'xterm' : undefined);
     expect(paint('bold', 'x', { isTTY: true })).toBe('\u001b[1mx\u001b[22m');
     expect(paint('bold', 'x', {})).toBe('x');
-    vi.stubEnv('NO_COLOR', '1');
-    expect(paint('bold', 'x', { isTTY: true })).toBe('x');
+    for (const [name, value] of [
+      ['NO_COLOR', '1'],
+      ['NODE_DISABLE_COLORS', '1'],
+      ['FORCE_COLOR', '0'],
+      ['TERM', 'dumb'],
+    ] as const) {
+      vi.stubEnv(name, value);
+      expect(paint('bold', 'x', { isTTY: true }), name).toBe('x');
+      vi.stubEnv(name, name === 'TERM' ? 'xterm' : undefined);
+    }
   });
 });
 

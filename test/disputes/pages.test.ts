@@ -38,13 +38,12 @@ beforeAll(async () => {
     anInvoice([aShipment({ tracking: 'A', cost: '-12.5' }), aShipment({ tracking: 'E', cost: '8' })]),
   ]);
   disputes = openDisputes({ dataDir: fixture.folder, databasePath: fixture.path });
-  const auditFolder = join(fixture.folder, 'audit');
   const guests = [disputePages(disputes)];
   const operator = {
     // Nothing of it is asked for by what a guest offers.
     work: {} as OperatorWork,
     decode: async () => null,
-    ...{ audit: openAuditLog(auditFolder), auditFolder, uploadFolder: join(fixture.folder, 'uploads') },
+    ...{ audit: openAuditLog(join(fixture.folder, 'audit')), uploadFolder: join(fixture.folder, 'uploads') },
   };
   acting = await dashboardOver(fixture.path, { guests, operator, admin: { operators: [ANN] } });
   showing = await dashboardOver(fixture.path, { guests });

@@ -141,6 +141,17 @@ describe('table', () => {
     }
   });
 
+  test('leaves out the last columns on a narrow terminal, names them, and keeps the cost with its currency', async () => {
+    const plain = { ...tenants, rows: tenants.rows.slice(0, 3) };
+    const table = String((await renderReport(plain, 'table', { width: 60 })).body);
+    for (const line of table.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(60);
+    expect(table).toMatch(/^Tenant +code .* cost /m);
+    expect(table.replaceAll('\n', ' ')).toMatch(
+      /Left out, as the terminal is narrow: .*cost_per_lb.* --format csv/,
+    );
+    expect(await body('table')).not.toContain('Left out');
+  });
+
   test('aligns numbers under their point, whatever the script of the names', async () => {
     const lines = (await body('table')).trimEnd().split('\n').slice(3);
     const ends = new Set(lines.map((line) => stringWidth(line.slice(0, line.search(/\.\d{4} /)))));

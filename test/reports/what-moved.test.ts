@@ -219,6 +219,47 @@ describe('price-changes', () => {
   });
 });
 
+describe('a filter by date', () => {
+  const filters = { by: 'invoice-date', from: '2026-10-01', to: '2026-11-01' } as const;
+  const on = (invoiceDate: string, cost: string, rest: Partial<FixtureShipment> = {}) =>
+    aShipment({ invoiceDate, cost, weight: '2', ...rest });
+  const several = (count: number, line: FixtureShipment) => Array.from({ length: count }, () => line);
+
+  test('leaves a price the months before it to be compared with', async () => {
+    const lines = [...several(3, on('2026-09-10', '10')), ...several(3, on('2026-10-10', '11'))];
+    const result = await askReport('price-changes', [anInvoice(lines)], { filters });
+    expect(cells(result, 'month', 'median_change_percent', 'shipments')).toEqual([['2026-10', '10.00', 3]]);
+  });
+
+  test('leaves an outlier its like, and outliers outside the filter take nothing of the limit', async () => {
+    const lines = [
+      ...several(16, on('2026-09-10', '10')),
+      ...[on('2026-09-11', '90'), on('2026-10-11', '60'), on('2026-10-12', '10')],
+    ];
+    const asked = { filters, parameters: { limit: '1' } };
+    const result = await askReport('outliers', [anInvoice(lines)], asked);
+    expect(cells(result, 'billing_cost', 'median', 'like_shipments')).toEqual([['60.0000', '10.0000', 19]]);
+  });
+
+  test('leaves a minimum charge the one before it, and the prices of all zones', async () => {
+    const zones = (day: string, cost: string) =>
+      ['2', '3', '4'].flatMap((zone) => several(3, on(day, cost, { zone })));
+    const lines = [...zones('2026-09-10', '9'), ...zones('2026-10-10', '10')];
+    const result = await askReport('minimum-charges', [anInvoice(lines)], {
+      filters: { ...filters, zones: ['2'] },
+    });
+    expect(cells(result, 'month', 'minimum_charge', 'change', 'shipments')).toEqual([
+      ['2026-10', '10.0000', '1.0000', 3],
+    ]);
+  });
+
+  test('leaves a heavy parcel the usual weights to be compared with', async () => {
+    const lines = [...several(20, on('2026-09-10', '10')), on('2026-10-10', '40', { weight: '24' })];
+    const result = await askReport('dimensional-weight', [anInvoice(lines)], { filters });
+    expect(cells(result, 'billed_lb', 'usual_lb', 'like_shipments')).toEqual([[24, 2, 21]]);
+  });
+});
+
 describe('outliers', () => {
   test('scores a shipment by its distance from the median of its like', async () => {
     const costs = ['8', '9', '10', '10', '11', '12', '13', '40'];

@@ -13,7 +13,6 @@ import { receiveUpload, UploadError } from '../../dashboard/operator/upload.ts';
 import type { RunningDashboard } from '../../dashboard/server.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
 import { createAlerts } from '../../ops/alerts.ts';
-import { auditEntriesIn, verifyAudit } from '../../ops/audit-chain.ts';
 import { openAuditLog } from '../../ops/audit-log.ts';
 import { openAlerts } from '../../ops/open-alerts.ts';
 import { createCodec } from '../../temporal/codec.ts';
@@ -24,11 +23,10 @@ import { silent } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'billsync-operator-'));
-const auditFolder = join(dataDir, 'audit');
 const uploadFolder = join(dataDir, 'uploads');
 const run = join(dataDir, 'run');
 const settings = testSettings(dataDir);
-const audit = openAuditLog(auditFolder);
+const audit = openAuditLog(join(dataDir, 'audit'));
 const operators = [
   { user: 'ann', password: 'ann-may-act' },
   { user: 'bob', password: 'bob-may-act' },
@@ -43,7 +41,7 @@ let without: RunningDashboard;
 beforeAll(async () => {
   quarantine = await openQuarantine(join(dataDir, 'quarantine'));
   const operator = {
-    ...{ work: createOperatorWork(settings, quarantine), audit, auditFolder, uploadFolder },
+    ...{ work: createOperatorWork(settings, quarantine), audit, uploadFolder },
     decode: (message: unknown) => decodeForTemporalsPages([KEY], message),
   };
   const over = (admin: object) =>
@@ -126,7 +124,7 @@ test('a refused delivery is discarded by its operator, after seeing what it does
   expect(after).toMatchObject({ ...what, outcome: 'done', began: before?.number });
   const log = await (await fetch(`${locked.url}/operator/audit`, { headers: BOB })).text();
   expect(log).toContain('a test of ours');
-  expect(log).toContain((await verifyAudit(auditEntriesIn(auditFolder))).head);
+  expect(log).toContain((await audit.verify()).head);
   const archive = await openFolderArchive(join(dataDir, 'archive'));
   const notes: string[] = [];
   for await (const fact of archive.facts()) if (fact.kind === 'discard') notes.push(fact.note);

@@ -47,7 +47,7 @@ export const MONTH_END: readonly Step[] = [
   },
   {
     name: 'month-end-3-which-charges',
-    click: (page) => follow(page, 'Billed twice'),
+    click: (page) => follow(page, 'Charged more than once'),
     sees: async (page) => {
       charged = (await page.locator('tbody td.number a').nth(CHARGED).innerText()) ?? '';
       return page.url().includes('/reports/duplicates?from=') && charged !== '';

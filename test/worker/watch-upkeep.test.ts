@@ -29,7 +29,6 @@ async function told(over: Partial<UpkeepOptions> = {}) {
   const watches = upkeepWatches({
     settings: { service, archive: { kind: 'folder', path: folder } },
     archive: { file: async () => null },
-    auditCopy: null,
     quarantine: { list: async () => [] },
     readWaiting: async () => ({ invoices: 0, since: null }),
     ...{ env: {}, now: () => NOW },

@@ -1,5 +1,6 @@
 /** Keeps the files that were refused in quarantine, whoever brought them, until another one of their invoice is loaded. */
 
+import { cellAdvice } from '../../contract/cell-advice.ts';
 import type { Quarantine } from '../../contract/quarantine.ts';
 import { CRASH_RULE } from '../load/load-attempts.ts';
 import type { Rejection } from '../warehouse.ts';
@@ -52,7 +53,12 @@ export function rejection({
     ...(first.column === null ? [] : [`column ${first.column}`]),
   ].join(', ');
   const more = findingCount > 1 ? ` ${isCutOff ? 'At least ' : ''}${findingCount - 1} further findings.` : '';
-  return `The file breaks the rule "${first.rule}"${place === '' ? '' : ` at ${place}`}: ${first.value}.${more} It is kept in quarantine; nothing of it was loaded.${toleranceAdvice(wants)} A new file or event, \`billsync import\` or \`billsync invoices retry\` tries again.`;
+  return `The file breaks the rule "${first.rule}"${place === '' ? '' : ` at ${place}`}: ${first.value}.${more} It is kept in quarantine; nothing of it was loaded.${toleranceAdvice(wants) || cellSentence(findings)} A new file or event, \`billsync import\` or \`billsync invoices retry\` tries again.`;
+}
+
+function cellSentence(findings: Rejection['findings']): string {
+  const advice = cellAdvice(findings);
+  return advice === null ? '' : ` ${advice}.`;
 }
 
 /** Which setting accepts such a file, as a sentence with a blank before it; empty when none does. */

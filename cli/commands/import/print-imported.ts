@@ -1,5 +1,6 @@
 /** What became of files that were imported, for people and for programs. */
 
+import { cellAdvice } from '../../../contract/cell-advice.ts';
 import { SPREADSHEET_RULE } from '../../../contract/spreadsheet-damage.ts';
 import type { Imported } from '../../../warehouse/import/import-file.ts';
 import type { Rejection } from '../../../warehouse/warehouse.ts';
@@ -50,7 +51,9 @@ function adviceFor(refused: readonly Printed[]): string {
   if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
   if (rules.has('invoice-id') && rules.size === 1)
     return 'a file holds the rows of one invoice; --invoice says which, when its first row does not';
-  return 'export it again and import it as it comes, not saved by a spreadsheet; --json lists the findings';
+  const advice = cellAdvice(refused.flatMap(({ findings }) => findings));
+  const unchanged = advice === null ? '' : `if it came so, ${advice}; `;
+  return `export it again and import it as it comes, not saved by a spreadsheet; ${unchanged}--json lists the findings`;
 }
 
 function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {

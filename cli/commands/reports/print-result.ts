@@ -2,6 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { hasColors } from '../../../ops/has-colors.ts';
 import { writeWhole } from '../../../ops/write-whole.ts';
 import { weighedLabel } from '../../../reports/render/labels.ts';
 import { fileNameOf } from '../../../reports/render/names.ts';
@@ -43,7 +44,7 @@ export async function printStreamed(
   const isTerminal = process.stdout.isTTY === true && flags.output === undefined;
   const rendered = streamReport(result, format, {
     width: isTerminal ? process.stdout.columns : undefined,
-    color: isTerminal && !process.env.NO_COLOR,
+    color: isTerminal && hasColors(process.stdout),
   });
   if (rendered.isBinary && isTerminal) {
     throw new CliError(EXIT.usage, `${format} is not for a terminal`, {
@@ -108,7 +109,7 @@ function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
   const { filters } = head;
   const applied = [
     filters.from === null && filters.to === null
-      ? null
+      ? `all days by ${filters.by}`
       : `${filters.by} from ${filters.from ?? 'the beginning'} to ${filters.to ?? 'the end'}`,
     listed('partner', filters.partners),
     listed('tenant', filters.tenants),
@@ -123,7 +124,7 @@ function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
   const proved = head.provedPercent === null ? '' : `, ${head.provedPercent} % of them proved`;
   return [
     title,
-    `  ${applied.length === 0 ? 'everything' : applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}; ${head.rows} rows`,
+    `  ${applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}; ${head.rows} rows`,
     `  weighed: ${weighedLabel(head)}${parameters.length === 0 ? '' : `; parameters: ${parameters.join(', ')}`}`,
     `  published ${head.asOf} (number ${head.publication}), instants in ${head.timeZone}`,
     ...head.notes.map((note) => `  note: ${note}`),

@@ -240,9 +240,9 @@ test.each([
 test('minimum-charges', () =>
   agrees(
     'minimum-charges',
-    (lines) => {
+    (lines, loaded, passes) => {
       const services = grouped(
-        lines.filter((line) => isCharge(line) && line.service !== null),
+        loaded.filter((line) => passes.tenant(line) && isCharge(line) && line.service !== null),
         (line) => [line.carrier, line.service, line.currency],
       );
       return services.flatMap(([[carrier, service, currency], ofService]) => {
@@ -259,17 +259,19 @@ test('minimum-charges', () =>
             const least = cells.map(({ price }) => price).reduce((a, b) => (b < a ? b : a), 10n ** 18n);
             const alike = cells.filter(({ price }) => price === least);
             if (alike.length < 2) return [];
-            const atFloor = group.filter(({ cost }) => T(cost) === least);
+            const examined = group.filter((line) => lines.includes(line));
+            const atFloor = examined.filter(({ cost }) => T(cost) === least);
             const change = before === null ? null : least - before;
             const changePercent = before === null ? null : percent(least - before, before);
             before = least;
+            if (examined.length === 0) return [];
             return [
               {
                 ...{ month, carrier, service_level: service, currency_code: currency },
-                ...{ minimum_charge: D(least), priced_alike: alike.length, shipments: group.length },
+                ...{ minimum_charge: D(least), priced_alike: alike.length, shipments: examined.length },
                 ...{ up_to_lb: Math.max(...alike.map(({ lb }) => lb)), floor_shipments: atFloor.length },
                 floor_cost: D(costOf(atFloor)),
-                share_of_shipments: percent(BigInt(atFloor.length), BigInt(group.length)),
+                share_of_shipments: percent(BigInt(atFloor.length), BigInt(examined.length)),
                 change: change === null ? null : D(change),
                 change_percent: changePercent,
               },
@@ -283,8 +285,8 @@ test('minimum-charges', () =>
 test('dimensional-weight', () =>
   agrees(
     'dimensional-weight',
-    (all) => {
-      const lines = all.filter((line) => isCharge(line) && line.service !== null && line.weight !== null);
+    (examined, loaded) => {
+      const lines = loaded.filter((line) => isCharge(line) && line.service !== null && line.weight !== null);
       const placeOf = (origin: string | null) => origin?.trim().replace(/\s+/g, ' ').toUpperCase();
       const places = grouped(
         lines.filter(({ origin }) => origin !== null),
@@ -295,6 +297,7 @@ test('dimensional-weight', () =>
         const usual = pounds[Math.ceil((pounds.length * 9) / 10) - 1] ?? 0;
         if (group.length < 3) return [];
         return group
+          .filter((line) => examined.includes(line))
           .filter((line) => 2 * (ratedPounds(line) ?? 0) >= 3 * usual && (ratedPounds(line) ?? 0) > usual)
           .map((line) => {
             const alike = lines.filter(

@@ -74,13 +74,27 @@ const monthlyPrices = (lines: readonly Line[]) =>
     median: medianOf(of.map((line) => T(line.cost))),
   }));
 
-function priceChanges(lines: readonly Line[], minShipments: number, minCells: number, isByZone = false) {
-  const seen = monthlyPrices(lines).filter(({ n }) => n >= minShipments);
+interface PriceRules {
+  readonly minShipments: number;
+  readonly minCells: number;
+  readonly isByZone?: boolean;
+}
+
+/** @param lines that are examined @param compared all of whose prices are compared */
+function priceChanges(
+  lines: readonly Line[],
+  compared: readonly Line[],
+  { minShipments, minCells, isByZone = false }: PriceRules,
+) {
+  const keyOf = ({ cell, month }: { readonly cell: string; readonly month: string }) => `${cell} ${month}`;
+  const examined = new Map(monthlyPrices(lines).map((price) => [keyOf(price), price.n]));
+  const seen = monthlyPrices(compared).filter(({ n }) => n >= minShipments);
   const pairs = seen.flatMap((price) => {
     const before = seen
       .filter(({ cell, month }) => cell === price.cell && month < price.month)
       .sort((one, other) => (one.month < other.month ? 1 : -1))[0];
-    return before ? [{ ...price, before: before.median }] : [];
+    const n = examined.get(keyOf(price));
+    return before && n !== undefined ? [{ ...price, n, before: before.median }] : [];
   });
   return grouped(
     pairs.map(({ median, before, ...rest }) => ({
@@ -114,16 +128,23 @@ function priceChanges(lines: readonly Line[], minShipments: number, minCells: nu
 }
 
 test.each(['service', 'zone'])('price-changes by %s', (by) =>
-  agrees('price-changes', (lines) => priceChanges(lines, 2, 2, by === 'zone'), {
-    parameters: { by, min_shipments: '2', min_cells: '2' },
-  }),
+  agrees(
+    'price-changes',
+    (lines, loaded, passes) =>
+      priceChanges(lines, loaded.filter(passes.tenant), {
+        ...{ minShipments: 2, minCells: 2, isByZone: by === 'zone' },
+      }),
+    { parameters: { by, min_shipments: '2', min_cells: '2' } },
+  ),
 );
 
 test('outliers', () =>
   agrees(
     'outliers',
-    (lines) => {
-      const changes = priceChanges(lines, 3, 3).filter(({ verdict }) => verdict !== 'some prices');
+    (examined, loaded) => {
+      const changes = priceChanges(loaded, loaded, { minShipments: 3, minCells: 3 }).filter(
+        ({ verdict }) => verdict !== 'some prices',
+      );
       const periodOf = (line: Line): string | null =>
         changes
           .filter(
@@ -136,31 +157,35 @@ test('outliers', () =>
           .map(({ month }) => `${String(month)}-01`)
           .sort()
           .at(-1) ?? null;
-      return grouped(lines.filter(hasCell), (line) => [...cellOf(line), periodOf(line)]).flatMap(([, of]) => {
-        if (of.length < 5) return [];
-        // All doubled, so that medians are whole; a distance is doubled once more by its own median.
-        const middle = doubleMedian(of.map((line) => T(line.cost)));
-        const distances = of.map((line) => absolute(2n * T(line.cost) - middle));
-        const spread = doubleMedian(distances);
-        const total = distances.reduce((sum, distance) => sum + distance, 0n);
-        return of.flatMap((line) => {
-          const distance = 2n * T(line.cost) - middle;
-          const [above, below] =
-            spread > 0n
-              ? [distance * 2n * 6_745n, spread * 10_000n]
-              : [distance * BigInt(of.length) * 1_000_000n, total * 1_253_314n];
-          if (absolute(distance) < 2n * 10_000n || absolute(distance) * 10n < middle) return [];
-          if (absolute(above) * 10n < 35n * below) return [];
-          return [
-            {
-              ...{ invoice_id: line.invoiceId, row_number: line.row, lb: ratedPounds(line) },
-              ...{ like_shipments: of.length, period_from: periodOf(line) },
-              ...{ median: D(roundedQuotient(middle, 2n)), difference: D(roundedQuotient(distance, 2n)) },
-              robust_z: hundredthsText(roundedQuotient(above * 100n, below)),
-            },
-          ];
-        });
-      });
+      return grouped(loaded.filter(hasCell), (line) => [...cellOf(line), periodOf(line)]).flatMap(
+        ([, of]) => {
+          if (of.length < 5) return [];
+          // All doubled, so that medians are whole; a distance is doubled once more by its own median.
+          const middle = doubleMedian(of.map((line) => T(line.cost)));
+          const distances = of.map((line) => absolute(2n * T(line.cost) - middle));
+          const spread = doubleMedian(distances);
+          const total = distances.reduce((sum, distance) => sum + distance, 0n);
+          return of
+            .filter((line) => examined.includes(line))
+            .flatMap((line) => {
+              const distance = 2n * T(line.cost) - middle;
+              const [above, below] =
+                spread > 0n
+                  ? [distance * 2n * 6_745n, spread * 10_000n]
+                  : [distance * BigInt(of.length) * 1_000_000n, total * 1_253_314n];
+              if (absolute(distance) < 2n * 10_000n || absolute(distance) * 10n < middle) return [];
+              if (absolute(above) * 10n < 35n * below) return [];
+              return [
+                {
+                  ...{ invoice_id: line.invoiceId, row_number: line.row, lb: ratedPounds(line) },
+                  ...{ like_shipments: of.length, period_from: periodOf(line) },
+                  ...{ median: D(roundedQuotient(middle, 2n)), difference: D(roundedQuotient(distance, 2n)) },
+                  robust_z: hundredthsText(roundedQuotient(above * 100n, below)),
+                },
+              ];
+            });
+        },
+      );
     },
     { parameters: { min_shipments: '5' } },
   ));
