@@ -5,7 +5,7 @@ import { matchNotes } from '../reports/match-filters.ts';
 import { prepareSession } from '../reports/prepare-session.ts';
 import { openPublishedFile, type PublishedFile } from '../reports/published-file.ts';
 import { readColumns, readRows } from '../reports/read-rows.ts';
-import { checkFilters } from '../reports/report-filters.ts';
+import { checkFilters, type DateBasis } from '../reports/report-filters.ts';
 import type { ReportColumn, ReportRow } from '../reports/report-result.ts';
 import { provideShared } from '../reports/shared-views.ts';
 import { statementText } from '../reports/statement-text.ts';
@@ -18,6 +18,8 @@ export interface BilledRequest {
   /** By id or name; empty means all. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
+  /** The ship date by default. */
+  readonly by?: DateBasis | undefined;
   readonly timeLimitMs: number;
 }
 
@@ -31,6 +33,8 @@ export interface BilledSession {
   readonly publication: number;
   /** ISO 8601 UTC. */
   readonly publishedAt: string;
+  /** The date that `days` mean. */
+  readonly by: DateBasis;
   /** Rows of `sql/NAME.sql`, in its columns; decimals are exact text. */
   ask(name: 'billed' | 'invoices' | 'not-counted', days: Days): Promise<readonly ReportRow[]>;
   tenants(): Promise<readonly ReportRow[]>;
@@ -47,9 +51,9 @@ export interface BilledSession {
  * @throws NotPublishedError; NoSuchTenantError with the nearest names
  */
 export async function askBilled(request: BilledRequest): Promise<BilledSession> {
-  const { tenants, partners, timeLimitMs } = request;
+  const { tenants, partners, by, timeLimitMs } = request;
   // A partner's own invoice sums those of its tenants and is never a tenant's.
-  const filters = checkFilters({ tenants, partners, level: 'tenant' });
+  const filters = checkFilters({ tenants, partners, by, level: 'tenant' });
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
   const within = <T>(work: () => Promise<T>): Promise<T> =>
@@ -67,6 +71,7 @@ export async function askBilled(request: BilledRequest): Promise<BilledSession> 
     return {
       publication: prepared.publication,
       publishedAt: prepared.asOf,
+      by: filters.by,
       ask: async (name, days) => within(async () => (await rowsOf(file, name, { ...days })).rows),
       tenants: () => within(async () => (await rowsOf(file, 'tenants')).rows),
       shipments: ({ tenant, tenant_id, partner_id }, days, limit) =>

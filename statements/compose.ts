@@ -2,12 +2,12 @@
 
 import type { ReportRow } from '../reports/report-result.ts';
 import { type Billed, type Composing, correctionsOf } from './corrections.ts';
-import { cellOf, invoiceOf, isOf, leftOut, markUpOf, tenantOf } from './stated-rows.ts';
+import { cellOf, invoiceOf, isOf, leftOut, markUpOf, tenantOf, text } from './stated-rows.ts';
 import { keyOf, type Statement, totalsOf } from './statement.ts';
 
 /** A draft without shipments. */
 export function composeStatement(billed: Billed, asked: Composing): Statement {
-  const { tenant, period, markUp } = asked;
+  const { tenant, period, by, markUp } = asked;
   const own = (rows: readonly ReportRow[]): readonly ReportRow[] => {
     const key = keyOf(tenant);
     return rows.filter((row) => keyOf(tenantOf(row)) === key);
@@ -20,15 +20,19 @@ export function composeStatement(billed: Billed, asked: Composing): Statement {
   const counted = new Set(ofPeriod.map((row) => row.invoice_id));
   return {
     ...tenant,
-    ...{ period, sent_at: null, publication: billed.publication, published_at: billed.publishedAt },
+    ...{ period, by, sent_at: null, publication: billed.publication, published_at: billed.publishedAt },
     ...{ totals: totalsOf(cells, corrections), billed: cells, corrections },
     invoices: ofPeriod.map(invoiceOf),
     left_out: notCounted
-      .filter((row) => row.period === period && !counted.has(row.invoice_id ?? null))
+      .filter((row) => isIn(row, period) && !counted.has(row.invoice_id ?? null))
       .map(leftOut),
     mark_up: markUp === null ? null : markUp.filter((row) => isOf(tenant, row)).map(markUpOf),
     ...{ shipments: null, cannot_say: CANNOT_SAY },
   };
+}
+
+function isIn({ first_month: first, last_month: last }: ReportRow, period: string): boolean {
+  return text(first) !== '' && text(first) <= period && period <= text(last);
 }
 
 const CANNOT_SAY: readonly string[] = [

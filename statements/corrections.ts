@@ -1,6 +1,7 @@
 /** What a statement corrects of those that were sent before it. */
 
 import { fromTenThousandths, toTenThousandths } from '../contract/decimal.ts';
+import type { DateBasis } from '../reports/report-filters.ts';
 import type { ReportCell, ReportRow } from '../reports/report-result.ts';
 import { orNull, text } from './stated-rows.ts';
 import type { Correction, Statement, StatementTenant } from './statement.ts';
@@ -17,6 +18,7 @@ export interface Billed {
 export interface Composing {
   readonly tenant: StatementTenant;
   readonly period: string;
+  readonly by: DateBasis;
   /** What was sent to this tenant before. */
   readonly sent: readonly Statement[];
   /** The month from which on each month was stated, or has to be made up for. */

@@ -1,6 +1,7 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
 import { ReportInterruptedError } from '../reports/errors.ts';
+import type { DateBasis } from '../reports/report-filters.ts';
 import type { ReportRow } from '../reports/report-result.ts';
 import { runReport } from '../reports/run-report.ts';
 import { askBilled, type BilledSession, type Days } from './ask-billed.ts';
@@ -19,6 +20,8 @@ export interface StatementsWanted {
   readonly partners: readonly string[];
   /** `YYYY-MM`. */
   readonly period: string;
+  /** The date that puts a line into the month; the ship date by default, as in reports. */
+  readonly by?: DateBasis | undefined;
   /** A CSV of own costs, as `report margin` reads it. */
   readonly costs?: string | undefined;
   /** It goes out: it is kept, and the next one corrects it. */
@@ -126,6 +129,7 @@ async function makeOne(
   const { wanted, sources, sent } = making;
   for (;;) {
     const before = await sent.of(tenant);
+    refuseOtherDate(before, making.session.by, tenant);
     const at = before.findIndex(({ period }) => period === wanted.period);
     const found = before[at];
     if (found !== undefined)
@@ -144,6 +148,16 @@ async function makeOne(
   }
 }
 
+/** A correction compares the parts of an invoice in each month, so that all statements of a tenant divide invoices alike. */
+function refuseOtherDate(before: readonly Statement[], by: DateBasis, { tenant }: StatementTenant): void {
+  const other = before.find((statement) => statement.by !== by);
+  if (other === undefined) return;
+  throw new StatementRefusedError(
+    `The statements sent to ${tenant} are by ${other.by.replace('-', ' ')} since ${before[0]?.period}, so that one by ${by.replace('-', ' ')} would bill lines twice or not at all`,
+    { hint: `take --by ${other.by}` },
+  );
+}
+
 async function compose(
   { wanted, session, sent, rowsOf, cells, markUp, days }: Making,
   tenant: StatementTenant,
@@ -157,9 +171,9 @@ async function compose(
     from: daysOfMonth(since).from,
     to: last === period ? days.to : daysOfMonth(last).to,
   });
-  const { publication, publishedAt } = session;
+  const { publication, publishedAt, by } = session;
   const billed = { publication, publishedAt, cells, invoices, notCounted };
-  return composeStatement(billed, { tenant, period, sent: before, since, markUp });
+  return composeStatement(billed, { tenant, period, by, sent: before, since, markUp });
 }
 
 async function linesOf({ session, days }: Making, tenant: StatementTenant): Promise<ShipmentLines> {
@@ -191,13 +205,13 @@ function rowsBetween(session: BilledSession) {
 /** The margins of the same publication: it may be replaced between the two readings. */
 async function openWithMarkUp(sources: StatementSources, wanted: StatementsWanted, days: Days) {
   const { databasePath, timeLimitMs } = sources;
-  const { tenants, partners, costs } = wanted;
+  const { tenants, partners, by, costs } = wanted;
   for (;;) {
-    const session = await askBilled({ databasePath, timeLimitMs, tenants, partners });
+    const session = await askBilled({ databasePath, timeLimitMs, tenants, partners, by });
     if (costs === undefined) return { session, markUp: null };
     try {
       // Asked of all tenants: the cost of a number that several were billed for is divided among them.
-      const filters = { ...days, by: 'invoice-date', level: 'tenant', partners };
+      const filters = { ...days, by: session.by, level: 'tenant', partners };
       const asked = { databasePath, timeLimitMs, name: 'margin', filters, tables: { costs } };
       const { head, rows } = await runReport(asked);
       if (head.publication === session.publication) return { session, markUp: rows };

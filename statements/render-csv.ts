@@ -10,13 +10,13 @@ export function statementCsv(statement: Statement): string {
 }
 
 function rowsOf(statement: Statement): readonly ReportRow[] {
-  const { tenant, tenant_id, partner_id, period, sent_at } = statement;
+  const { tenant, tenant_id, partner_id, period, by, sent_at } = statement;
   const { totals, billed, corrections, invoices, left_out: leftOut, mark_up: markUp } = statement;
   const rows: ReportRow[] = [
     ...billed.map(({ kind, ...cell }) => ({ section: kind, ...cell })),
     ...corrections.map(({ difference, why, period: of, told, now, ...each }) => ({
       ...{ section: 'correction', ...each, amount: difference },
-      detail: `invoice of ${of}: ${why}; told ${told}, now ${now}`,
+      detail: `${of}: ${why}; told ${told}, now ${now}`,
     })),
     ...totals.flatMap(({ currency_code, lines, ...amounts }) =>
       Object.entries(amounts).map(([name, amount]) => ({
@@ -38,7 +38,7 @@ function rowsOf(statement: Statement): readonly ReportRow[] {
     })),
     ...statement.cannot_say.map((detail) => ({ section: 'cannot say', detail })),
   ];
-  const each = { tenant, tenant_id, partner_id, period, sent_at };
+  const each = { tenant, tenant_id, partner_id, period, by, sent_at };
   return rows.map((row) => ({ ...each, ...row }));
 }
 
@@ -48,7 +48,8 @@ const column = (name: string, type: ReportColumn['type'] = 'text'): ReportColumn
 };
 
 const COLUMNS: readonly ReportColumn[] = [
-  ...[column('tenant'), column('tenant_id'), column('partner_id'), column('period'), column('sent_at')],
+  ...[column('tenant'), column('tenant_id'), column('partner_id'), column('period'), column('by')],
+  ...[column('sent_at')],
   ...[column('section'), column('carrier'), column('service_level'), column('zone')],
   ...[column('invoice_number'), column('invoice_id'), column('currency_code'), column('lines', 'count')],
   ...[column('packages', 'count'), column('amount', 'decimal'), column('detail'), column('file_sha256')],

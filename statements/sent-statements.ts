@@ -15,6 +15,7 @@ import { createDurably, makeFolder, systemCode, writeSynced } from '../ops/durab
 import { syncFolder } from '../ops/flush.ts';
 import { namesIn } from '../ops/names-in.ts';
 import { sweepLeftBehind, temporaryName } from '../ops/temporary-names.ts';
+import { DATE_BASES } from '../reports/report-filters.ts';
 import { SentStatementError } from './errors.ts';
 import type { ShipmentLines } from './shipment-lines.ts';
 import { keyOf, type Statement, type StatementTenant } from './statement.ts';
@@ -99,7 +100,7 @@ const names = {
 /** What corrections are made of; the rest is shown as it was kept. */
 const Kept = z.looseObject({
   ...{ tenant: z.string(), tenant_id: z.string().nullable(), partner_id: z.string().nullable() },
-  ...{ period: z.string().regex(/^\d{4}-\d\d$/), sent_at: z.string() },
+  ...{ period: z.string().regex(/^\d{4}-\d\d$/), by: z.enum(DATE_BASES), sent_at: z.string() },
   invoices: z.array(z.looseObject({ ...names, amount })),
   corrections: z.array(z.looseObject({ ...names, period: z.string(), difference: amount })),
   shipments: z.object({ lines: z.number(), sha256: z.string() }).nullable(),

@@ -17,11 +17,11 @@ export function headOf(
   statement: Statement,
   attached = 'attached as CSV with',
 ): readonly (readonly [string, string])[] {
-  const { tenant, tenant_id, partner_id, period, sent_at, publication, published_at } = statement;
+  const { tenant, tenant_id, partner_id, period, by, sent_at, publication, published_at } = statement;
   return [
     ['Tenant', tenant_id === null || tenant.includes(tenant_id) ? tenant : `${tenant} (${tenant_id})`],
     ...(partner_id === null ? [] : [['Partner', partner_id] as const]),
-    ['Period', `invoices dated in ${period}`],
+    ['Period', `${period}, by ${by.replace('-', ' ')}`],
     ['State', sent_at === null ? 'draft: it may still change' : `sent, ${instantLabel(sent_at)}`],
     ['Made of', `publication ${publication} of ${instantLabel(published_at)}`],
     ['Shipments', attachedAs(statement, attached)],

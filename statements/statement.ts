@@ -1,6 +1,7 @@
 /** What a tenant was billed in a month, as data: every form of a statement shows this and nothing else. */
 
 import { sumOfAmounts } from '../contract/decimal.ts';
+import type { DateBasis } from '../reports/report-filters.ts';
 
 /** What a line is taken for; each is of one kind. */
 export type LineKind = 'charge' | 'billed again' | 'credit';
@@ -41,7 +42,7 @@ export interface InvoiceProof {
 
 /** What earlier statements said of an invoice, and what is billed by now. */
 export interface Correction {
-  /** The month of the invoice. */
+  /** The month that `by` of the statement puts the lines into. */
   readonly period: string;
   readonly invoice_id: string;
   readonly invoice_number: string | null;
@@ -83,15 +84,17 @@ export interface CurrencyTotal {
   readonly charges: string;
   readonly billed_again: string;
   readonly credits: string;
-  /** The three before it: what `report tenants --by invoice-date` says of the month. */
+  /** The three before it: what `report tenants` says of the month, by the same date. */
   readonly billed: string;
   readonly corrections: string;
   readonly total: string;
 }
 
 export interface Statement extends StatementTenant {
-  /** `YYYY-MM`, of the invoices' dates. */
+  /** `YYYY-MM`. */
   readonly period: string;
+  /** The date that puts a line into the month. */
+  readonly by: DateBasis;
   /** ISO 8601 UTC; null for a draft, which may say something else tomorrow. */
   readonly sent_at: string | null;
   /** Number and instant of the publication it was made of. */

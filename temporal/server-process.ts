@@ -45,6 +45,21 @@ export class ServerEndedError extends BillsyncError {
   }
 }
 
+/** SQLite cannot read the server's database: another start would fail as well. */
+export class DatabaseDamagedError extends BillsyncError {
+  readonly code = 'temporal-database-damaged';
+  override readonly exitCode = EXIT.checkFailed;
+
+  constructor(path: string, said: string) {
+    super(`The database of the embedded Temporal server is damaged: ${tellingLine(said)}`, {
+      subject: path,
+      hint: '`billsync temporal reset` moves it aside and sends every received event again; nothing is lost',
+    });
+  }
+}
+
+const DAMAGED = /file is not a database|database disk image is malformed|unsupported file format/i;
+
 export const NAMESPACE = 'default';
 const ANSWERS_WITHIN_MS = 3_000;
 const READY_WITHIN_MS = 30_000;
@@ -53,7 +68,7 @@ const STOP_WITHIN_MS = 10_000;
 const PORT_WITHIN_MS = 5_000;
 
 /** Pids of the servers on that folder's database, whoever started them. */
-export function serversOf(place: ServerPlace): readonly number[] {
+export function serversOf(place: Pick<ServerPlace, 'dataDir'>): readonly number[] {
   return processesNaming(['start-dev', databaseOf(place)]);
 }
 
@@ -84,7 +99,7 @@ export async function launchServer(
     await output.close();
   }
   try {
-    await untilReady(child, { ...start, logPath: join(folder, 'server.log') });
+    await untilReady(child, { ...start, logPath: join(folder, 'server.log'), database: databaseOf(place) });
   } catch (error) {
     await endServer(child.pid ?? 0);
     throw error;
@@ -94,12 +109,19 @@ export async function launchServer(
 
 async function untilReady(
   child: ChildProcess,
-  wait: { readonly address: string; readonly signal: AbortSignal; readonly logPath: string },
+  wait: {
+    readonly address: string;
+    readonly signal: AbortSignal;
+    readonly logPath: string;
+    readonly database: string;
+  },
 ): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (!(await answers(wait.address))) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new ServerEndedError(await readFile(wait.logPath, 'utf8'), wait.logPath);
+      const said = await readFile(wait.logPath, 'utf8');
+      if (DAMAGED.test(said)) throw new DatabaseDamagedError(wait.database, said);
+      throw new ServerEndedError(said, wait.logPath);
     }
     if (Date.now() > deadline)
       throw new Error(`The Temporal server was not ready within ${READY_WITHIN_MS / 1000} s.`);
@@ -168,7 +190,7 @@ export function isSameAddress(one: string, other: string): boolean {
   return a.host === b.host && a.port === b.port;
 }
 
-function databaseOf({ dataDir }: ServerPlace): string {
+export function databaseOf({ dataDir }: Pick<ServerPlace, 'dataDir'>): string {
   return join(dataDir, 'temporal', 'temporal.db');
 }
 

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
 import { sumOfAmounts } from '../contract/decimal.ts';
+import { checkFilters } from '../reports/report-filters.ts';
 import { StatementRefusedError } from '../statements/errors.ts';
 import { makeStatements, type StatementSources } from '../statements/make-statements.ts';
 import { lastMonth } from '../statements/months.ts';
@@ -30,7 +31,7 @@ export async function writeStatements(
   const wanted = {
     ...{ tenants: [...(filters.tenants ?? [])], partners: [...(filters.partners ?? [])], period },
     ...{
-      costs: tables.costs,
+      ...{ by: checkFilters(filters).by, costs: tables.costs },
       isFinal: parameters.final === 'yes',
       withShipments: parameters.shipments !== 'no',
     },

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
+import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
 import { naming } from '../../config/system-error.ts';
@@ -32,7 +33,10 @@ export function backfillCommand(): Command {
       'billsync backfill --follow BACKFILL_ID --control pause',
   )
     .option('--ids <file>', 'read ids or numbers from there; - is stdin')
-    .option('--wait', 'print each result; exit 1 when any needs attention, 0 when all are loaded or voided')
+    .option(
+      '--wait',
+      'print each result, return when readers see them; exit 1 when any needs attention, 0 when all are loaded or voided',
+    )
     .option(
       '--timeout <seconds>',
       'with --wait: stop watching after this time (the backfill continues)',
@@ -71,7 +75,8 @@ export function backfillCommand(): Command {
             handingOver.update(ids, invoiceIds.length);
           },
         }).finally(() => handingOver.end());
-        if (flags.wait === true) return await watched(handle, () => tell(handle, flags, output));
+        if (flags.wait === true)
+          return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
       });
     },
@@ -109,7 +114,8 @@ async function follow(
     const handle = followBackfill(client, settings, backfillId);
     if (control !== undefined && flags.dryRun === true) return output.note(`Would ${control} ${backfillId}.`);
     if (control !== undefined) await handle.control(control);
-    if (flags.wait === true) return await watched(handle, () => tell(handle, flags, output));
+    if (flags.wait === true)
+      return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
     const { total, done, inWork, control: state, isOver, isComplete, counts } = await handle.status();
     if (isOver && !isComplete) output.note(NOT_ALL);
     const shown = { backfill_id: backfillId, total, done, in_work: inWork, control: state, over: isOver };
@@ -120,13 +126,37 @@ async function follow(
   });
 }
 
-function watched<T>({ backfillId }: BackfillHandle, watch: () => Promise<T>): Promise<T> {
+export function watched<T>({ backfillId }: BackfillHandle, watch: () => Promise<T>): Promise<T> {
   const again = `billsync backfill --follow ${backfillId} --wait`;
   return onInterrupt(`Stopped watching; the backfill goes on. \`${again}\` watches it again.`, watch);
 }
 
-/** A line per invoice as it ends, progress with rate and time left beside it. */
-async function tell(handle: BackfillHandle, flags: BackfillFlags, output: Output): Promise<void> {
+export interface Waiting {
+  readonly client: Client;
+  readonly settings: Settings;
+  readonly handle: BackfillHandle;
+  readonly flags: Pick<BackfillFlags, 'timeout'>;
+  readonly output: Output;
+}
+
+/** A script goes on with `report`: the publication holds what was loaded before the command ends. */
+export async function waitFor({ client, settings, handle, flags, output }: Waiting): Promise<void> {
+  if (!(await tell(handle, flags, output))) return;
+  const { askSnapshot } = await import('../../temporal/writer-client.ts');
+  const progress = output.progress('Publishing');
+  await askSnapshot(client, settings).finally(() => progress.end());
+}
+
+/**
+ * A line per invoice as it ends, progress with rate and time left beside it.
+ *
+ * @returns whether something was waited for to its end and changed what readers see
+ */
+async function tell(
+  handle: BackfillHandle,
+  flags: Pick<BackfillFlags, 'timeout'>,
+  output: Output,
+): Promise<boolean> {
   const started = Date.now();
   const progress = output.progress('Fetching');
   const outcomes: BackfillOutcome[] = [];
@@ -151,6 +181,7 @@ async function tell(handle: BackfillHandle, flags: BackfillFlags, output: Output
   output.note(`${settled} of ${handedOver} are loaded or voided.`);
   if (isOver && !isComplete) output.note(NOT_ALL);
   if (!isOver || !isComplete || settled < handedOver) process.exitCode = EXIT.checkFailed;
+  return outcomes.length > 0 && timeout?.aborted !== true;
 }
 
 const NOT_ALL =

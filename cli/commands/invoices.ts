@@ -1,13 +1,16 @@
 /** `billsync invoices`: where each invoice stands and why; one in full; and another try for one that is stuck. */
 
 import { type Command, Option } from 'commander';
+import type { Settings } from '../../config/settings.ts';
 import { INVOICE_STATES } from '../../contract/names.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
+import type { InvoiceAddress } from '../../temporal/invoice-client.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import type { PublishedReader } from '../published.ts';
+import type { Output } from '../terminal/output.ts';
 import type { Column } from '../terminal/render-table.ts';
 import { printable } from '../terminal/terminal-text.ts';
-import { collect, contextOf, group, instant, verb, withJson } from '../verb.ts';
+import { collect, contextOf, group, instant, seconds, verb, withJson } from '../verb.ts';
 import { restoreCommand, useVersionCommand } from './invoices/invoice-decisions.ts';
 import { invoiceName, renderInvoice } from './invoices/invoice-page.ts';
 
@@ -122,14 +125,41 @@ function showCommand(): Command {
   );
 }
 
+interface RetryFlags {
+  readonly wait?: boolean;
+  readonly timeout?: number;
+  readonly dryRun?: boolean;
+}
+
+/** A backfill of one invoice is answered once the invoice is settled, so it waits for the retry as well. */
+async function waitForRetry(
+  settings: Settings,
+  { partnerId, invoiceId }: InvoiceAddress,
+  { flags, output }: { readonly flags: RetryFlags; readonly output: Output },
+): Promise<void> {
+  const { withTemporal } = await import('../ask-temporal.ts');
+  const { startBackfill } = await import('../../temporal/backfill-client.ts');
+  const { waitFor, watched } = await import('./backfill.ts');
+  await withTemporal(settings, async (client) => {
+    const handle = await startBackfill(client, settings, { partnerId, invoiceIds: [invoiceId] });
+    await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
+  });
+}
+
 function retryCommand(): Command {
   return verb(
     'retry <invoice>',
     'Retries an invoice that needs attention, after the cause was fixed.',
-    'billsync invoices retry INV-000042',
+    'billsync invoices retry INV-000042 --wait',
   )
+    .option('--wait', 'print the result, return when readers see it; exit 1 when it still needs attention')
+    .option(
+      '--timeout <seconds>',
+      'with --wait: stop watching after this time (the worker continues)',
+      seconds,
+    )
     .option('--dry-run', 'say what would be tried')
-    .action(async (wanted: string, flags: { readonly dryRun?: boolean }, command: Command) => {
+    .action(async (wanted: string, flags: RetryFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       const { openPublished } = await import('../published.ts');
       const published = await openPublished(settings);
@@ -137,7 +167,9 @@ function retryCommand(): Command {
       const { addressOf, retryOne } = await import('../ask-temporal.ts');
       const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
-      await retryOne(settings, await addressOf(settings, invoice));
+      const address = await addressOf(settings, invoice);
+      await retryOne(settings, address);
+      if (flags.wait === true) return await waitForRetry(settings, address, { flags, output });
       output.note(
         `Trying ${what} again. \`billsync invoices show ${String(invoice.invoice_id)}\` tells how it went.`,
       );

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.ts';
+import { DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
 import type { MadeStatement } from '../../statements/make-statements.ts';
 import { PAPERS, type PaperSize } from '../../statements/paper-sizes.ts';
 import type { StatementFormat } from '../../statements/render-statement.ts';
@@ -19,6 +20,7 @@ interface Flags {
   readonly allTenants?: boolean;
   readonly partner?: readonly string[];
   readonly period?: string;
+  readonly by: DateBasis;
   readonly format?: StatementFormat;
   readonly paper: PaperSize;
   readonly output?: string;
@@ -48,7 +50,12 @@ export function statementCommand(): Command {
     .option('--tenant <tenant>', 'this tenant, by id or name (repeatable)', collect)
     .option('--all-tenants', 'a file for each tenant that has something to report')
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
-    .option('--period <month>', 'month of the invoices, as 2026-10; by default the last whole month')
+    .option('--period <month>', 'the month, as 2026-10; by default the last whole month')
+    .addOption(
+      new Option('--by <date>', 'which date puts a line into the month')
+        .choices(DATE_BASES)
+        .default(DATE_BASES[0]),
+    )
     .addOption(new Option('--format <format>', 'the form of the files').choices(FORMATS))
     .addOption(new Option('--paper <size>', 'of a PDF or a workbook').choices(PAPERS).default(PAPERS[0]))
     .option('--output <folder>', 'where the files are put; by default the current folder')
@@ -93,7 +100,7 @@ async function write(settings: Settings, flags: Flags, output: Output): Promise<
       ...{ timeLimitMs: flags.limit * 1000, now },
     },
     {
-      ...{ tenants: flags.tenant ?? [], partners: flags.partner ?? [], period, isFinal },
+      ...{ tenants: flags.tenant ?? [], partners: flags.partner ?? [], period, by: flags.by, isFinal },
       ...{ costs: flags.costs, withShipments: flags.shipments },
     },
     async (made) => {
@@ -140,7 +147,7 @@ async function schedule(
       await confirm('Each run keeps what it writes as sent, and the next statements correct it.', flags);
     return {
       ...{ name: flags.scheduleName, report: TENANT_STATEMENTS, format: flags.format, period: 'last-month' },
-      filters: { tenants: flags.tenant ?? [], partners: flags.partner ?? [] },
+      filters: { tenants: flags.tenant ?? [], partners: flags.partner ?? [], by: flags.by },
       parameters: {
         paper: flags.paper,
         final: flags.final === true ? 'yes' : 'no',
@@ -158,7 +165,7 @@ async function deliver(
   { flags, folder, output }: { readonly flags: Flags; readonly folder: string; readonly output: Output },
 ): Promise<void> {
   const { statement, state } = made;
-  const whose = `${printable(statement.tenant)}, ${statement.period}`;
+  const whose = `${printable(statement.tenant)}, ${statement.period} by ${statement.by.replace('-', ' ')}`;
   const sums = statement.totals.map(({ total, currency_code }) => `${total} ${currency_code}`).join(', ');
   output.note(`${whose}: ${sums === '' ? 'nothing billed' : sums}${STATES[state](statement)}`);
   for (const each of statement.corrections)

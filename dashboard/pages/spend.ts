@@ -7,6 +7,7 @@ import { comparedWith, type Period } from '../../reports/compare/periods.ts';
 import { dayBefore } from '../../reports/relative-period.ts';
 import { cellLabels } from '../../reports/render/cell-labels.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
+import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
 import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
@@ -44,6 +45,7 @@ export async function spendOf(
   const { from, to } = days;
   const before = comparedWith('previous', days);
   const filters = { ...filtersOf(query), from, to };
+  const { by } = checkFilters(filters);
   const ask = (period: Period) => withReports(context, { ...filters, ...period }, answersOf);
   const [now, then] = await Promise.all([ask(days), ask(before)]);
   const { names, shown } = currenciesOf(
@@ -69,8 +71,14 @@ export async function spendOf(
     }),
   );
   return {
-    ...{ from, until: dayBefore(to), before: { from: before.from, until: dayBefore(before.to) }, currency },
-    title: `Spend of ${daysName(days)} against ${daysName(before)}`,
+    ...{
+      from,
+      until: dayBefore(to),
+      by,
+      before: { from: before.from, until: dayBefore(before.to) },
+      currency,
+    },
+    title: `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}`,
     others: names
       .filter((name) => name !== currency)
       .map((name) => ({

@@ -5,6 +5,7 @@ import { BillsyncError, EXIT, sentenceOf } from '../../contract/errors.ts';
 import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.ts';
 import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
 import { templatesIn } from '../../reports/render/templates.ts';
+import { checkFilters, DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
 import { askBilled } from '../ask-billed.ts';
 import { StatementRefusedError } from '../errors.ts';
 import { type MadeStatement, makeStatements, type StatementSources } from '../make-statements.ts';
@@ -27,13 +28,22 @@ export function statementPages(sources: Sources): GuestPages {
     const tenant = one(query, 'tenant');
     const period = one(query, 'period') ?? lastMonth(sources.now());
     const format = one(query, 'format');
-    const page = { tenants: await tenantsIn(sources), tenant, period, problem: null, shown: null };
+    const by = one(query, 'by');
+    const page = {
+      tenants: await tenantsIn(sources),
+      tenant,
+      period,
+      by,
+      bases: DATE_BASES,
+      problem: null,
+      shown: null,
+    };
     const send = (title: string, values: object, figures: unknown): Promise<FastifyReply> =>
       host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), figures });
     if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
     try {
       const wanted = format === undefined || format === 'json' ? null : formatOf(query, format);
-      const found = await statementOf(sources, tenant, period);
+      const found = await statementOf(sources, { tenant, period, by: checkFilters({ by }).by });
       const file = wanted === null ? null : await fileOf(found, wanted);
       if (file !== null)
         return reply
@@ -60,11 +70,14 @@ export function statementPages(sources: Sources): GuestPages {
   };
 }
 
-async function statementOf(sources: Sources, tenant: string, period: string): Promise<MadeStatement> {
+async function statementOf(
+  sources: Sources,
+  { tenant, ...of }: { readonly tenant: string; readonly period: string; readonly by: DateBasis },
+): Promise<MadeStatement> {
   const found: MadeStatement[] = [];
   await makeStatements(
     { ...sources, now: sources.now() },
-    { tenants: [tenant], partners: [], period, isFinal: false, withShipments: true },
+    { tenants: [tenant], partners: [], ...of, isFinal: false, withShipments: true },
     async (each) => void found.push(each),
   );
   const [made] = found;
@@ -112,7 +125,7 @@ async function fileOf(made: MadeStatement, { format, paper, isLines }: ReturnTyp
 
 function shownOf({ statement, shipments, state }: MadeStatement, tenant: string) {
   const address = (more: Readonly<Record<string, string>>): string =>
-    `${ADDRESS}?${new URLSearchParams({ tenant, period: statement.period, ...more })}`;
+    `${ADDRESS}?${new URLSearchParams({ tenant, period: statement.period, by: statement.by, ...more })}`;
   return {
     title: `${state === 'draft' ? 'Draft statement' : 'Statement'} of ${statement.period}, ${statement.tenant}`,
     head: headOf(statement),

@@ -1,4 +1,4 @@
--- What each tenant was billed in a month, by what a statement adds up. The month is that of the invoice.
+-- What each tenant was billed in a month, by what a statement adds up. The session's date basis says which date is meant.
 select *
 from (
     select
@@ -14,7 +14,7 @@ from (
         count(distinct tracking_number) as packages,
         sum(billing_cost) as amount
     from statement_lines
-    where invoice_generation_date >= cast($from as date) and invoice_generation_date < cast($to as date)
+    where report_date >= cast($from as date) and report_date < cast($to as date)
     group by all
 )
 order by

@@ -1,4 +1,4 @@
--- What each invoice bills a tenant in each month, as it is now, with what proves it.
+-- The part of each invoice that bills a tenant in each month of the reported date, as it is now, with what proves it.
 select
     b.*,
     i.invoice_number,
@@ -11,13 +11,13 @@ from (
         partner_id,
         tenant_id,
         tenant,
-        month_of(invoice_generation_date) as period,
+        month_of(report_date) as period,
         cast(invoice_id as varchar) as invoice_id,
         currency_code,
         count(*) as lines,
         sum(billing_cost) as amount
     from selected_shipments
-    where invoice_generation_date >= cast($from as date) and invoice_generation_date < cast($to as date)
+    where report_date >= cast($from as date) and report_date < cast($to as date)
     group by all
 ) as b
 left join known_invoices as i on i.invoice_id = cast(b.invoice_id as uuid)

@@ -46,11 +46,18 @@ describe('the overview', () => {
   test('says what the last month cost beside the one before, as the list of its shipments does', async () => {
     const { spend } = await json('/?format=json');
     expect(spend).toMatchObject({ from: '2026-06-01', until: '2026-06-30', currency: 'USD' });
-    expect(spend.title).toBe('Spend of June 2026 against May 2026');
+    expect(spend.title).toBe('Spend of June 2026 against May 2026, by ship date');
     const listed = await json('/shipments?from=2026-06-01&until=2026-06-30&format=json');
     const before = await json('/shipments?from=2026-05-01&until=2026-05-31&format=json');
     expect([spend.totals, spend.totals_before]).toEqual([listed.totals, before.totals]);
+    const byInvoice = await json('/?from=2026-06-01&until=2026-06-30&by=invoice-date&format=json');
+    expect(byInvoice.spend.title).toBe('Spend of June 2026 against May 2026, by invoice date');
+    const listedByInvoice = await json(
+      '/shipments?from=2026-06-01&until=2026-06-30&by=invoice-date&format=json',
+    );
+    expect(byInvoice.spend.totals).toEqual(listedByInvoice.totals);
     const page = await read('/');
+    expect(page).toContain('<a href="/?by=invoice-date">By invoice date</a>');
     const [, address = ''] = /<a href="(\/shipments\?[^"]+)">Spend/.exec(page) ?? [];
     const { totals } = await json(`${plain(address)}&format=json`);
     expect(totals).toEqual(
@@ -71,7 +78,10 @@ describe('the overview', () => {
 
   test('is of other days and of another currency when these are asked for', async () => {
     const { spend } = await json('/?from=2026-05-01&until=2026-05-31&currency=EUR&format=json');
-    expect(spend).toMatchObject({ title: 'Spend of May 2026 against April 2026', currency: 'EUR' });
+    expect(spend).toMatchObject({
+      title: 'Spend of May 2026 against April 2026, by ship date',
+      currency: 'EUR',
+    });
     expect(spend.totals.map((row: { currency_code: string }) => row.currency_code)).toEqual(['EUR']);
     expect((await get('/?from=yesterday')).status).toBe(400);
     // No day of May may be counted for it.

@@ -189,6 +189,10 @@ describe('billsync up', () => {
         .map((line) => JSON.parse(line) as unknown),
     ).toEqual([expect.objectContaining({ invoice_id: silent.invoiceId, state: 'loaded' })]);
     expect(finished.exitCode).toBe(0);
+    // Readers see it as soon as the command has ended.
+    expect((await publishedStates(dataDir)).get(silent.invoiceId)).toBe('loaded');
+    const retried = await billsync(['invoices', 'retry', silent.invoiceId, '--wait'], { env: beside });
+    expect([retried.exitCode, retried.stdout]).toEqual([0, `${silent.invoiceId}  loaded\n`]);
     expect((await billsync(['backfill', '--ids', '-', '--wait'], { env: beside, input: '' })).exitCode).toBe(
       3,
     );

@@ -77,7 +77,7 @@ async function outputsIn(zone: string) {
         file.endsWith('.xlsx')
           ? cellsOf(readFileSync(file)).join('\n')
           : // A statement that is sent says when.
-            readFileSync(file, 'latin1').replace(/(?<=2026-03,|"sent_at":")[-0-9]+T[0-9:.]+Z/g, ''),
+            readFileSync(file, 'latin1').replace(/(?<=2026-03,ship-date,|"sent_at":")[-0-9]+T[0-9:.]+Z/g, ''),
       ]),
     ),
     pages: await pagesIn(zone, env),

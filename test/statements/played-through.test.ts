@@ -99,7 +99,7 @@ test('statements of each month sum to the report, and what was voided after them
     const made: Statement[] = [];
     await makeStatements(
       { databasePath: fixture.path, sentFolder: sentFolder(folder), timeLimitMs: 60_000, now: at },
-      { tenants: [], partners: [], period, isFinal: true, withShipments: false },
+      { tenants: [], partners: [], period, by: 'invoice-date', isFinal: true, withShipments: false },
       async ({ statement }) => void made.push(statement),
     );
     const figures = made.flatMap((each) =>

@@ -16,7 +16,7 @@ import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports
 import { unzipped } from '../support/tools/read-workbook.ts';
 
 const line = (tenant: string, cost: string) =>
-  aShipment({ tenant, cost, invoiceDate: '2026-10-10', service: '=1+1' });
+  aShipment({ tenant, cost, shipDate: '2026-10-02', invoiceDate: '2026-10-10', service: '=1+1' });
 const fixture = await reportsFixture([
   anInvoice([line('Acme', '12.3456'), line('Acme', '-2')], { tenant: 'Acme', date: '2026-10-10' }),
   anInvoice([line('Łódź & Söhne <b>', '7')], { tenant: 'Łódź & Söhne <b>', date: '2026-10-10' }),

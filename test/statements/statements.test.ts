@@ -15,6 +15,7 @@ import {
 import { renderStatement } from '../../statements/render-statement.ts';
 import { sentFolder, shortKey } from '../../statements/sent-statements.ts';
 import type { Statement } from '../../statements/statement.ts';
+import { headOf } from '../../statements/statement-tables.ts';
 import {
   anInvoice,
   aShipment,
@@ -70,7 +71,7 @@ const line = (tracking: string, cost: string, invoiceDate: string, more: object 
 const month = (number: string, period: string, costs: readonly string[], more: object = {}): FixtureInvoice =>
   anInvoice(
     costs.map((cost, index) => line(`${number}-${index}`, cost, `${period}-10`)),
-    { number, date: `${period}-10`, tenant: 'Acme', ...more },
+    { number, start: `${period}-01`, end: `${period}-10`, date: `${period}-10`, tenant: 'Acme', ...more },
   );
 const voided = (invoice: FixtureInvoice): FixtureInvoice => ({
   ...invoice,
@@ -85,13 +86,16 @@ describe('the statements of all tenants', () => {
     path = await published(invoices);
   });
 
-  test.each(['2026-02', '2026-03', '2026-04', '2026-05', '2026-06', '2026-07'])(
-    'of %s sum to the report tenants by invoice date, to the fourth decimal, and so do their lines',
-    async (period) => {
-      const made = await statements(path, { period });
+  test.each([
+    ...(['2026-02', '2026-03', '2026-04', '2026-05'] as const).map((period) => [period, undefined] as const),
+    ...(['2026-06', '2026-07'] as const).map((period) => [period, 'invoice-date'] as const),
+  ])(
+    'of %s sum to the report tenants by the same date (%s), to the fourth decimal, and so do their lines',
+    async (period, by) => {
+      const made = await statements(path, { period, by });
       const [year, of] = period.split('-').map(Number);
       const to = new Date(Date.UTC(year ?? 0, of ?? 0, 1)).toISOString().slice(0, 10);
-      const filters = { from: `${period}-01`, to, by: 'invoice-date', level: 'tenant' };
+      const filters = { from: `${period}-01`, to, by, level: 'tenant' };
       const { rows } = await runReport({ databasePath: path, name: 'tenants', filters });
       const figures = made.flatMap(({ statement: { tenant, totals } }) =>
         totals.map((each) => [tenant, each.currency_code, each.billed, each.credits, each.lines, each.total]),
@@ -127,7 +131,7 @@ describe('the statements of all tenants', () => {
       const to = period === '2026-03' ? '2026-04-01' : '2026-05-01';
       const margin = await runReport({
         ...{ databasePath: path, name: 'margin', tables: { costs } },
-        filters: { from: `${period}-01`, to, by: 'invoice-date', level: 'tenant' },
+        filters: { from: `${period}-01`, to, level: 'tenant' },
       });
       const found = made.flatMap(({ statement: { tenant, mark_up } }) =>
         (mark_up ?? []).map((each) => ({ tenant, ...each, partner_id: 'partner-1' })),
@@ -212,6 +216,8 @@ describe('a statement', () => {
       anInvoice([], {
         number: '4',
         tenant: 'Acme',
+        start: '2026-10-12',
+        end: '2026-10-18',
         date: '2026-10-20',
         state: 'finalized',
         proof: null,
@@ -304,6 +310,34 @@ describe('what was sent', () => {
     expect(restored.corrections.map((each) => [each.invoice_number, each.told, each.difference])).toEqual([
       ['O', '0.0000', '123.4567'],
     ]);
+  });
+
+  test('by ship date makes up for what is billed in a later month, and by another date is refused', async () => {
+    const straddling = anInvoice(
+      [
+        line('S-1', '10', '2026-11-03', { shipDate: '2026-10-30' }),
+        line('S-2', '5', '2026-11-03', { shipDate: '2026-11-01' }),
+      ],
+      { number: 'S', tenant: 'Acme', start: '2026-10-28', end: '2026-11-03', date: '2026-11-03' },
+    );
+    const path = await published([october, straddling]);
+    const early = await statement(await published([october]), '2026-10', final);
+    const next = await statement(path, '2026-11', final);
+    const report = await runReport({
+      ...{ databasePath: path, name: 'tenants' },
+      filters: { from: '2026-11-01', to: '2026-12-01' },
+    });
+    expect(next).toMatchObject({
+      ...{ by: 'ship-date', totals: [{ billed: '5.0000', corrections: '10.0000', total: '15.0000' }] },
+      corrections: [{ period: '2026-10', invoice_number: 'S', difference: '10.0000' }],
+    });
+    expect(report.rows).toMatchObject([{ billing_cost: '5.0000' }]);
+    expect(sumOfAmounts([...early.totals, ...next.totals].map(({ total }) => total))).toBe('138.4567');
+    const [made] = await statements(path, { period: '2026-11', tenants: ['Acme'] });
+    if (made === undefined) throw new Error('no statement');
+    expect((await renderStatement(made, 'csv'))[0]?.body).toContain('2026-11,ship-date');
+    expect(headOf(next)).toContainEqual(['Period', '2026-11, by ship date']);
+    await expect(statement(path, '2026-12', { by: 'invoice-date' })).rejects.toThrow('by ship date since');
   });
 
   test('is not what was drafted', async () => {

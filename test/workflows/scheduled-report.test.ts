@@ -160,9 +160,9 @@ describe('a scheduled report', () => {
     await triggerReportSchedule(temporal.client, settings, statements.name);
     await eventually(() => announced()[0]);
     const [lines = '', statement = ''] = await contents();
-    expect(lines.match(/\r\n/g)).toHaveLength(3);
+    expect(lines.match(/\r\n/g)).toHaveLength(2);
     expect(statement).toContain(',charge,');
-    expect(announced()[0]?.detail).toContain('1 statement of 2026-03 · 3.0000 USD');
+    expect(announced()[0]?.detail).toContain('1 statement of 2026-03 · 2.0000 USD');
     // A schedule passes over a run while the one before still ends.
     await eventually(async () => {
       if (announced()[1] === undefined)

@@ -111,7 +111,7 @@ function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
   const { filters } = head;
   const applied = [
     filters.from === null && filters.to === null
-      ? null
+      ? `all days by ${filters.by}`
       : `${filters.by} from ${filters.from ?? 'the beginning'} to ${filters.to ?? 'the end'}`,
     listed('partner', filters.partners),
     listed('tenant', filters.tenants),
@@ -126,7 +126,7 @@ function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
   const proved = head.provedPercent === null ? '' : `, ${head.provedPercent} % of them proved`;
   return [
     title,
-    `  ${applied.length === 0 ? 'everything' : applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}; ${head.rows} rows`,
+    `  ${applied.join('; ')}; level ${head.level}; ${head.shipments} shipments${proved}; ${head.rows} rows`,
     `  weighed: ${weighedLabel(head)}${parameters.length === 0 ? '' : `; parameters: ${parameters.join(', ')}`}`,
     `  published ${head.asOf} (number ${head.publication}), instants in ${head.timeZone}`,
     ...head.notes.map((note) => `  note: ${note}`),
