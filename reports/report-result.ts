@@ -45,6 +45,8 @@ export interface ReportHead {
   readonly weighed: { readonly inPounds: number; readonly inKilograms: number; readonly without: number };
   /** Percent of them whose file was proved by hash or header, two decimals; null when there are none. */
   readonly provedPercent: string | null;
+  /** Those of `notes` that say how many rows of each file of one's own matched. */
+  readonly files: readonly string[];
   /** Full sentences: what was left out, and what else to know before using the numbers. */
   readonly notes: readonly string[];
 }

@@ -99,7 +99,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, parameters);
-    const missing = await provideTables(file, report, request.tables ?? {});
+    const { missing, files } = await provideTables(file, report, request.tables ?? {});
     const { columns, rows, found } = await answerEachPartner(file, { report, values, session });
     if (found > rows.length && parameters.limit === undefined) {
       throw new ReportFilterError(
@@ -123,9 +123,11 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
+        files,
         notes: [
           ...missing,
           ...cutNotes({ rows: rows.length, found }),
+          ...files,
           ...matchNotes(matches),
           ...(session.partners.length > 1
             ? [

@@ -181,6 +181,7 @@ function headOf(of: {
     shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
     weighed: weighedIn(counts),
     provedPercent: provedPercent(counts),
+    files: [],
     notes: [
       ...of.notes,
       ...matchNotes(matches),

@@ -95,6 +95,17 @@ describe('billsync shipments', () => {
   });
 });
 
+test('a quiet report in CSV names on stderr the rows of a file of yours that matched nothing', async () => {
+  const costs = join(fixture.folder, 'costs.csv');
+  await writeFile(costs, 'carrier,tracking_number,currency_code,cost\nups,T-1,USD,1\nups,T-X,USD,1\n');
+  const env = { BILLSYNC_DATA_DIR: fixture.folder };
+  const args = ['report', 'margin', '--costs', costs, '--format', 'csv', '--quiet'];
+  expect(await runCommand(args, { env })).toMatchObject({
+    exitCode: 0,
+    stderr: 'note: costs.csv (--costs): 1 of 2 rows matched, these did not: line 3 (ups T-X USD).\n',
+  });
+});
+
 function invoiceOf(rows: number): string {
   const header =
     'Tenant,Invoice Generation Date,Invoice ID,Ship Date,Origin,Currency Code,Billing Cost,Billable Weight,Billable Weight Unit,Tracking Number,Carrier,Carrier Zone,Carrier Invoice Date,Service Level';
