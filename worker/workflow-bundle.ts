@@ -9,6 +9,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 import { FAILURE_CONVERTER_PATH } from '../temporal/codec.ts';
 import { cacheFolder } from '../temporal/server-executable.ts';
 import { activeTracing, type Tracing } from '../temporal/tracing.ts';
@@ -18,6 +19,19 @@ export interface WorkflowBundle {
 }
 
 const ROOT = join(import.meta.dirname, '..');
+
+/** webpack takes what follows a question mark in the path of a module for its query. */
+class UnbundledPathError extends BillsyncError {
+  readonly code = 'checkout-path';
+  override readonly exitCode = EXIT.usage;
+
+  constructor() {
+    super('The workflows cannot be bundled below a path with "?"', {
+      subject: ROOT,
+      hint: 'move billsync to a folder without it',
+    });
+  }
+}
 
 /** What can end up in the bundle: workflows, the names they share, the converter of their failures. */
 const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'contract')];
@@ -37,8 +51,13 @@ export async function workflowBundle(tracing = activeTracing()): Promise<Workflo
   return { codePath };
 }
 
-/** Written whole under its name, so that two processes that start at once do not read half of it. */
+/**
+ * Written whole under its name, so that two processes that start at once do not read half of it.
+ *
+ * @throws UnbundledPathError
+ */
 export async function buildWorkflowBundle(codePath: string, tracing: Tracing | null = null): Promise<void> {
+  if (ROOT.includes('?')) throw new UnbundledPathError();
   const { code } = await bundleWorkflowCode({
     workflowsPath: firstExisting(join(ROOT, 'workflows', 'index')),
     failureConverterPath: FAILURE_CONVERTER_PATH,
