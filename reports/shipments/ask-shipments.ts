@@ -1,6 +1,7 @@
 /** The shipments themselves, page by page, with exact totals of all that were asked for; the form of a report, so that every export takes them. */
 
 import type { DuckDBValue } from '@duckdb/node-api';
+import { type Completeness, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
 import type { Prepared } from '../prepare-session.ts';
@@ -78,7 +79,10 @@ export async function askShipments(
       ...WORDS,
       ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
       rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
-      head: headOf({ prepared, filters, bound, totals, rows: onPage.length }),
+      head: headOf({
+        ...{ prepared, filters, bound, totals, rows: onPage.length },
+        completeness: await prepared.completeness(),
+      }),
     },
   };
 }
@@ -115,6 +119,8 @@ export async function streamShipments(
       : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
   const columnList = shown.map((name) => `s.${name}`).join(', ');
   const text = await filledText('listed', { ...filled, columns: columnList });
+  // Nothing else is asked of the session while rows are read.
+  const completeness = await prepared.completeness();
   const found = await file.stream(text, { ...bound.values, ...key, limit: asked.limit });
   const columns = readColumns(found, SHIPMENT_READING);
   const rows = asked.limit === null ? all : Math.min(asked.limit, all);
@@ -124,7 +130,7 @@ export async function streamShipments(
       ...WORDS,
       ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
       batches: readBatches(found, columns),
-      head: headOf({ prepared, filters, bound, totals, rows }),
+      head: headOf({ prepared, filters, bound, totals, rows, completeness }),
     },
   };
 }
@@ -148,8 +154,9 @@ function headOf(of: {
   readonly bound: BoundConditions;
   readonly totals: ShipmentTotals;
   readonly rows: number;
+  readonly completeness: Completeness;
 }): ReportResult['head'] {
-  const { prepared, filters, totals } = of;
+  const { prepared, filters, totals, completeness } = of;
   const { level, asOf, publication, matches, partners } = prepared;
   const counts = totals.counts.filter((count) => levelsOf(level).includes(count.level));
   return {
@@ -159,7 +166,9 @@ function headOf(of: {
     shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
     weighed: weighedIn(counts),
     provedPercent: provedPercent(counts),
+    completeness,
     notes: [
+      ...notCountedNotes(completeness),
       ...matchNotes(matches),
       ...(partners.length > 1
         ? [`${partners.length} partners, told apart by partner_id; nothing is added across them.`]
