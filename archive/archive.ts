@@ -4,6 +4,7 @@ import type { ArchivedFile, CsvScan } from '../contract/csv-file.ts';
 import type { InvoiceEvent, InvoiceHeader } from '../contract/invoice-event.ts';
 import type { FileSource, WebhookStatus } from '../contract/names.ts';
 import { printable } from '../contract/printable.ts';
+import type { ComparedClock } from '../ops/clocks.ts';
 
 /** What the endpoint decided about a delivery. Only `accepted` ones reach Temporal. */
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';
@@ -244,5 +245,7 @@ export interface Archive {
     cursor: string | null,
     onUnreadable?: OnUnreadable,
   ): AsyncIterable<{ readonly fact: Fact; readonly cursor: string }>;
+  /** Missing where the archive is no server. */
+  readonly clock?: ComparedClock;
   close(): Promise<void>;
 }

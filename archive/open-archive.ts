@@ -6,6 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { namesIn } from '../ops/names-in.ts';
 import type { Archive } from './archive.ts';
 import { ArchiveAwayError, openFolderArchive } from './folder-archive.ts';
+import type { S3Bucket } from './s3/bucket.ts';
 
 type Places = Pick<Settings, 'archive' | 'dataDir' | 'warehouse'>;
 
@@ -22,14 +23,21 @@ export async function openArchive(
     await requireMounted(settings.archive.path, settings);
     return openFolderArchive(settings.archive.path);
   }
+  const bucket = await openArchiveBucket(settings.archive.url, env);
+  const { openS3Archive } = await import('./s3/archive.ts');
+  return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));
+}
+
+export async function openArchiveBucket(
+  url: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<S3Bucket> {
   // Loaded only for an archive on S3: its client takes long to import.
-  const [{ openS3Bucket }, { openS3Archive }, { ownEndpoint }] = await Promise.all([
+  const [{ openS3Bucket }, { ownEndpoint }] = await Promise.all([
     import('./s3/bucket.ts'),
-    import('./s3/archive.ts'),
     import('./s3/client.ts'),
   ]);
-  const bucket = openS3Bucket(settings.archive.url, { endpoint: ownEndpoint(env) });
-  return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));
+  return openS3Bucket(url, { endpoint: ownEndpoint(env) });
 }
 
 /** A new archive would begin below a volume that is not mounted, and be hidden with all that was acknowledged once it is. */

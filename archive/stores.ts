@@ -1,6 +1,7 @@
 /** The three parts of every archive, and the archive that they make together; each kind of place has its own three. */
 
 import type { ArchivedFile } from '../contract/csv-file.ts';
+import type { ComparedClock } from '../ops/clocks.ts';
 import type { Archive, ArchivedEvent, Fact, OnUnreadable } from './archive.ts';
 
 /** As the calls of `Archive` that they become. */
@@ -34,9 +35,10 @@ export function archiveOf(parts: {
   readonly events: EventStore;
   readonly files: FileStore;
   readonly facts: FactStore;
+  readonly clock?: ComparedClock;
   readonly close: () => Promise<void>;
 }): Archive {
-  const { events, files, facts, close } = parts;
+  const { events, files, facts, clock, close } = parts;
   return {
     putEvent: events.put,
     event: events.get,
@@ -52,6 +54,7 @@ export function archiveOf(parts: {
     putFact: facts.put,
     facts: (onUnreadable) => inOrderOfInstants(facts.after(null, onUnreadable)),
     factsAfter: facts.after,
+    ...(clock === undefined ? {} : { clock }),
     close,
   };
 }

@@ -3,6 +3,7 @@
 import type { ArchivedFile } from '../contract/csv-file.ts';
 import type { ExportLocation, InvoiceHeader } from '../contract/invoice-event.ts';
 import type { WebhookStatus } from '../contract/names.ts';
+import type { ComparedClock } from '../ops/clocks.ts';
 
 /** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
 export interface InvoiceDetails {
@@ -76,5 +77,6 @@ export interface BillingService {
   exportCsv(invoiceId: string, options?: FetchExportOptions): Promise<ExportedFile>;
   /** Whether presigned URLs of that host may be used straight from a webhook (BILLSYNC_DOWNLOAD_HOSTS). */
   mayDownloadFrom(url: string): boolean;
+  readonly clock: ComparedClock;
   close(): Promise<void>;
 }

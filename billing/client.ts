@@ -5,6 +5,7 @@ import type { Settings } from '../config/settings.ts';
 import { parseExportLocation, parsePing } from '../contract/api.ts';
 import type { ArchivedFile } from '../contract/csv-file.ts';
 import type { ExportLocation } from '../contract/invoice-event.ts';
+import { type ComparedClock, createServerClock } from '../ops/clocks.ts';
 import type { Logger } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { createSemaphore } from '../ops/semaphore.ts';
@@ -30,6 +31,7 @@ import { NotExportedError, UnknownInvoiceError } from './errors.ts';
 import { isListedHost } from './host-list.ts';
 import { createHttp, type Http, type HttpAnswer, type HttpStream } from './http.ts';
 import { readDetails } from './read-details.ts';
+import { serviceClock } from './service-clock.ts';
 import type { TransferLimits } from './transfer-watch.ts';
 
 export interface BillingServiceOptions {
@@ -62,6 +64,7 @@ export function createBillingService(options: BillingServiceOptions): BillingSer
 }
 
 class Client implements BillingService {
+  readonly clock: ComparedClock;
   readonly #settings: BillingServiceOptions['settings'];
   readonly #http: Http;
   readonly #check: AnswerCheck;
@@ -77,7 +80,9 @@ class Client implements BillingService {
     const { settings, archive, now = () => new Date(), log, metrics, limits = {} } = options;
     this.#callLimits = { deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS, maxBodyBytes: MIB };
     this.#settings = settings;
-    const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST });
+    const clock = createServerClock();
+    const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST, clock });
+    this.clock = serviceClock({ http, clock, baseUrl: settings.service.baseUrl });
     this.#http = countedHttp(http, metrics);
     this.#check = createAnswerCheck(this.#http, now);
     this.#limits = limits;

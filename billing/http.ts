@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
+import type { ServerClock } from '../ops/clocks.ts';
 import { decoded } from './decode-body.ts';
 import {
   CONNECT_TIMEOUT_MS,
@@ -43,6 +44,11 @@ export interface HttpStream {
   readonly body: Dispatcher.ResponseData['body'];
 }
 
+export interface HttpOptions extends ConnectionOptions {
+  /** Told the `Date` of each answer of the service. */
+  readonly clock?: ServerClock;
+}
+
 interface AnswerLimits {
   readonly deadlineMs: number;
   readonly maxBodyBytes: number;
@@ -62,8 +68,10 @@ export interface Http {
  * @param options base address, CA, client certificate, proxy and the guard of addresses; one per account
  * @returns requests that fail with the classes of `billing/errors.ts` and no others
  */
-export function createHttp(options: ConnectionOptions): Http {
+export function createHttp(options: HttpOptions): Http {
   const dispatchers = createDispatchers(options);
+  const { baseUrl, authUrl, clock } = options;
+  const ofService = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [hostOf(url)])));
   const pauses = createPauses();
 
   async function open(request: HttpRequest): Promise<HttpStream> {
@@ -82,6 +90,7 @@ export function createHttp(options: ConnectionOptions): Http {
     await pauses.respect(url.host, request.signal);
     try {
       const dispatcher = await dispatchers.dispatcherFor(url);
+      const sentAt = performance.now();
       const asked = dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
@@ -90,8 +99,11 @@ export function createHttp(options: ConnectionOptions): Http {
         ...(request.body === undefined ? {} : { body: request.body }),
         ...(request.signal === undefined ? {} : { signal: request.signal }),
       });
-      const { statusCode, headers, body } = await untilAborted(asked, request.signal);
-      return { status: statusCode, headers: joined(headers), body };
+      const { statusCode, headers: fields, body } = await untilAborted(asked, request.signal);
+      const headers = joined(fields);
+      // The Date of an answer from a cache is old, and storage may have another clock.
+      if (ofService.has(url.host) && headers.age === undefined) clock?.answered(headers.date, sentAt);
+      return { status: statusCode, headers, body };
     } catch (error) {
       throw asBillingError(error, request);
     }

@@ -14,7 +14,7 @@ import { contextOf } from './verb.ts';
 export const AUDITED: ReadonlySet<string> = new Set([
   ...['invoices retry', 'invoices restore', 'invoices use-version'],
   ...['quarantine requeue', 'quarantine discard'],
-  ...['backfill', 'import', 'rebuild', 'events replay'],
+  ...['backfill', 'import', 'rebuild', 'events replay', 'temporal reset'],
   ...['disputes open', 'disputes state', 'disputes note'],
   ...['statement', 'purge', 'hold add', 'hold lift', 'alerts acknowledge', 'alerts quiet'],
   ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],

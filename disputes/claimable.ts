@@ -1,7 +1,6 @@
 /** Which of the lines that a report found can be claimed now, and what of each. */
 
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../contract/decimal.ts';
-import { groupBy } from '../reports/group-by.ts';
 import { isAlive, lineKey, numberKey } from './claim.ts';
 import type { FoundLine } from './findings.ts';
 import type { Published } from './published.ts';
@@ -20,8 +19,8 @@ export function claimableOf(
   lines: readonly FoundLine[],
   { claims, published }: { readonly claims: readonly StandingClaim[]; readonly published: Published },
 ): readonly Claimable[] {
-  const byLine = new Map(groupBy(claims, lineKey));
-  const byNumber = new Map(groupBy(claims, numberKey));
+  const byLine = Map.groupBy(claims, lineKey);
+  const byNumber = Map.groupBy(claims, numberKey);
   /** What was credited of a number and answers no claim, as far as no line before has taken it off. */
   const unassigned = new Map<string, bigint>();
 

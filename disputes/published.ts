@@ -1,7 +1,6 @@
 /** What is published about the lines that are claimed, or to be claimed: their credits, charges and invoices. */
 
 import { sumOfAmounts } from '../contract/decimal.ts';
-import { groupBy } from '../reports/group-by.ts';
 import { openPublishedFile, type PublishedFile } from '../reports/published-file.ts';
 import { readColumns, readRows } from '../reports/read-rows.ts';
 import type { ReportRow } from '../reports/report-result.ts';
@@ -56,15 +55,15 @@ export async function readPublished(
   const file = await openPublishedFile(databasePath);
   try {
     const amounts = new Map(
-      groupBy(await ask(file, 'amounts', { numbers }), (row) => numberKey(numberIn(row))).map(
-        ([key, rows]) => [
+      Map.groupBy(await ask(file, 'amounts', { numbers }), (row) => numberKey(numberIn(row)))
+        .entries()
+        .map(([key, rows]) => [
           key,
           {
             credits: rows.filter(({ is_credit }) => is_credit === true).map(creditIn),
             charges: rows.filter(({ is_credit }) => is_credit === false).length,
           },
-        ],
-      ),
+        ]),
     );
     const found = invoicesIn(await ask(file, 'billed', { invoices, numbers }));
     const creditsOf = (line: NumberOf): readonly Credit[] => amounts.get(numberKey(line))?.credits ?? [];
@@ -81,17 +80,21 @@ export async function readPublished(
 
 function invoicesIn(rows: readonly ReportRow[]): ReadonlyMap<string, PublishedInvoice> {
   return new Map(
-    groupBy(rows, ({ invoice_id }) => String(invoice_id)).map(([id, lines]) => {
-      const billed = lines.filter(({ tracking_number }) => tracking_number !== null);
-      const costs = groupBy(billed, (row) => numberKey(numberIn(row)));
-      const voidedAt = lines[0]?.voided_at ?? null;
-      const invoice = {
-        state: String(lines[0]?.state),
-        voidedAt: voidedAt === null ? null : String(voidedAt),
-        costs: new Map(costs.map(([key, of]) => [key, of.map(({ billing_cost }) => String(billing_cost))])),
-      };
-      return [id, invoice] as const;
-    }),
+    Map.groupBy(rows, ({ invoice_id }) => String(invoice_id))
+      .entries()
+      .map(([id, lines]) => {
+        const billed = lines.filter(({ tracking_number }) => tracking_number !== null);
+        const costs = Map.groupBy(billed, (row) => numberKey(numberIn(row)));
+        const voidedAt = lines[0]?.voided_at ?? null;
+        const invoice = {
+          state: String(lines[0]?.state),
+          voidedAt: voidedAt === null ? null : String(voidedAt),
+          costs: new Map(
+            costs.entries().map(([key, of]) => [key, of.map(({ billing_cost }) => String(billing_cost))]),
+          ),
+        };
+        return [id, invoice] as const;
+      }),
   );
 }
 

@@ -1,7 +1,6 @@
 /** What becomes of claims by what is published: whether their invoices still stand, and what was credited since. */
 
 import { compareDecimals, toTenThousandths } from '../contract/decimal.ts';
-import { groupBy } from '../reports/group-by.ts';
 import { type Claim, isWithdrawn, numberKey } from './claim.ts';
 import type { Credit, Published } from './published.ts';
 import { recoveredOf } from './recovered.ts';
@@ -37,7 +36,7 @@ export function standingOf(
   const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoiceId)?.voidedAt ?? null;
   const claimsNothing = (claim: Claim): boolean => voidedAt(claim) !== null || isWithdrawn(claim);
   const recovered = new Map<string, string>();
-  for (const [, ofNumber] of groupBy(claims, numberKey)) {
+  for (const ofNumber of Map.groupBy(claims, numberKey).values()) {
     const credited = toTenThousandths(published.creditedOf(ofNumber[0] as Claim));
     const asked = ofNumber.filter((claim) => !claimsNothing(claim));
     for (const [id, amount] of recoveredOf(asked, credited)) recovered.set(id, amount);

@@ -1,7 +1,6 @@
 /** Sums of claims, exact, by currency; partners are never added up. */
 
 import { sumOfAmounts } from '../contract/decimal.ts';
-import { groupBy } from '../reports/group-by.ts';
 import type { StandingClaim } from './standing.ts';
 
 export const NOTHING = '0.0000';
@@ -19,8 +18,10 @@ export interface ClaimTotals {
 
 /** In the order in which partners and currencies come up; `claimed` is what is claimed now. */
 export function totalsOf(claims: readonly Summed[]): readonly ClaimTotals[] {
-  const groups = groupBy(claims, ({ partnerId, currencyCode }) => JSON.stringify([partnerId, currencyCode]));
-  return groups.map(([, group]) => ({
+  const groups = Map.groupBy(claims, ({ partnerId, currencyCode }) =>
+    JSON.stringify([partnerId, currencyCode]),
+  );
+  return Array.from(groups.values(), (group) => ({
     partnerId: group[0]?.partnerId ?? null,
     currencyCode: group[0]?.currencyCode ?? '',
     claims: group.length,

@@ -62,7 +62,7 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
           .finally(() => (beginning = null));
       return keys.map(() => undefined);
     },
-    { isSplit: false },
+    { splitsOnFailure: false },
   );
 
   /** @returns how long the log is now */

@@ -16,7 +16,7 @@ interface Part {
 }
 
 /** Who reads one of them reads all of them. */
-const TOGETHER = { most: 32, heaviest: 128 * 1024, weigh: ({ bytes }: Part) => bytes.length };
+const TOGETHER = { maxItems: 32, maxWeight: 128 * 1024, weigh: ({ bytes }: Part) => bytes.length };
 
 /**
  * @returns a function that tells whether the name was free. The bytes are durable then; the name is with its folder's flush.

@@ -37,7 +37,8 @@ export function startChecks({ log }: { readonly log: Logger }): Checks {
   function plan(): void {
     clearTimeout(timer);
     if (closing.signal.aborted) return;
-    timer = setTimeout(beginDue, Math.min(...dueMs.values()) - performance.now()).unref();
+    const waitMs = Math.min(...dueMs.values()) - performance.now();
+    timer = setTimeout(beginDue, Math.max(0, waitMs)).unref();
   }
 
   function beginDue(): void {

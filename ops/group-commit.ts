@@ -1,7 +1,6 @@
 /**
- * Does for many callers at once what costs nearly as much for one: what is asked for while one group is at work goes
- * into the next. Who finds nobody at work begins at once. Only who came while a group was at work, or shortly after a group of
- * several, may wait a moment longer for company, where the callers of this group allow it (`restMs`).
+ * Groups the items of many callers, where a group costs nearly as much as one item: items that arrive while a group is
+ * processed form the next one. An idle GroupCommit starts immediately; `lingerMs` delays only the groups that follow another.
  */
 
 interface Waiting<T, R> {
@@ -11,18 +10,18 @@ interface Waiting<T, R> {
 }
 
 export interface GroupLimits<T> {
-  /** A group larger than this would keep its callers waiting for no further gain; 200 by default. */
-  readonly most?: number;
+  /** A larger group would keep its callers waiting for no further gain; 200 by default. */
+  readonly maxItems?: number;
   readonly weigh?: (asked: T) => number;
-  /** Of all that a group is asked for; one that is heavier is a group by itself. */
-  readonly heaviest?: number;
-  /** Whether one of a group can make it fail, so that its halves are tried; else all of it has failed. True by default. */
-  readonly isSplit?: boolean;
-  /** How long after a group the next one is gathered, when it was one of several or somebody waits already, and until enough do; 0 by default. */
-  readonly restMs?: number;
+  /** Of all items of a group together; a heavier item is a group of its own. */
+  readonly maxWeight?: number;
+  /** Whether one item can make its group fail, so that its halves are tried again; else all items fail. True by default. */
+  readonly splitsOnFailure?: boolean;
+  /** Delay before the next group after one of several items, or while items wait, unless enough wait; 0 by default. */
+  readonly lingerMs?: number;
 }
 
-/** A group of so many waits for no more: in it an invoice costs a sixth of what it does alone (ADR 15). */
+/** A group of this size starts without lingering: in it an invoice costs a sixth of what it does alone (ADR 15). */
 const ENOUGH = 16;
 
 export class GroupCommit<T, R> {
@@ -30,12 +29,15 @@ export class GroupCommit<T, R> {
   readonly #limits: Required<GroupLimits<T>>;
   readonly #waiting: Waiting<T, R>[] = [];
   #isAtWork = false;
-  #endRest: () => void = () => undefined;
+  #endLinger: () => void = () => undefined;
 
   /** @param commit answers each of what was asked, in its order; when it throws, nothing of the group was done */
   constructor(commit: (asked: readonly T[]) => Promise<readonly R[]>, limits: GroupLimits<T> = {}) {
     this.#commit = commit;
-    this.#limits = { most: 200, weigh: () => 0, heaviest: 0, isSplit: true, restMs: 0, ...limits };
+    this.#limits = {
+      ...{ maxItems: 200, weigh: () => 0, maxWeight: 0, splitsOnFailure: true, lingerMs: 0 },
+      ...limits,
+    };
   }
 
   /** @throws what `commit` throws for this member alone; a failing member does not fail the rest of its group */
@@ -43,7 +45,7 @@ export class GroupCommit<T, R> {
     return new Promise<R>((resolve, reject) => {
       this.#waiting.push({ asked, resolve, reject });
       if (!this.#isAtWork) void this.#work();
-      else if (this.#waiting.length >= this.#enough) this.#endRest();
+      else if (this.#waiting.length >= this.#enough) this.#endLinger();
     });
   }
 
@@ -53,19 +55,20 @@ export class GroupCommit<T, R> {
       const group = this.#next();
       await this.#settle(group);
       const isUnderLoad = this.#waiting.length > 0 || group.length > 1;
-      if (this.#limits.restMs > 0 && isUnderLoad && this.#waiting.length < this.#enough) await this.#rest();
+      if (this.#limits.lingerMs > 0 && isUnderLoad && this.#waiting.length < this.#enough)
+        await this.#linger();
     }
     this.#isAtWork = false;
   }
 
   get #enough(): number {
-    return Math.min(this.#limits.most, ENOUGH);
+    return Math.min(this.#limits.maxItems, ENOUGH);
   }
 
-  #rest(): Promise<void> {
+  #linger(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#limits.restMs);
-      this.#endRest = () => {
+      const timer = setTimeout(resolve, this.#limits.lingerMs);
+      this.#endLinger = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -73,11 +76,11 @@ export class GroupCommit<T, R> {
   }
 
   #next(): readonly Waiting<T, R>[] {
-    const { most, weigh, heaviest } = this.#limits;
+    const { maxItems, weigh, maxWeight } = this.#limits;
     let weight = 0;
     const end = this.#waiting.findIndex(({ asked }, index) => {
       weight += weigh(asked);
-      return index > 0 && (index >= most || weight > heaviest);
+      return index > 0 && (index >= maxItems || weight > maxWeight);
     });
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
@@ -87,7 +90,7 @@ export class GroupCommit<T, R> {
       const answers = await this.#commit(group.map(({ asked }) => asked));
       for (const [i, { resolve }] of group.entries()) resolve(answers[i] as R);
     } catch (error) {
-      if (group.length === 1 || !this.#limits.isSplit) {
+      if (group.length === 1 || !this.#limits.splitsOnFailure) {
         for (const { reject } of group) reject(error);
         return;
       }

@@ -61,8 +61,7 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
         continue;
       }
       takenOver = (await putAside(path, found.text)) || takenOver;
-      // A lock that was released meanwhile is not a failed attempt while the caller has patience.
-      if (found.text !== null || performance.now() > deadline) attempt += 1;
+      attempt += 1;
     }
     throw request.refusal(path, null);
   } finally {

@@ -38,6 +38,8 @@ export interface ReportHead {
   readonly publication: number;
   readonly timeZone: 'UTC';
   readonly rows: number;
+  /** How many rows there are without the limit that was asked for. */
+  readonly found: number;
   /** Shipments that passed the filters. */
   readonly shipments: number;
   /** How many of them were weighed in which unit; kilograms are brought to pounds at 2.2046226218. */
@@ -46,6 +48,8 @@ export interface ReportHead {
   readonly provedPercent: string | null;
   /** Of the days of the filters. */
   readonly completeness: Completeness;
+  /** Those of `notes` that say how many rows of each file of one's own matched. */
+  readonly files: readonly string[];
   /** Full sentences: what was left out, and what else to know before using the numbers. */
   readonly notes: readonly string[];
 }

@@ -9,9 +9,11 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { realpath, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { BillsyncError, EXIT } from '../contract/errors.ts';
 import { makeFolders } from '../ops/make-folders.ts';
 import { isAlive, isStillRunning, ownIdentity } from '../ops/process-identity.ts';
 import { replaceFile } from '../ops/replace-file.ts';
@@ -20,6 +22,7 @@ import { pause } from './pause.ts';
 import { temporalExecutable } from './server-executable.ts';
 import {
   answers,
+  databaseOf,
   endServer,
   freeAddress,
   isSameAddress,
@@ -110,6 +113,37 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
       else await endServer(hold.record.pid, HUNG_STOP_WITHIN_MS);
     },
   };
+}
+
+/**
+ * Moves the database of the embedded server aside, so that the next start makes an empty one.
+ *
+ * @returns where it is now; null when there was none. @throws DatabaseInUseError
+ */
+export async function moveDatabaseAside(dataDir: string, now: Date): Promise<string | null> {
+  const database = databaseOf({ dataDir: await realpath(dataDir) });
+  if (serversOf({ dataDir: await realpath(dataDir) }).length > 0) throw new DatabaseInUseError(database);
+  if (!existsSync(database)) return null;
+  const folder = join(dataDir, 'temporal', 'aside');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const aside = join(folder, `temporal-${now.toISOString().replace(/[:.]/g, '-')}.db`);
+  for (const part of ['-wal', '-shm', '']) {
+    if (existsSync(`${database}${part}`)) await rename(`${database}${part}`, `${aside}${part}`);
+  }
+  return aside;
+}
+
+/** A server runs on it. */
+export class DatabaseInUseError extends BillsyncError {
+  readonly code = 'temporal-database-in-use';
+  override readonly exitCode = EXIT.locked;
+
+  constructor(database: string) {
+    super('An embedded Temporal server runs on the database.', {
+      subject: database,
+      hint: 'stop `billsync up` or `billsync temporal` first',
+    });
+  }
 }
 
 /** Finds the folder's server, or makes one. What is in the way and does not answer is ended. */

@@ -23,7 +23,7 @@ export interface OpenWarehouseOptions {
   /** How long a living owner of the lock is waited for; 0 by default. */
   readonly lockPatienceMs?: number;
   /** How long loads and events that come while others are written, or after several were, wait for more company; 0 by default (ADR 15). */
-  readonly gatherMs?: number;
+  readonly lingerMs?: number;
   /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 16). */
   readonly recordsPerCut?: number;
   /** Of the disk, left to the inbox; 32 MiB by default. */

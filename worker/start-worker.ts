@@ -17,6 +17,7 @@ import { openQuarantine } from '../inbox/quarantine-folder.ts';
 import { tellDropped } from '../inbox/tell-dropped.ts';
 import { type Alert, type Alerts, createAlerts } from '../ops/alerts.ts';
 import { startChecks } from '../ops/checks.ts';
+import { clockWatch, refuseWrongClock } from '../ops/clocks.ts';
 import { onFsyncFailure } from '../ops/flush.ts';
 import type { Health } from '../ops/health.ts';
 import type { Logger } from '../ops/log.ts';
@@ -87,12 +88,12 @@ const LOCK_PATIENCE_MS = 5_000;
  * A group of loads or events costs nearly as much as one (ADR 15). Only who comes while others are written, or just after
  * several were, waits, and readers get a copy every few seconds then.
  */
-const GATHER_MS = 1_000;
+const LINGER_MS = 1_000;
 
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;
 
-/** @throws WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
+/** @throws WrongClockError, WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);
@@ -120,13 +121,17 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     );
     const archive = await openArchive(settings);
     closers.push(() => archive.close());
+    const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
+    closers.push(() => service.close());
+    const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
+    await refuseWrongClock(clocks);
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
       onDropped: tellDropped({ log, alerts }),
     });
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
       lockPatienceMs: LOCK_PATIENCE_MS,
-      gatherMs: GATHER_MS,
+      lingerMs: LINGER_MS,
       onSetAside: (records) => alerts.raise(setAsideAlert(records)),
       onFatal(error) {
         health.set('warehouse', { isHealthy: false, detail: error.message });
@@ -168,8 +173,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const queues = options.queues ?? taskQueues(settings.environment);
     const ofTemporal = temporalWatches({ settings, health, queues });
-    const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
-    closers.push(() => service.close());
 
     const ofWarehouse = createWarehouseActivities({
       ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
@@ -179,7 +182,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const { recordEvent, loadInvoice } = ofWarehouse;
     const retries = watchRetries({ alerts });
-    const states = [...upkeep, ...ofTemporal.watches].map((watch) => stateCheck(watch, { health, alerts }));
+    const states = [...upkeep, ...ofTemporal.watches, clockWatch(clocks)].map((watch) =>
+      stateCheck(watch, { health, alerts }),
+    );
     checks.add(...states, tokenCheck(service, { alerts }), retries.check, costs.check, claims);
     // They end after the last activity and before what they look at is closed.
     closers.push(() => checks.close());

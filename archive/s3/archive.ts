@@ -16,6 +16,7 @@ export async function openS3Archive(bucket: S3Bucket, cacheFolder: string): Prom
     events: openS3Events(bucket),
     files: await openS3Files(bucket, cacheFolder),
     facts: openS3Facts(bucket),
+    clock: bucket.clock,
     close: async () => bucket.close(),
   });
 }

@@ -1,5 +1,6 @@
 /** The few things the archive asks of S3, or of anything that speaks it, under one prefix of one bucket. */
 
+import type { ComparedClock } from '../../ops/clocks.ts';
 import { openS3Client } from './client.ts';
 import { explainS3Error, type S3Place, S3SettingsError } from './errors.ts';
 import {
@@ -48,8 +49,7 @@ export interface S3Bucket {
   list(folder: string, after?: string): AsyncIterable<string>;
   /** Milliseconds since 1970 by the server's clock, counted on from its newest answer: never ahead of it, a little behind. */
   serverNow(): Promise<number>;
-  /** By how many milliseconds this machine's clock was ahead of the server's at its newest answer; null before the first. */
-  clockAheadMs(): number | null;
+  readonly clock: ComparedClock;
   close(): void;
 }
 
@@ -112,7 +112,7 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
         hint: 'let what lies between (a proxy) pass the header: by it new keys are ordered',
       });
     },
-    clockAheadMs: clock.aheadMs,
+    clock: { name: `the archive's S3`, aheadMs: clock.aheadMs, ask: () => bytesOf(at('clock')) },
     close() {
       client.destroy();
       files.destroy();

@@ -1,36 +1,23 @@
 /** The clock of the S3 server, from the `Date` of its answers: keys are stamped by it, whatever the clock of this machine shows. */
 
 import type { S3Client } from '@aws-sdk/client-s3';
+import { createServerClock, type ServerClock } from '../../ops/clocks.ts';
 
-export interface ServerClock {
-  /** Milliseconds since 1970 by the server's clock, as counted on from the newest answer; null before the first. */
-  now(): number | null;
-  /** By how many milliseconds this machine's clock was ahead of the server's at the newest answer; null before the first. */
-  aheadMs(): number | null;
-}
-
-/** Follows the clock of the server that the client asks. */
+/** Follows the clock of the server that the clients ask. */
 export function followServerClock(clients: readonly S3Client[]): ServerClock {
-  let newest: { readonly serverMs: number; readonly monotonicMs: number; readonly aheadMs: number } | null =
-    null;
+  const clock = createServerClock();
   for (const client of clients) {
     client.middlewareStack.add(
       (next) => async (args) => {
+        const sentAt = performance.now();
         const result = await next(args);
         const { headers = {} } = result.response as { headers?: Record<string, string | undefined> };
-        const serverMs = Date.parse(headers.date ?? '');
-        if (!Number.isNaN(serverMs)) {
-          newest = { serverMs, monotonicMs: performance.now(), aheadMs: Date.now() - serverMs };
-        }
+        clock.answered(headers.date, sentAt);
         return result;
       },
       // Around the retries' single attempts and outside of what throws for an error's status.
       { step: 'deserialize', priority: 'low', name: 'billsyncServerClock' },
     );
   }
-  return {
-    now: () =>
-      newest === null ? null : Math.round(newest.serverMs + performance.now() - newest.monotonicMs),
-    aheadMs: () => newest?.aheadMs ?? null,
-  };
+  return clock;
 }

@@ -1,9 +1,54 @@
 /** `billsync temporal`: the embedded Temporal server alone, so that roles can run as processes of their own. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import { verb } from '../verb.ts';
+import { checkEnvironment } from '../environment-check.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { counted } from '../terminal/output.ts';
+import { contextOf, verb } from '../verb.ts';
 
 export function temporalCommand(): Command {
+  return temporalRole().addCommand(resetCommand());
+}
+
+function resetCommand(): Command {
+  return verb(
+    'reset',
+    'Moves a damaged database of the embedded Temporal server aside, and sends every received event to an empty one.',
+    'billsync temporal reset --dry-run',
+  )
+    .option('--dry-run', 'say what would be done')
+    .action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
+      const { settings, output } = contextOf(command);
+      await checkEnvironment(settings);
+      const { dataDir } = settings;
+      if (!existsSync(join(dataDir, 'temporal', 'temporal.db')))
+        throw new CliError(EXIT.nothingMatched, `no embedded Temporal server has a database in ${dataDir}`);
+      if (flags.dryRun === true) {
+        output.note(`Would move ${dataDir}/temporal/temporal.db aside and send every received event again.`);
+        return;
+      }
+      const { moveDatabaseAside, startEmbeddedTemporal } = await import('../../temporal/embedded.ts');
+      const { commandLog, replay } = await import('../ask-temporal.ts');
+      const aside = await moveDatabaseAside(dataDir, new Date());
+      const server = await startEmbeddedTemporal({ dataDir, log: commandLog(settings) });
+      const progress = output.progress('Replaying');
+      let done = 0;
+      try {
+        const onEvent = (): void => progress.update(++done, null);
+        const sent = await replay(settings, { dryRun: false, onEvent });
+        output.note(
+          `The database is now ${aside}; sent ${counted(sent, 'event')} again. \`billsync up\` goes on.`,
+        );
+      } finally {
+        progress.end();
+        await server.stop();
+      }
+    });
+}
+
+function temporalRole(): Command {
   return verb(
     'temporal',
     'Runs the embedded Temporal server, at TEMPORAL_ADDRESS when that is set. Its database is in the data folder.',

@@ -4,22 +4,31 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { openArchive } from '../../archive/open-archive.ts';
+import { openArchive, openArchiveBucket } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { RefusedError } from '../../billing/errors.ts';
 import { createHttp } from '../../billing/http.ts';
+import { serviceClock } from '../../billing/service-clock.ts';
 import { requireService } from '../../config/check-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { DEFAULT_FILE_NAME } from '../../config/settings-file.ts';
+import {
+  CLOCK_HINT,
+  compareClocks,
+  createServerClock,
+  describeDifferences,
+  differing,
+  MAX_STARTED_MS,
+  MAX_UNALERTED_MS,
+  WrongClockError,
+} from '../../ops/clocks.ts';
 import { isAlive } from '../../ops/process-identity.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type Finding, note, ok } from './finding.ts';
 
 const PATIENCE_MS = 30_000;
-/** The Date header has whole seconds, and an answer takes its time; presigned URLs and tokens survive less than this. */
-const TOLERATED_SKEW_SECONDS = 60;
 
 export async function checkService(settings: Settings): Promise<Finding> {
   await checkCa(settings.service.caFile);
@@ -66,30 +75,27 @@ async function pingRefusal(service: BillingService, signal: AbortSignal): Promis
   }
 }
 
-/** Whether a URL has expired is decided by our own clock, so hours of difference make live URLs look dead, and dead ones alive. */
-export async function checkClock({ service }: Settings): Promise<Finding> {
-  if (service.baseUrl === null) return ok('no service to compare with');
-  const http = createHttp({ ...service, connectionsPerHost: 1 });
+/** Compares this machine's clock with the clocks that a start compares it with. */
+export async function checkClock({ service, archive }: Settings): Promise<Finding> {
+  const { baseUrl } = service;
+  const clock = createServerClock();
+  const http = createHttp({ ...service, connectionsPerHost: 1, clock });
+  const bucket = archive.kind === 's3' ? await openArchiveBucket(archive.url) : null;
   try {
-    // At no endpoint, without credentials: whatever is answered, it carries the service's time.
-    const url = service.baseUrl;
-    const asked = Date.now();
-    const answer = await http
-      .send({ url, method: 'GET' }, { deadlineMs: PATIENCE_MS, maxBodyBytes: 1_000_000 })
-      .catch(() => null);
-    // Why it does not answer is said by the check of the service itself.
-    if (answer === null)
-      return { result: 'note', detail: 'not tried: the service does not answer', hint: null };
-    const { headers } = answer;
-    const theirs = Date.parse(headers.date ?? '');
-    if (Number.isNaN(theirs)) return ok('the service does not say what time it is');
-    const seconds = Math.round(((asked + Date.now()) / 2 - theirs) / 1000);
-    if (Math.abs(seconds) <= TOLERATED_SKEW_SECONDS) return ok("as the service's");
-    return note(
-      `this machine's clock is ${duration(Math.abs(seconds))} ${seconds < 0 ? 'behind' : 'ahead of'} the service's`,
-      'set the clock, e.g. with NTP: it decides whether a URL has expired',
-    );
+    const clocks = [
+      ...(baseUrl === null ? [] : [serviceClock({ http, clock, baseUrl })]),
+      ...(bucket === null ? [] : [bucket.clock]),
+    ];
+    if (clocks.length === 0) return ok('no service to compare with');
+    const compared = await compareClocks(clocks, { asksAll: true });
+    // Checks of the service and the archive report why they do not answer.
+    if (compared.length === 0) return { result: 'note', detail: 'not tried: no server answers', hint: null };
+    const wrong = differing(compared, MAX_UNALERTED_MS);
+    if (wrong.length === 0) return ok(`as that of ${compared.map(({ name }) => name).join(' and ')}`);
+    if (differing(wrong, MAX_STARTED_MS).length === 0) return note(describeDifferences(wrong), CLOCK_HINT);
+    throw new WrongClockError(wrong);
   } finally {
+    bucket?.close();
     await http.close();
   }
 }
@@ -113,9 +119,4 @@ async function checkCa(caFile: string | null): Promise<void> {
       cause: error,
     });
   }
-}
-
-function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }

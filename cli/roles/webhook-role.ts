@@ -1,8 +1,8 @@
 /** The endpoint and its forwarder as a role: what is heard is kept first, then handed to Temporal for as long as it takes. */
 
 import { join } from 'node:path';
-import type { Archive } from '../../archive/archive.ts';
 import { openArchive } from '../../archive/open-archive.ts';
+import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { requireService } from '../../config/check-settings.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -10,8 +10,8 @@ import { openInbox } from '../../inbox/inbox.ts';
 import { openQuarantine } from '../../inbox/quarantine-folder.ts';
 import { tellDropped } from '../../inbox/tell-dropped.ts';
 import { startChecks } from '../../ops/checks.ts';
+import { clockWatch, refuseWrongClock } from '../../ops/clocks.ts';
 import type { Logger } from '../../ops/log.ts';
-import type { Metrics } from '../../ops/metrics.ts';
 import { certificateWatch } from '../../ops/watch-expiry.ts';
 import { stateCheck } from '../../ops/watch-state.ts';
 import { pause } from '../../temporal/pause.ts';
@@ -28,12 +28,16 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
   return startParts(log, async (parts) => {
     const archive = await openArchive(settings);
     parts.add('archive', () => archive.close());
+    const service = hasService(settings) ? createBillingService({ settings, archive, log, metrics }) : null;
+    if (service !== null) parts.add('billing service', () => service.close());
+    const clocks = [service?.clock, archive.clock].filter((clock) => clock !== undefined);
+    await refuseWrongClock(clocks);
     const inbox = await openInbox(join(settings.dataDir, 'inbox'));
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
       onDropped: tellDropped({ log, alerts }),
     });
-    const partner = learnPartner({ settings, archive, log, metrics, stopping });
-    parts.add('billing service', () => partner.close());
+    const partner = learnPartner({ settings, service, log, stopping });
+    parts.add('partner', () => partner.close());
     const temporal = linkOnDemand(settings, log);
     parts.add('temporal', () => temporal.close());
 
@@ -63,6 +67,9 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     });
     parts.add('endpoint', () => server.close());
     temporal.loadSoon();
+    const checks = startChecks({ log });
+    parts.add('checks', () => checks.close());
+    checks.add(stateCheck(clockWatch(clocks), { health, alerts }));
     const { tls, tlsCert, tlsKey } = settings.webhook;
     // One that we made ourselves is renewed by itself.
     if (tls && tlsCert !== null && tlsKey !== null) {
@@ -71,9 +78,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
         { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
         { key: { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey } },
       );
-      const checks = startChecks({ log });
       checks.add(stateCheck(watch, { health, alerts }));
-      parts.add('certificate', () => checks.close());
     }
     return { addresses: { webhook: server.url }, close: () => parts.close() };
   });
@@ -115,19 +120,17 @@ function linkOnDemand(settings: Settings, log: Logger) {
 
 interface PartnerQuestion {
   readonly settings: Settings;
-  readonly archive: Archive;
+  readonly service: BillingService | null;
   readonly log: Logger;
-  readonly metrics: Metrics;
   readonly stopping: AbortSignal;
 }
 
 /** Asks for a token until one tells whose account this is; until then deliveries are kept and checked later. */
-function learnPartner({ settings, archive, log, metrics, stopping }: PartnerQuestion) {
-  if (settings.partnerId !== null || !hasService(settings)) {
+function learnPartner({ settings, service, log, stopping }: PartnerQuestion) {
+  if (settings.partnerId !== null || service === null) {
     const configured = settings.partnerId === null ? [] : [settings.partnerId];
     return { ids: () => configured, close: async () => {} };
   }
-  const service = createBillingService({ settings, archive, log, metrics });
   // Also when the role is not asked to stop but cannot start: its port is taken, say.
   const closing = new AbortController();
   const until = AbortSignal.any([stopping, closing.signal]);
@@ -149,7 +152,6 @@ function learnPartner({ settings, archive, log, metrics, stopping }: PartnerQues
     async close() {
       closing.abort(new Error('closing'));
       await learning;
-      await service.close();
     },
   };
 }

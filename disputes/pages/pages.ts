@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { BillsyncError, sentenceOf } from '../../contract/errors.ts';
 import type { GuestHost, GuestPages } from '../../dashboard/guest-pages.ts';
-import { groupBy } from '../../reports/group-by.ts';
 import { XLSX_TYPE } from '../../reports/render/render-report.ts';
 import { CLAIM_STATES, ClaimRefusedError, chosenOf, NEXT_STATES } from '../claim.ts';
 import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.ts';
@@ -47,8 +46,8 @@ function registerPages(
       const asked = Asked.parse(request.query);
       const chosen = chosenOf(claims, asked);
       const totals = totalsOf(chosen);
-      const carriers = groupBy(claims, ({ carrier }) => carrier.toLowerCase())
-        .map(([, [of]]) => of?.carrier ?? '')
+      const carriers = [...Map.groupBy(claims, ({ carrier }) => carrier.toLowerCase()).values()]
+        .map(([of]) => of?.carrier ?? '')
         .sort();
       const shown = chosen.slice(0, MOST_SHOWN);
       const html = render('claims', {

@@ -27,6 +27,17 @@ export const MACHINE = {
     ],
     proof: 'The page `/health` of the worker that was started again shows all components as healthy.',
   },
+  clock: {
+    severity: 'critical',
+    meaning:
+      'The clock of this machine differs by more than 30 s from that of the billing service or of the archive’s S3. Deadlines and expiry times are judged wrongly; with more than 5 min no worker or endpoint starts.',
+    firstLook: ['the alert: which server, by how much', '`timedatectl`, `billsync doctor` (clock)'],
+    cure: [
+      'Set the clock and keep it synchronized (NTP).',
+      'If this machine’s clock is right: the server’s is wrong; tell those who run it.',
+    ],
+    proof: 'The page `/health` shows the component `clock` as healthy within a minute; no restart is needed.',
+  },
   'lake/blocked': {
     severity: 'critical',
     meaning:
@@ -161,7 +172,7 @@ export const MACHINE = {
     ],
     cure: [
       'If it happened once: nothing to do; no acknowledged event is lost.',
-      'If it keeps happening: fix what the log names; if memory ran out, set `BILLSYNC_WAREHOUSE_MEMORY_LIMIT`.',
+      'If it keeps happening (`/readyz` then answers 503, or does not answer): fix what the log names; if memory ran out, set `BILLSYNC_WAREHOUSE_MEMORY_LIMIT`.',
     ],
     proof: '`billsync_process_restarts_total` no longer rises and `/readyz` answers 200.',
   },

@@ -3,7 +3,6 @@
 import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import { ReportFilterError } from '../errors.ts';
-import { groupBy } from '../group-by.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
 import { byPartnerAndCurrency, bySize, byText } from './row-order.ts';
 
@@ -55,9 +54,9 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
       `There are ${values.length} values of ${across}, and a table has room for ${MOST_ACROSS}: narrow it by filters, or put another column across.`,
     );
   const places = new Map(values.map((value) => [value, columnOf(value, result)]));
-  const groups = groupBy(result.rows, (row) => JSON.stringify(keys.map(({ name }) => row[name] ?? null)));
+  const groups = Map.groupBy(result.rows, (row) => JSON.stringify(keys.map(({ name }) => row[name] ?? null)));
   const origins = new Map<ReportRow, ReadonlyMap<string, ReportRow>>();
-  const rows = groups.map(([, group]) => {
+  const rows = Array.from(groups.values(), (group) => {
     const cells = new Map(group.map((row) => [places.get(row[across] ?? null)?.name ?? '', row]));
     const row = Object.fromEntries([
       ...keys.map(({ name }): [string, ReportCell] => [name, group[0]?.[name] ?? null]),
@@ -92,7 +91,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
       summed: [...[...places.values()].map(({ name }) => name), TOTAL],
       head: {
         ...result.head,
-        rows: rows.length,
+        ...{ rows: rows.length, found: rows.length },
         parameters: { ...result.head.parameters, pivot: across },
       },
     },

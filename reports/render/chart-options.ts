@@ -3,7 +3,6 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import stringWidth from 'string-width';
 import type { ChartSpec } from '../catalogue.ts';
-import { groupBy } from '../group-by.ts';
 import {
   amountLabel,
   categoryAxis,
@@ -287,5 +286,7 @@ function signed(
 function largestFirst(points: readonly Point[]): [string, Point[]][] {
   const total = (members: readonly Point[]): number =>
     members.reduce((sum, point) => sum + Math.abs(Number(point.value ?? 0)), 0);
-  return groupBy(points, (point) => point.series).sort(([, one], [, other]) => total(other) - total(one));
+  return [...Map.groupBy(points, (point) => point.series)].sort(
+    ([, one], [, other]) => total(other) - total(one),
+  );
 }

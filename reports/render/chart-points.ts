@@ -2,7 +2,6 @@
 
 import { visible } from '../../contract/printable.ts';
 import type { ChartSpec } from '../catalogue.ts';
-import { groupBy } from '../group-by.ts';
 import type { ReportRow } from '../report-result.ts';
 
 /** A place in the chart and what stands there. */
@@ -19,8 +18,8 @@ export interface Point {
 /** One point for each place. `combine=sum` adds up what several rows say of one place, in whole numbers. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
   const { key: across, series: line, y, value: shown = '', combine } = spec.roles;
-  const placed = groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
-  return placed.map(([place, of]) => {
+  const placed = Map.groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
+  return Array.from(placed, ([place, of]) => {
     const [key = '', series = ''] = JSON.parse(place) as string[];
     const values = of.map(({ [shown]: cell = null }) => (cell === null ? null : String(cell)));
     return { key, series, value: combine === 'sum' ? sumOf(values) : (values.at(-1) ?? null), rows: of };

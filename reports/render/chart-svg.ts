@@ -2,7 +2,6 @@
 
 import { visible } from '../../contract/printable.ts';
 import type { ChartSpec } from '../catalogue.ts';
-import { groupBy } from '../group-by.ts';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
 import { type Drawing, MOST_BARS, optionOf } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
@@ -37,8 +36,9 @@ export async function drawCharts(
 ): Promise<Chart[]> {
   if (result.rows.length === 0) return [];
   const drawing = result.charts.flatMap((spec) =>
-    groupBy(result.rows, (row) => text(row.currency_code)).map(([currency, rows]) =>
-      drawChart({ result, spec, currency, rows, width, mostBars, leadTo }),
+    Array.from(
+      Map.groupBy(result.rows, (row) => text(row.currency_code)),
+      ([currency, rows]) => drawChart({ result, spec, currency, rows, width, mostBars, leadTo }),
     ),
   );
   return (await Promise.all(drawing)).flat();

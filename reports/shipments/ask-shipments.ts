@@ -8,7 +8,7 @@ import type { Prepared } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
 import { readBatches, readColumns, readRows } from '../read-rows.ts';
 import type { AppliedFilters } from '../report-filters.ts';
-import { headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
+import { cutNotes, headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
 import type { ReportResult, ReportRow, StreamedResult } from '../report-result.ts';
 import { provideShared } from '../shared-views.ts';
 import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.ts';
@@ -80,7 +80,13 @@ export async function askShipments(
       ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
       rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
       head: headOf({
-        ...{ prepared, filters, bound, totals, rows: onPage.length },
+        prepared,
+        filters,
+        bound,
+        totals,
+        rows: onPage.length,
+        found: countOf(totals),
+        notes: [],
         completeness: await prepared.completeness(),
       }),
     },
@@ -115,7 +121,7 @@ export async function streamShipments(
   const counting = { filled, values: { ...bound.values, ...key } };
   const all =
     asked.after === undefined
-      ? totals.rows.reduce((sum, { shipments }) => sum + Number(shipments), 0)
+      ? countOf(totals)
       : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
   const columnList = shown.map((name) => `s.${name}`).join(', ');
   const text = await filledText('listed', { ...filled, columns: columnList });
@@ -130,9 +136,22 @@ export async function streamShipments(
       ...WORDS,
       ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
       batches: readBatches(found, columns),
-      head: headOf({ prepared, filters, bound, totals, rows, completeness }),
+      head: headOf({
+        prepared,
+        filters,
+        bound,
+        totals,
+        rows,
+        found: all,
+        completeness,
+        notes: cutNotes({ rows, found: all }),
+      }),
     },
   };
+}
+
+function countOf({ rows }: ShipmentTotals): number {
+  return rows.reduce((sum, { shipments }) => sum + Number(shipments), 0);
 }
 
 function orderOf({ column, isDescending }: ShipmentSort): string {
@@ -155,19 +174,23 @@ function headOf(of: {
   readonly totals: ShipmentTotals;
   readonly rows: number;
   readonly completeness: Completeness;
+  readonly found: number;
+  readonly notes: readonly string[];
 }): ReportResult['head'] {
   const { prepared, filters, totals, completeness } = of;
   const { level, asOf, publication, matches, partners } = prepared;
   const counts = totals.counts.filter((count) => levelsOf(level).includes(count.level));
   return {
-    ...{ filters, matches, level, asOf, publication, rows: of.rows },
+    ...{ filters, matches, level, asOf, publication, rows: of.rows, found: of.found },
     parameters: of.bound.shown,
     timeZone: 'UTC',
     shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
     weighed: weighedIn(counts),
     provedPercent: provedPercent(counts),
     completeness,
+    files: [],
     notes: [
+      ...of.notes,
       ...notCountedNotes(completeness),
       ...matchNotes(matches),
       ...(partners.length > 1
@@ -175,7 +198,7 @@ function headOf(of: {
         : []),
       ...headNotes({
         ...{ counts: totals.counts, level, filters, chosen: filters.level !== null },
-        ...{ comparesLevels: false, readsStates: false, invoicesLeftOut: 0, isCut: false },
+        ...{ comparesLevels: false, readsStates: false, invoicesLeftOut: 0 },
       }),
     ],
   };

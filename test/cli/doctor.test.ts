@@ -114,16 +114,17 @@ describe('the clock', () => {
   test("is compared with the service's", async () => {
     expect(await check('clock', serviceSettings(service))).toMatchObject({
       result: 'ok',
-      detail: "as the service's",
+      detail: 'as that of the billing service',
     });
-    for (const [hours, words] of [
-      [2, /2 h ahead of/],
-      [-2, /2 h behind/],
+    for (const [minutes, result, words] of [
+      [1, 'note', /(59|60) s ahead of/],
+      [120, 'failed', /2 h ahead of .*; more than 5 min is refused/],
+      [-120, 'failed', /2 h behind/],
     ] as const) {
       const real = Date.now;
-      const spy = vi.spyOn(Date, 'now').mockImplementation(() => real() + hours * 3_600_000);
+      const spy = vi.spyOn(Date, 'now').mockImplementation(() => real() + minutes * 60_000);
       const found = await check('clock', serviceSettings(service)).finally(() => spy.mockRestore());
-      expect(found.result).toBe('note');
+      expect(found.result).toBe(result);
       expect(found.detail).toMatch(words);
     }
   });

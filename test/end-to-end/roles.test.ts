@@ -116,4 +116,23 @@ describe('separate roles', () => {
     }
     expect(service.complaints).toEqual([]);
   });
+
+  test('none starts with a clock that differs by more than five minutes, none waits for a service that is away', async () => {
+    const ahead = 'const now = Date.now; Date.now = () => now() + 6 * 60_000;';
+    const wrong = { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` };
+    const refused = ['worker', 'webhook', 'up'].map(async (role) => {
+      const own = { BILLSYNC_DATA_DIR: join(folder, `wrong-${role}`), BILLSYNC_WEBHOOK_PORT: '0' };
+      const { exitCode, stderr } = await billsync([role], { env: { ...wrong, ...own } });
+      expect(stderr, role).toContain(
+        "this machine's clock is 6 min ahead of that of the billing service; more than 5 min is refused",
+      );
+      expect(exitCode, role).toBe(1);
+    });
+    await Promise.all(refused);
+    const away = `https://127.0.0.1:${await freePort()}`;
+    const started = await startRole(['webhook'], {
+      env: { ...wrong, BILLSYNC_DATA_DIR: join(folder, 'away'), BILLSYNC_BASE_URL: away },
+    });
+    expect(await started.end('SIGTERM')).toBe(0);
+  });
 });

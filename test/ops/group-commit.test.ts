@@ -71,7 +71,7 @@ describe('GroupCommit', () => {
         tried += 1;
         throw new Error('no room');
       },
-      { isSplit: false },
+      { splitsOnFailure: false },
     );
     const settled = await Promise.allSettled([1, 2, 3, 4].map((n) => commit.do(n)));
     expect(settled.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
@@ -79,14 +79,14 @@ describe('GroupCommit', () => {
   });
 
   test('makes no group larger or heavier than it should be', async () => {
-    const { groups, commit } = recorded({ most: 3, weigh: (n) => n, heaviest: 10 });
+    const { groups, commit } = recorded({ maxItems: 3, weigh: (n) => n, maxWeight: 10 });
     await Promise.all([1, 1, 1, 1, 9, 2, 30, 4, 6].map((n) => commit.do(n)));
     expect(groups).toEqual([[1], [1, 1, 1], [9], [2], [30], [4, 6]]);
   });
 
   test('rests before a group that somebody waits for already, never before who comes alone', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
-    const { groups, commit } = recorded({ restMs: 50 });
+    const { groups, commit } = recorded({ lingerMs: 50 });
     const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
     await first;
     const late = commit.do(4);
@@ -107,7 +107,7 @@ describe('GroupCommit', () => {
 
   test('gathers behind a group of several though nobody waits yet', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
-    const { groups, commit } = recorded({ restMs: 50 });
+    const { groups, commit } = recorded({ lingerMs: 50 });
     const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
     await first;
     await vi.advanceTimersByTimeAsync(50);
@@ -122,7 +122,7 @@ describe('GroupCommit', () => {
   });
 
   test('rests no longer than until sixteen wait', async () => {
-    const { groups, commit } = recorded({ restMs: 3_600_000 });
+    const { groups, commit } = recorded({ lingerMs: 3_600_000 });
     const first = commit.do(0);
     const second = commit.do(1);
     await first;

@@ -39,7 +39,7 @@ export interface LakeStoreParts {
   /** Says to a rebuild that nobody writes here any more. */
   readonly leave: () => Promise<void>;
   /** See `OpenWarehouseOptions`. */
-  readonly gatherMs: number;
+  readonly lingerMs: number;
 }
 
 export class LakeStore implements Store {

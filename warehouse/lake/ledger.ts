@@ -42,8 +42,8 @@ const IDLE_LIMIT_MS = 60_000;
 const LOCK_LIMIT_MS = 10 * 60_000;
 /** After a lost connection. */
 const PRESENT_AGAIN_MS = 1_000;
-/** A wait for a lock of another process is worth a word after that. */
-const BLOCKED_SECONDS = 20;
+/** A wait for a lock of another process is reported after that. */
+const BLOCKED_AFTER_MS = 20_000;
 
 export interface LedgerTransaction extends Statements {
   /** Waits for it; held until the transaction ends. */
@@ -65,6 +65,8 @@ export interface LedgerOptions {
   readonly isBeingMade?: boolean;
   /** 60 seconds by default. */
   readonly idleLimitMs?: number;
+  /** 20 seconds by default. */
+  readonly blockedAfterMs?: number;
   /** A rebuild put another generation in place: called once, nothing can be written any more. */
   readonly onReplaced?: (error: LakeReplacedError) => void;
 }
@@ -75,6 +77,7 @@ export class Ledger implements Ledgers {
   readonly #address: CatalogAddress;
   readonly #isBeingMade: boolean;
   readonly #idleLimitMs: number;
+  readonly #blockedAfterMs: number;
   readonly #name: string;
   #onReplaced: ((error: LakeReplacedError) => void) | undefined;
 
@@ -86,6 +89,7 @@ export class Ledger implements Ledgers {
     const { generation, role = 'worker', isBeingMade = false, idleLimitMs = IDLE_LIMIT_MS } = options;
     this.generation = generation;
     this.#idleLimitMs = idleLimitMs;
+    this.#blockedAfterMs = options.blockedAfterMs ?? BLOCKED_AFTER_MS;
     this.#onReplaced = options.onReplaced;
     this.#name = applicationName(role);
     this.#address = address;
@@ -204,7 +208,7 @@ export class Ledger implements Ledgers {
 
   /** Which processes hold locks that this one has waited for, for a while; null: it does not wait. */
   async blockedBy(): Promise<string | null> {
-    const found = await this.all('blocked-by', { name: this.#name, seconds: BLOCKED_SECONDS });
+    const found = await this.all('blocked-by', { name: this.#name, seconds: this.#blockedAfterMs / 1_000 });
     return found.length === 0 ? null : processesOf(found);
   }
 

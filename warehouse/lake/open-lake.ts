@@ -58,7 +58,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     );
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
-    const loading = { onBatch: measureBatches(options.metrics), gatherMs: options.gatherMs ?? 0 };
+    const loading = { onBatch: measureBatches(options.metrics), lingerMs: options.lingerMs ?? 0 };
     const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave, ...loading };
     return new LedgerWarehouse(new LakeStore(parts), options);
   } catch (error) {

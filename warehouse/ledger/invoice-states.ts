@@ -161,12 +161,5 @@ function listOf(invoiceIds: readonly string[]): string {
 }
 
 function groupById(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const id = String(row.invoice_id);
-    const group = groups.get(id);
-    if (group === undefined) groups.set(id, [row]);
-    else group.push(row);
-  }
-  return groups;
+  return Map.groupBy(rows, (row) => String(row.invoice_id));
 }

@@ -144,12 +144,7 @@ async function readBack(
 }
 
 function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
-  const groups = new Map<number, Row[]>();
-  for (const row of rows) {
-    const loadId = Number(row.load_id);
-    groups.set(loadId, [...(groups.get(loadId) ?? []), row]);
-  }
-  return groups;
+  return Map.groupBy(rows, (row) => Number(row.load_id));
 }
 
 /** What the ledgers say inside this transaction: the fence against a void and against a second load of the file. */

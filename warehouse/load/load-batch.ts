@@ -93,7 +93,7 @@ export interface LoadWays<Load> {
 export interface BatchOptions {
   readonly onBatch?: OnBatch;
   /** See `OpenWarehouseOptions`. */
-  readonly gatherMs?: number;
+  readonly lingerMs?: number;
 }
 
 /** Small files that come while others are loaded are loaded together with the next; who comes alone begins at once. */
@@ -102,7 +102,7 @@ export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
   readonly #batches: GroupCommit<Load, LoadOutcome | null>;
   readonly #onBatch: OnBatch;
 
-  constructor(ways: LoadWays<Load>, { onBatch = () => undefined, gatherMs = 0 }: BatchOptions = {}) {
+  constructor(ways: LoadWays<Load>, { onBatch = () => undefined, lingerMs = 0 }: BatchOptions = {}) {
     this.#ways = ways;
     this.#onBatch = onBatch;
     this.#batches = new GroupCommit(
@@ -113,10 +113,10 @@ export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
         return loads.map((_, index) => known[index] ?? next.next().value ?? null);
       },
       {
-        most: BATCH_FILES,
+        maxItems: BATCH_FILES,
         weigh: ({ file }) => file.scan.records,
-        heaviest: BATCH_RECORDS,
-        restMs: gatherMs,
+        maxWeight: BATCH_RECORDS,
+        lingerMs,
       },
     );
   }

@@ -34,7 +34,7 @@ export interface FileStoreParts {
   /** Of the disk, left to others. */
   readonly reservedBytes: number;
   /** See `OpenWarehouseOptions`. */
-  readonly gatherMs: number;
+  readonly lingerMs: number;
 }
 
 /** Locks are taken in the order of these words, `#` before any invoice id; `#0` by who holds none. */

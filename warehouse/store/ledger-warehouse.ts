@@ -71,7 +71,7 @@ export class LedgerWarehouse implements Warehouse {
         });
         return asked.map(() => ingested);
       },
-      { isSplit: false, restMs: options.gatherMs ?? 0 },
+      { splitsOnFailure: false, lingerMs: options.lingerMs ?? 0 },
     );
     this.#archive = options.archive;
     this.#tolerances = options.settings.csvTolerate ?? [];

@@ -63,7 +63,7 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
-    const loading = { onBatch: measureBatches(options.metrics), gatherMs: options.gatherMs ?? 0 };
+    const loading = { onBatch: measureBatches(options.metrics), lingerMs: options.lingerMs ?? 0 };
     const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, ...loading };
     return new LedgerWarehouse(new FileStore(parts), options);
   } catch (error) {

@@ -52,8 +52,8 @@ function adviceFor(refused: readonly Printed[]): string {
   if (rules.has('invoice-id') && rules.size === 1)
     return 'a file holds the rows of one invoice; --invoice says which, when its first row does not';
   const advice = cellAdvice(refused.flatMap(({ findings }) => findings));
-  if (advice !== null) return `${advice}; --json lists the findings`;
-  return 'export it again and import it as it comes, not saved by a spreadsheet; --json lists the findings';
+  const unchanged = advice === null ? '' : `if it came so, ${advice}; `;
+  return `export it again and import it as it comes, not saved by a spreadsheet; ${unchanged}--json lists the findings`;
 }
 
 function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {

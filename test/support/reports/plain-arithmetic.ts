@@ -27,13 +27,7 @@ export function plainZone(zone: string | null): string | null {
 }
 
 export function grouped<T>(members: readonly T[], of: (member: T) => readonly unknown[]): [unknown[], T[]][] {
-  const groups = new Map<string, T[]>();
-  for (const member of members) {
-    const key = JSON.stringify(of(member));
-    const group = groups.get(key);
-    if (group) group.push(member);
-    else groups.set(key, [member]);
-  }
+  const groups = Map.groupBy(members, (member) => JSON.stringify(of(member)));
   return [...groups].map(([key, group]) => [JSON.parse(key) as unknown[], group]);
 }
 

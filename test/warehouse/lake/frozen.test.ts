@@ -2,12 +2,16 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Alert } from '../../../ops/alerts.ts';
+import { createHealth } from '../../../ops/health.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
+import { lakeCheck } from '../../../worker/check-lake.ts';
 import { makeDataDir } from '../support.ts';
 import { type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
 
@@ -60,6 +64,34 @@ test('a frozen process loses the invoice that it holds, one that only takes long
     child.kill('SIGKILL');
     await ledger.close();
   }
+});
+
+test('a process that waits for a lock raises an alert that names the holder, until the lock is free', async () => {
+  const [holder, waiting] = [ledgerOf({ role: 'rebuild' }), ledgerOf({ blockedAfterMs: 100 })];
+  const open = new Map<string, string | undefined>();
+  const health = createHealth();
+  const alerts = {
+    raise: ({ key, detail }: Alert) => void open.set(key, detail),
+    resolve: (key: string) => void open.delete(key),
+    close: async () => {},
+  };
+  const check = lakeCheck({ blockedBy: () => waiting.blockedBy() }, { health, alerts });
+  const run = () => check.run(new AbortController().signal);
+  const held = Promise.withResolvers<void>();
+  const holding = holder.onInvoices([INVOICE], () => held.promise);
+  const taking = waiting.onInvoices([INVOICE], async () => undefined);
+  await vi.waitFor(async () => {
+    await run();
+    expect(open.get('lake/blocked')).toContain(`billsync rebuild ${hostname()} pid ${process.pid}`);
+  }, 20_000);
+  expect(health.report().components['lake locks']?.isHealthy).toBe(false);
+  held.resolve();
+  await Promise.all([holding, taking]);
+  await run();
+  expect(open.size).toBe(0);
+  expect(health.report().components['lake locks']?.isHealthy).toBe(true);
+  await holder.close();
+  await waiting.close();
 });
 
 test('a writer is present again after PostgreSQL lost it, and ends when it was replaced meanwhile', async () => {

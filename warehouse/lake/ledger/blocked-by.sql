@@ -6,7 +6,7 @@ where h.pid in (
     select unnest(pg_blocking_pids(w.pid))
     from pg_stat_activity as w
     where w.application_name = $name and w.wait_event_type = 'Lock'
-        and w.query_start < now() - make_interval(secs => $seconds::integer)
+        and w.query_start < now() - make_interval(secs => $seconds::double precision)
 )
 and h.application_name <> $name
 order by h.backend_start
