@@ -13,7 +13,7 @@ import { expectMatches } from '../reports/match-filters.ts';
 import { daysOf } from '../reports/relative-period.ts';
 import { aboutResult } from '../reports/render/about-text.ts';
 import { filtersNamed } from '../reports/report-filters.ts';
-import type { ReportResult, ReportRow } from '../reports/report-result.ts';
+import type { ReportResult } from '../reports/report-result.ts';
 import { openReportSession } from '../reports/report-session.ts';
 import { catalogue, definition } from './definitions.ts';
 import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.ts';
@@ -83,7 +83,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
           },
           { compare: asked.compare },
         );
-        return { ...headed(result), ...firstOf(result.rows, asked.rows) };
+        return { ...headed(result), ...firstOf(result, asked.rows) };
       }),
   );
   server.registerTool(
@@ -164,8 +164,9 @@ function headed(result: ReportResult) {
   return { about: aboutResult(result) };
 }
 
-function firstOf(all: readonly ReportRow[], rows: number) {
-  return { rows: all.slice(0, rows), rows_left_out: Math.max(0, all.length - rows) };
+function firstOf({ rows: all, head }: ReportResult, most: number) {
+  const rows = all.slice(0, most);
+  return { rows, rows_found: head.found, rows_left_out: head.found - rows.length };
 }
 
 /** Ends the wait and lets the next question go on. @throws ReportInterruptedError */

@@ -1,10 +1,18 @@
 /** What several settings together must say, each being fine by itself. */
 
+import { join } from 'node:path';
 import type { Settings } from './settings.ts';
 import { NOT_SET, SettingsError, type SettingsProblem } from './settings-error.ts';
 
 /** Settings that are each fine and cannot be true together. */
-export function contradictions({ service, partnerId, webhook, admin }: Settings): SettingsProblem[] {
+export function contradictions({
+  service,
+  partnerId,
+  webhook,
+  admin,
+  dataDir,
+  warehouse,
+}: Settings): SettingsProblem[] {
   const problems: SettingsProblem[] = [];
   if (service.apiKey !== null && service.clientSecret !== null) {
     problems.push({
@@ -28,6 +36,22 @@ export function contradictions({ service, partnerId, webhook, admin }: Settings)
       setting: 'BILLSYNC_OPERATOR_BASIC_AUTH',
       message: 'has the password of BILLSYNC_ADMIN_BASIC_AUTH: whoever may look could act',
     });
+  }
+  const file =
+    warehouse.kind === 'duckdb' && warehouse.path !== join(dataDir, 'warehouse.duckdb')
+      ? warehouse.path
+      : null;
+  for (const [setting, path] of [
+    ['BILLSYNC_DATA_DIR', dataDir],
+    ['BILLSYNC_WAREHOUSE', file],
+  ] as const) {
+    // DuckDB writes the log of such a database beside the part before the question mark.
+    if (path?.includes('?') === true) {
+      problems.push({
+        setting,
+        message: `is ${path}: DuckDB cannot keep a database below a path with "?"; name one without it`,
+      });
+    }
   }
   return problems;
 }

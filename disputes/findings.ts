@@ -41,7 +41,7 @@ export async function findLines(request: FindRequest): Promise<Found> {
     expectMatches(head.matches);
     // A statement of ours takes files of other findings too, and so would say that they are missing.
     if (typeof asked === 'string') for (const note of head.notes) notes.add(note);
-    else if (head.parameters.limit === String(rows.length)) notes.add(CUT);
+    else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
     return rows;
   };
   try {
@@ -62,8 +62,6 @@ export async function findLines(request: FindRequest): Promise<Found> {
     session.close();
   }
 }
-
-const CUT = 'Cut at the limit (parameter limit): there may be more lines.';
 
 /** A report, or a statement of `sql/`, which is written as reports are and so has all that reports have: filters, levels, partners. */
 type Ask = (asked: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;

@@ -7,7 +7,7 @@
 
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { messageOf, systemErrorIn } from '../config/system-error.ts';
@@ -16,7 +16,7 @@ import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogu
 import { ReportFilterError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile } from './published-file.ts';
-import { appendCell, COLUMNS, createTable, UNIQUE } from './table-columns.ts';
+import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-columns.ts';
 
 /** Paths of CSV files by the table they fill; see `table-columns.ts` for their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
@@ -36,14 +36,15 @@ const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
 /**
  * Makes the temporary tables that `report` joins; a table that is not given is empty, so that the report still runs.
  *
- * @returns sentences on what the answer cannot know, since its table is not given
+ * @returns sentences: `missing` on what the answer cannot know, since its table is not given; `files` on how many rows of each
+ *   file matched what is loaded
  * @throws ReportFilterError naming file, line and column of what cannot be read
  */
 export async function provideTables(
   file: PublishedFile,
   report: ReportDefinition,
   tables: OptionalTables,
-): Promise<readonly string[]> {
+): Promise<{ readonly missing: readonly string[]; readonly files: readonly string[] }> {
   const unused = EXTRA_TABLES.find((name) => tables[name] !== undefined && !report.sources.includes(name));
   if (unused !== undefined) {
     const joined = report.sources.length === 0 ? 'no file' : report.sources.join(', ');
@@ -53,15 +54,43 @@ export async function provideTables(
     );
   }
   const missing: string[] = [];
+  const given: { readonly name: ExtraTable; readonly path: string; readonly rows: number }[] = [];
   for (const name of report.sources) {
     await file.query(createTable(name));
     const path = tables[name] ?? (await lyingBeside(file.path, name));
-    if (path !== undefined) await appendCsv(file, name, path);
+    if (path !== undefined) given.push({ name, path, rows: await appendCsv(file, name, path) });
     else if (WITHOUT[name] !== undefined)
       missing.push(`${WITHOUT[name]} (--${name} FILE, or ${REPORT_FILES}/${name}.csv).`);
     if (name === 'weights') await rateWeights(file, path !== undefined);
   }
-  return missing;
+  const files: string[] = [];
+  for (const table of given) files.push(await matchedRows(file, table));
+  return { missing, files };
+}
+
+const MAX_NAMED_ROWS = 5;
+/** What a table's matching reads besides the lines. */
+const ALSO_READ = { payments: 'invoice-totals', rates: 'rate-day' } as const;
+
+/** How many rows of a file found what they are joined to, whatever the filters, and the first of those that did not. */
+async function matchedRows(
+  file: PublishedFile,
+  { name, path, rows }: { readonly name: ExtraTable; readonly path: string; readonly rows: number },
+): Promise<string> {
+  if (name === 'payments' || name === 'rates') await file.provide(ALSO_READ[name]);
+  await file.provide(`matched-${name}`);
+  const reader = await file.apply(
+    `select line, ${rowName(name)} as named from ${name} where line not in (select line from matched_rows) order by line`,
+  );
+  const others = reader.getRowObjects();
+  const counts = `${basename(path)} (--${name}): ${rows - others.length} of ${rows} rows matched`;
+  if (others.length === 0) return `${counts}.`;
+  const named = others
+    .slice(0, MAX_NAMED_ROWS)
+    .map((row) => `line ${row.line}${row.named === '' ? '' : ` (${row.named})`}`)
+    .join(', ');
+  const more = others.length - MAX_NAMED_ROWS;
+  return `${counts}, these did not: ${named}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
 /** Has the reports' lines say as what weight their carrier rates them; without a file they are rated in whole pounds. */
@@ -90,7 +119,8 @@ async function lyingBeside(published: string, name: ExtraTable): Promise<string 
   );
 }
 
-async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): Promise<void> {
+/** @returns how many rows the file has */
+async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): Promise<number> {
   const columns = COLUMNS[table];
   const appender = await file.connection.createAppender(table, 'main', 'temp');
   let hasHeader = false;
@@ -111,11 +141,14 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
     () => {},
   );
   const lines = contradictions(table);
+  let rows = 0;
   try {
     for await (const parsed of parser) {
       const { record, info } = parsed as { record: Record<string, string>; info: { lines: number } };
       const place = `${path} line ${info.lines}`;
       lines.add(place, record);
+      rows += 1;
+      appender.appendInteger(info.lines);
       for (const column of columns) {
         const text = record[column.name] ?? '';
         appendCell(appender, { table, column, place: `${place}: ${column.name}`, text });
@@ -124,6 +157,11 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
     }
     if (!hasHeader)
       throw new ReportFilterError(table, `${path} line 1 is empty: write a header, ${headerOf(table)}.`);
+    if (rows === 0)
+      throw new ReportFilterError(
+        table,
+        `${path} has no rows below its header: write at least one, or leave it out.`,
+      );
     lines.end();
   } catch (error) {
     if (error instanceof ReportFilterError) throw error;
@@ -150,6 +188,7 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
     );
   }
   appender.closeSync();
+  return rows;
 }
 
 /** @throws ReportFilterError naming the first byte that is no UTF-8: the parser would replace it, and the key would match nothing */

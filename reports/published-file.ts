@@ -6,6 +6,7 @@ import { rollBackAndClose } from '../ops/close-connection.ts';
 import { asDamage } from '../ops/damaged-file.ts';
 import { jsonValue } from '../ops/duckdb-values.ts';
 import { refuseLeftWal } from '../ops/left-wal.ts';
+import type { ExtraTable } from './catalogue.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
 import { connectShared, type OwnConnection } from './shared-instance.ts';
 import { statementText } from './statement-text.ts';
@@ -73,6 +74,7 @@ export type SessionStatement =
   | 'invoices-left-out'
   | 'levels'
   | 'levels-as-known-on'
+  | `matched-${ExtraTable}`
   | 'voided-shipments'
   | 'head';
 

@@ -54,6 +54,10 @@ export function provedPercent(counts: readonly LevelCount[]): string | null {
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, '0')}`;
 }
 
+export function cutNotes({ rows, found }: Pick<ReportHead, 'rows' | 'found'>): readonly string[] {
+  return rows < found ? [`${rows} of ${found} rows: the limit leaves out the others.`] : [];
+}
+
 /** Full sentences, most important first. */
 export function headNotes(about: {
   readonly counts: readonly LevelCount[];
@@ -67,8 +71,6 @@ export function headNotes(about: {
   readonly readsStates: boolean;
   /** Invoices of another level that pass the filters, where the report lists invoices. */
   readonly invoicesLeftOut: number;
-  /** true: as many rows as the report's limit, so there may be more. */
-  readonly isCut: boolean;
 }): string[] {
   const { counts, level } = about;
   const of = (name: string): LevelCount | undefined =>
@@ -77,7 +79,6 @@ export function headNotes(about: {
   const tenant = of('tenant');
   const unknown = of('unknown');
   const notes: string[] = [];
-  if (about.isCut) notes.push('Cut at the limit (parameter limit): there may be more rows.');
   if (about.comparesLevels && partner && (tenant ?? unknown)) {
     notes.push('Both levels are read and set side by side; a shipment billed at both counts once at each.');
   }

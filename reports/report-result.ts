@@ -37,12 +37,16 @@ export interface ReportHead {
   readonly publication: number;
   readonly timeZone: 'UTC';
   readonly rows: number;
+  /** How many rows there are without the limit that was asked for. */
+  readonly found: number;
   /** Shipments that passed the filters. */
   readonly shipments: number;
   /** How many of them were weighed in which unit; kilograms are brought to pounds at 2.2046226218. */
   readonly weighed: { readonly inPounds: number; readonly inKilograms: number; readonly without: number };
   /** Percent of them whose file was proved by hash or header, two decimals; null when there are none. */
   readonly provedPercent: string | null;
+  /** Those of `notes` that say how many rows of each file of one's own matched. */
+  readonly files: readonly string[];
   /** Full sentences: what was left out, and what else to know before using the numbers. */
   readonly notes: readonly string[];
 }

@@ -13,7 +13,7 @@ import { openPublishedFile, type PublishedFile } from './published-file.ts';
 import { readColumns, readRows } from './read-rows.ts';
 import { summedColumns } from './render/table-order.ts';
 import { checkFilters, letAllPass, type ReportFilters } from './report-filters.ts';
-import { headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
+import { cutNotes, headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
 import type { ReportColumn, ReportResult, ReportRow } from './report-result.ts';
 import { provideShared, readsInvoices, readsStates } from './shared-views.ts';
 import {
@@ -99,8 +99,14 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, parameters);
-    const missing = await provideTables(file, report, request.tables ?? {});
-    const { columns, rows, isCut } = await answerEachPartner(file, { report, values, session });
+    const { missing, files } = await provideTables(file, report, request.tables ?? {});
+    const { columns, rows, found } = await answerEachPartner(file, { report, values, session });
+    if (found > rows.length && parameters.limit === undefined) {
+      throw new ReportFilterError(
+        'limit',
+        `Report ${report.name} has ${found} rows, and lists at most ${values.shown.limit} of a partner by itself: narrow it, or set its parameter limit, for all of them to ${found}.`,
+      );
+    }
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
     const listsInvoices = readsInvoices(report.sql);
     const { title, grain, means, order, cannotSay, example } = report;
@@ -113,12 +119,15 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         ...{ filters, matches, level, asOf, publication },
         parameters: values.shown,
         timeZone: 'UTC',
-        rows: rows.length,
+        ...{ rows: rows.length, found },
         shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
+        files,
         notes: [
           ...missing,
+          ...cutNotes({ rows: rows.length, found }),
+          ...files,
           ...matchNotes(matches),
           ...(session.partners.length > 1
             ? [
@@ -126,7 +135,6 @@ export async function openReportSession(request: SessionRequest): Promise<Report
               ]
             : []),
           ...headNotes({
-            isCut,
             counts,
             level,
             chosen: filters.level !== null,
@@ -176,8 +184,8 @@ export async function openReportSession(request: SessionRequest): Promise<Report
 interface Answer {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
-  /** As many rows as the limit that was asked for, so there may be more. */
-  readonly isCut: boolean;
+  /** How many rows there are without the limit. */
+  readonly found: number;
 }
 
 /** A report is of one partner; of several it is asked once for each, so that no sum, share or rank crosses them. */
@@ -207,7 +215,8 @@ async function answerEachPartner(
       answers.push({
         columns: [...columns, partnerColumn(isAlone)],
         rows,
-        isCut: values.shown.limit === String(rows.length),
+        found:
+          values.shown.limit === String(rows.length) ? await countRows(file, report, values) : rows.length,
       });
     }
   } finally {
@@ -216,9 +225,23 @@ async function answerEachPartner(
   return {
     columns: answers[0]?.columns ?? [],
     rows: answers.flatMap(({ rows }) => rows),
-    isCut: answers.some(({ isCut }) => isCut),
+    found: answers.reduce((sum, { found }) => sum + found, 0),
   };
 }
+
+/** How many rows the report has of the partner that is shown, whatever its limit. */
+async function countRows(
+  file: PublishedFile,
+  report: ReportDefinition,
+  { bound, shown }: BoundParameters,
+): Promise<number> {
+  const sql = await asVariables(file, report, { shown, bound: { ...bound, limit: MAX_LIMIT } });
+  const reader = await file.query(`select count(*) from (\n${sql}\n)`);
+  return Number(reader.getRows()[0]?.[0]);
+}
+
+/** The largest value of an integer parameter. */
+const MAX_LIMIT = 999_999_999;
 
 /** Behind all others; a terminal shows it where there is something to tell apart. */
 function partnerColumn(isAlone: boolean): ReportColumn {

@@ -104,8 +104,15 @@ export function createTable(table: ExtraTable): string {
   const columns = COLUMNS[table].map(
     ({ name, kind, may }) => `${name} ${TYPES[kind] ?? 'varchar'}${may === undefined ? ' not null' : ''}`,
   );
-  return `create or replace temp table ${table} (${columns.join(', ')})`;
+  return `create or replace temp table ${table} (line integer not null, ${columns.join(', ')})`;
 }
+
+/** An expression for what names a row: its cells that other tables are joined by. */
+export function rowName(table: ExtraTable): string {
+  const keys = COLUMNS[table].filter(({ name, kind }) => JOINED.includes(kind) && name !== 'reason');
+  return `concat_ws(' ', ${keys.map(({ name }) => name).join(', ')})`;
+}
+const JOINED: readonly TableColumn['kind'][] = ['text', 'date', 'month', 'currency'];
 
 /** What tells the lines of a file apart, whatever the case, where two of a kind would contradict each other. */
 export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = {

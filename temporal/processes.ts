@@ -6,17 +6,28 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Pids of this machine's processes whose arguments contain every one of `words`, each a whole argument. */
 export function processesNaming(words: readonly string[]): readonly number[] {
   return listProcesses()
-    .filter(({ pid, args }) => pid !== process.pid && words.every((word) => args.includes(word)))
+    .filter(
+      ({ pid, args, separator }) =>
+        pid !== process.pid && words.every((word) => args.includes(`${separator}${word}${separator}`)),
+    )
     .map(({ pid }) => pid);
 }
 
-function listProcesses(): readonly { readonly pid: number; readonly args: readonly string[] }[] {
+interface ListedProcess {
+  readonly pid: number;
+  /** With a separator before the first and behind the last; `ps` separates by blanks, which a path may hold too. */
+  readonly args: string;
+  readonly separator: string;
+}
+
+function listProcesses(): readonly ListedProcess[] {
   if (process.platform === 'linux') {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .flatMap((name) => {
         try {
-          return [{ pid: Number(name), args: readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0') }];
+          const args = `\0${readFileSync(`/proc/${name}/cmdline`, 'utf8')}`;
+          return [{ pid: Number(name), args, separator: '\0' }];
         } catch {
           return []; // It ended while we were reading, or is not ours to see.
         }
@@ -25,6 +36,6 @@ function listProcesses(): readonly { readonly pid: number; readonly args: readon
   const lines = execFileSync('ps', ['-axww', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
   return lines.flatMap((line) => {
     const match = /^\s*(\d+)\s+(.*)$/.exec(line);
-    return match?.[1] && match[2] ? [{ pid: Number(match[1]), args: match[2].split(' ') }] : [];
+    return match?.[1] && match[2] ? [{ pid: Number(match[1]), args: ` ${match[2]} `, separator: ' ' }] : [];
   });
 }

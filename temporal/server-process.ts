@@ -1,10 +1,11 @@
-/** The embedded Temporal server as a process: started, asked whether it answers, ended; its database file names it. */
+/** The embedded Temporal server as a process: started, asked whether it answers, ended; an argument names its data folder. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { BillsyncError, EXIT } from '../contract/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../contract/names.ts';
 import { listenOnce } from '../ops/listen-once.ts';
@@ -61,15 +62,28 @@ export class DatabaseDamagedError extends BillsyncError {
 const DAMAGED = /file is not a database|database disk image is malformed|unsupported file format/i;
 
 export const NAMESPACE = 'default';
+/** The server has no use for this key; it names the data folder among its arguments, whose database has the same name everywhere. */
+const DATA_FOLDER_KEY = 'billsync.dataFolder';
+const DATABASE_NAME = 'temporal.db';
 const ANSWERS_WITHIN_MS = 3_000;
 const READY_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 10_000;
 /** What was killed a moment ago may hold its port for another. */
 const PORT_WITHIN_MS = 5_000;
 
+/** The arguments by which the server of a data folder is found. */
+export function serverWords({ dataDir }: Pick<ServerPlace, 'dataDir'>): readonly string[] {
+  return ['start-dev', `${DATA_FOLDER_KEY}=${folderName(dataDir)}`];
+}
+
+/** A JSON string, as the server parses the values of its dynamic configuration. */
+function folderName(dataDir: string): string {
+  return JSON.stringify(pathToFileURL(dataDir).href);
+}
+
 /** Pids of the servers on that folder's database, whoever started them. */
 export function serversOf(place: Pick<ServerPlace, 'dataDir'>): readonly number[] {
-  return processesNaming(['start-dev', databaseOf(place)]);
+  return processesNaming(serverWords(place));
 }
 
 /**
@@ -89,7 +103,9 @@ export async function launchServer(
   const output = await open(join(folder, 'server.log'), 'w', 0o600);
   let child: ChildProcess;
   try {
-    child = spawn(start.executable, serverArguments({ ...place, host, port }), {
+    child = spawn(resolve(start.executable), serverArguments({ ...place, host, port }), {
+      // The server puts the name of its database into a URI without encoding it, so the name is relative and plain.
+      cwd: folder,
       stdio: ['ignore', output.fd, output.fd],
       env: serverEnvironment(process.env),
     });
@@ -191,7 +207,7 @@ export function isSameAddress(one: string, other: string): boolean {
 }
 
 export function databaseOf({ dataDir }: Pick<ServerPlace, 'dataDir'>): string {
-  return join(dataDir, 'temporal', 'temporal.db');
+  return join(dataDir, 'temporal', DATABASE_NAME);
 }
 
 /**
@@ -214,10 +230,11 @@ function serverArguments(
     'system.forceSearchAttributesCacheRefreshOnRead': 'false',
     'frontend.httpAllowedHosts': JSON.stringify([randomBytes(16).toString('hex')]),
     ...server.dynamicConfig,
+    [DATA_FOLDER_KEY]: folderName(server.dataDir),
   };
   return [
     ...['server', 'start-dev', '--headless', '--log-level', 'error', '--namespace', NAMESPACE],
-    ...['--ip', server.host, '--port', String(server.port), '--db-filename', databaseOf(server)],
+    ...['--ip', server.host, '--port', String(server.port), '--db-filename', DATABASE_NAME],
     ...['journal_mode=WAL', 'synchronous=1', 'wal_autocheckpoint=10000'].flatMap((pragma) => [
       '--sqlite-pragma',
       pragma,

@@ -44,7 +44,7 @@ const ADRS = new Set(
 describe('references', () => {
   test('the pages that are referred to have what the test looks for', () => {
     expect([...SECTIONS].filter((section) => section.startsWith('6'))).toHaveLength(9);
-    for (const found of [SECTIONS, HAZARDS, FAULTS, POINTS, ADRS]) expect(found.size).toBeGreaterThan(20);
+    for (const found of [SECTIONS, HAZARDS, FAULTS, POINTS, ADRS]) expect(found.size).toBeGreaterThan(10);
   });
 
   test('a section of the specification is in docs/the-billing-service.md', () => {

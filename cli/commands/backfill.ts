@@ -1,5 +1,6 @@
 /** `billsync backfill`: fetches invoices by id that no event announced; it goes on by itself when nobody watches. */
 
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
@@ -87,9 +88,8 @@ async function gather(given: readonly string[], flags: BackfillFlags): Promise<r
   const words = given.flatMap((argument) => argument.split('\n')).map((word) => word.trim());
   const named: NamedInvoice[] = words.filter((word) => word !== '').map((word) => ({ word, place: null }));
   if (flags.ids !== undefined) {
-    const text =
-      flags.ids === '-' ? await readStdin() : await readFile(flags.ids, 'utf8').catch(naming(flags.ids));
-    named.push(...readInvoices(text));
+    const fromFile = flags.ids === '-' ? await readStdin() : await readIds(flags.ids);
+    named.push(...fromFile);
   }
   if (named.length > 0) return named;
   throw new CliError(EXIT.nothingMatched, 'there is no invoice to fetch', {
@@ -208,8 +208,25 @@ function asJson({ invoiceId, state, reason }: BackfillOutcome) {
   return { invoice_id: invoiceId, state, reason: reason ?? WORDS[state] ?? null };
 }
 
-async function readStdin(): Promise<string> {
+/** @throws CliError (exit 2) the file is not UTF-8, or empty */
+async function readIds(path: string): Promise<readonly NamedInvoice[]> {
+  const bytes = await readFile(path).catch(naming(path));
+  if (!isUtf8(bytes))
+    throw new CliError(EXIT.usage, 'the file is not UTF-8', {
+      subject: path,
+      hint: 'save it as "CSV UTF-8", or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE',
+    });
+  const named = readInvoices(bytes.toString('utf8'));
+  if (named.length > 0) return named;
+  throw new CliError(EXIT.usage, 'the file names no invoice', {
+    subject: path,
+    hint: 'write one id or number on each line',
+  });
+}
+
+/** Empty where the command before it in a pipe found nothing. */
+async function readStdin(): Promise<readonly NamedInvoice[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  return readInvoices(Buffer.concat(chunks).toString('utf8'));
 }

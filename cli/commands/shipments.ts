@@ -78,29 +78,24 @@ export function shipmentsCommand(): Command {
         return await session.shipmentsFile(wanted, async ({ result, totals }) => {
           await printStreamed(result, { format, output, flags });
           for (const total of totals.rows) output.note(totalOf(total));
-          const all = countOf(totals);
-          if (after === undefined && result.head.rows < all)
-            output.note(
-              `  ${grouped(String(result.head.rows))} of ${grouped(String(all))} rows, as --rows says`,
-            );
         });
       }
       const { result, totals, next } = await session.shipments({ ...asked, limit: flags.rows ?? ROWS });
-      if (usual === 'json') return output.thing({ rows: result.rows, totals: totals.rows, next }, () => '');
+      if (usual === 'json')
+        return output.thing(
+          { rows: result.rows, found: result.head.found, totals: totals.rows, next },
+          () => '',
+        );
       await printResult(result, { format, output, flags });
       for (const total of totals.rows) output.note(totalOf(total));
       if (next !== null)
         output.note(
-          `  ${grouped(String(result.rows.length))} of ${grouped(String(countOf(totals)))} rows; the others: --rows, or --after ${next}`,
+          `  ${grouped(String(result.rows.length))} of ${grouped(String(result.head.found))} rows; the others: --rows, or --after ${next}`,
         );
     } finally {
       session.close();
     }
   });
-}
-
-function countOf({ rows }: ShipmentsAnswer['totals']): number {
-  return rows.reduce((sum, { shipments }) => sum + Number(shipments), 0);
 }
 
 function conditionsOf(flags: ShipmentFlags): Readonly<Record<string, readonly string[]>> {

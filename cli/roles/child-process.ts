@@ -25,6 +25,8 @@ export interface UpProcess {
   readonly polling: Promise<void>;
   /** What it said last of itself, and when by `performance.now()`; null until then and while it is away. */
   state(): { readonly state: ChildState; readonly atMs: number } | null;
+  /** true: it ended at least twice, and its present life is shorter than a minute. */
+  isLooping(): boolean;
   tell(message: ToChild): void;
   /** Ends one that no longer hears; it is started again. */
   kill(): void;
@@ -43,6 +45,8 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** After so long a life the next pause is short again. */
 const SOUND_AFTER_MS = 60_000;
+/** One end may be chance, as of a kill -9; from so many on it is a loop. */
+const LOOP_FROM = 2;
 /** A terminal interrupts all processes at once; this one may hear it, and be gone, before `up` does. */
 const INTERRUPTED_WITHIN_MS = 1_000;
 /** A little more than a process gives itself to drain. */
@@ -67,6 +71,8 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
   let addresses: Readonly<Record<string, string>> = {};
   let wasReady = false;
   let isUp = false;
+  let failures = 0;
+  let bornMs = performance.now();
 
   /** One life. @returns what it said of why it cannot start, if it did */
   async function live(): Promise<CliError | null> {
@@ -85,7 +91,8 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
         addresses = message.addresses;
         started.resolve();
         // The dashboard, which ends with the worker, shows it too.
-        recovery = setTimeout(() => alerts.resolve(`process/${role}`), SHOWN_FOR_MS).unref();
+        const shownForMs = failures < LOOP_FROM ? SHOWN_FOR_MS : SOUND_AFTER_MS;
+        recovery = setTimeout(() => alerts.resolve(`process/${role}`), shownForMs).unref();
       }
     });
     // One that cannot even be started, where the machine has no room for it, is tried again as well.
@@ -108,8 +115,8 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
 
   const living = (async () => {
     let isFirst = true;
-    for (let failures = 0; !closing.signal.aborted; isFirst = false) {
-      const bornMs = performance.now();
+    for (; !closing.signal.aborted; isFirst = false) {
+      bornMs = performance.now();
       const failure = await live();
       if (closing.signal.aborted || failure === null) return;
       // A person stands before the first start of an endpoint, and before settings that cannot be right.
@@ -136,6 +143,7 @@ export function startProcess({ role, settings, context }: UpProcessOptions): UpP
     polling: polling.promise,
     addresses: () => addresses,
     state: () => last,
+    isLooping: () => failures >= LOOP_FROM && performance.now() - bornMs <= SOUND_AFTER_MS,
     tell(message) {
       if (child?.connected) child.send(message, () => undefined);
     },

@@ -50,6 +50,13 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
       child.kill();
     }
     health.set('endpoint', endpointNow());
+    // The worker answers for itself while it runs: between two ends of a loop, that it is ready would be misleading.
+    health.set('worker-process', {
+      isHealthy: !worker.isLooping(),
+      detail: worker.isLooping()
+        ? 'It ended repeatedly and was started again; its alert names the reason.'
+        : '',
+    });
     const state = endpoint.state()?.state;
     const components: Record<string, ComponentHealth> = {
       ...state?.components,
@@ -61,6 +68,8 @@ export function watchProcesses({ endpoint, worker, context }: WatchOptions): { c
   }
 
   function endpointNow(): EndpointState {
+    if (endpoint.isLooping())
+      return { isHealthy: false, detail: 'Its process ended repeatedly and was started again.' };
     if (endpoint.state() === null) return { isHealthy: false, detail: 'Its process is being started again.' };
     if (silenceOf(endpoint) >= SILENT_AFTER_MS)
       return { isHealthy: false, detail: 'Its process does not respond.' };

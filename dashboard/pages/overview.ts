@@ -4,13 +4,20 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ReportInterruptedError } from '../../reports/errors.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
+import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
 import { presetsOf } from '../days.ts';
 import { addressOfPage, asksForFigures, patienceFor } from '../figures.ts';
 import { pick, rowsOfInvoices, withTenants } from '../invoice-rows.ts';
 import type { Shown } from '../page-cache.ts';
-import { ask, asOfHead, type PageContext, type PublishedPage, withReports } from '../page-context.ts';
+import {
+  ask,
+  asOfHead,
+  asOfNow,
+  type PageContext,
+  type PublishedPage,
+  withReports,
+} from '../page-context.ts';
 import type { Ask } from '../published-questions.ts';
 import { type SavedViews, saveAddress } from '../saved-views/saved-views.ts';
 import { sendWhenKnown } from '../stream-page.ts';
@@ -61,7 +68,10 @@ async function savedOf(context: PageContext, saved: SavedViews) {
   }
 }
 
-type PublishedPart = Readonly<Record<string, unknown>> & { readonly asOf: string; readonly figures: object };
+type PublishedPart = Readonly<Record<string, unknown>> & {
+  readonly asOf: string | null;
+  readonly figures: object;
+};
 
 /** The page whose spend took longer than the limit. It is thrown, since what fails is not kept: the next reader asks again. */
 class WithoutSpend extends Error {
@@ -79,11 +89,18 @@ function withoutSpend(error: unknown, request: FastifyRequest): PublishedPart {
   return error.part;
 }
 
-async function spendInTime(...asked: Parameters<typeof spendOf>) {
+/** Everything that reads shipments; `late` is the error of the part that took longer than the limit. */
+async function sumsInTime(context: PageContext, query: Query) {
+  const { by } = checkFilters(filtersOf(query));
+  let reports: { readonly gaps: ReportResult; readonly months: ReportResult } | null = null;
   try {
-    return { spend: await spendOf(...asked), late: null };
+    reports = await withReports(context, { by }, async (session) => ({
+      gaps: await session.run('gaps'),
+      months: await session.run('summary'),
+    }));
+    return { reports, spend: await spendOf(context, query, reports.months.rows), late: null };
   } catch (error) {
-    if (error instanceof ReportInterruptedError) return { spend: null, late: error };
+    if (error instanceof ReportInterruptedError) return { reports, spend: null, late: error };
     throw error;
   }
 }
@@ -109,31 +126,29 @@ async function listed(asking: Ask, question: 'attention' | 'contradicted'): Prom
  */
 async function publishedPart(context: PageContext, query: Query): Promise<PublishedPart> {
   const asked = ask(context, async (asking) => ({
+    asOf: await asOfNow(asking),
     states: await asking('states'),
     attention: await listed(asking, 'attention'),
     contradicted: await listed(asking, 'contradicted'),
   }));
   asked.catch(() => undefined);
   const { by } = checkFilters(filtersOf(query));
-  const { gaps, months } = await withReports(context, { by }, async (session) => ({
-    gaps: await session.run('gaps'),
-    months: await session.run('summary'),
-  }));
-  const { spend, late } = await spendInTime(context, query, months.rows);
-  const standing = await asked;
+  const { reports, spend, late } = await sumsInTime(context, query);
+  const { asOf, ...standing } = await asked;
+  const { gaps, months } = reports ?? { gaps: null, months: null };
   const currency = spend?.currency ?? null;
-  const trend = { ...months, rows: months.rows.filter((row) => row.currency_code === currency) };
+  const trend = months && { ...months, rows: months.rows.filter((row) => row.currency_code === currency) };
   const { tiles: _, movers, others: __, ...period } = { tiles: [], others: [], movers: [], ...spend };
   const part = {
     ...{
       ...standing,
       spend,
       spendProblem: late?.message ?? null,
-      notes: months.head.notes,
-      asOf: asOfHead(months.head),
+      notes: months?.head.notes ?? [],
+      asOf: months === null ? asOf : asOfHead(months.head),
     },
-    ...{ gaps: gaps.rows.length, firstGaps: gaps.rows.slice(0, MOST_GAPS) },
-    charts: await drawCharts(trend, CHART),
+    ...{ gaps: gaps?.rows.length ?? null, firstGaps: gaps?.rows.slice(0, MOST_GAPS) ?? [] },
+    charts: trend === null ? [] : await drawCharts(trend, CHART),
     presets: presetsOf(new Date()).map(({ label, from, until }) => ({
       ...{ label, address: withQuery('/', query, { from, until, to: null, format: null }) },
       isChosen: one(query, 'from') === from && one(query, 'until') === until,
@@ -145,12 +160,12 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
     })),
     figures: {
       ...standing,
-      gaps: gaps.rows,
+      gaps: gaps?.rows ?? null,
       spend: spend && {
         ...period,
         movers: movers.map(({ what, figures }) => ({ what, rows: figures })),
       },
-      months: trend.rows,
+      months: trend?.rows ?? null,
     },
   };
   if (late !== null) throw new WithoutSpend(part, late);

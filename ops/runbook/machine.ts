@@ -172,7 +172,7 @@ export const MACHINE = {
     ],
     cure: [
       'If it happened once: nothing to do; no acknowledged event is lost.',
-      'If it keeps happening: fix what the log names; if memory ran out, set `BILLSYNC_WAREHOUSE_MEMORY_LIMIT`.',
+      'If it keeps happening (`/readyz` then answers 503, or does not answer): fix what the log names; if memory ran out, set `BILLSYNC_WAREHOUSE_MEMORY_LIMIT`.',
     ],
     proof: '`billsync_process_restarts_total` no longer rises and `/readyz` answers 200.',
   },

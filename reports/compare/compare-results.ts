@@ -60,7 +60,7 @@ export function compareResults(
     rows,
     head: {
       ...now.head,
-      rows: rows.length,
+      ...{ rows: rows.length, found: rows.length },
       parameters: { ...now.head.parameters, compare: label },
       notes: [
         `Compared with ${label}, of which ${before.head.shipments} shipments are counted.`,

@@ -91,7 +91,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
       summed: [...[...places.values()].map(({ name }) => name), TOTAL],
       head: {
         ...result.head,
-        rows: rows.length,
+        ...{ rows: rows.length, found: rows.length },
         parameters: { ...result.head.parameters, pivot: across },
       },
     },

@@ -38,6 +38,7 @@ export function aboutResult({ head, columns, ...result }: Omit<ReportResult, 'ro
     publication: head.publication,
     time_zone: head.timeZone,
     rows: head.rows,
+    rows_found: head.found,
     shipments: head.shipments,
     weighed: {
       in_pounds: head.weighed.inPounds,

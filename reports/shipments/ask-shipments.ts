@@ -7,7 +7,7 @@ import type { Prepared } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
 import { readBatches, readColumns, readRows } from '../read-rows.ts';
 import type { AppliedFilters } from '../report-filters.ts';
-import { headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
+import { cutNotes, headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
 import type { ReportResult, ReportRow, StreamedResult } from '../report-result.ts';
 import { provideShared } from '../shared-views.ts';
 import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.ts';
@@ -78,7 +78,15 @@ export async function askShipments(
       ...WORDS,
       ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
       rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
-      head: headOf({ prepared, filters, bound, totals, rows: onPage.length }),
+      head: headOf({
+        prepared,
+        filters,
+        bound,
+        totals,
+        rows: onPage.length,
+        found: countOf(totals),
+        notes: [],
+      }),
     },
   };
 }
@@ -111,7 +119,7 @@ export async function streamShipments(
   const counting = { filled, values: { ...bound.values, ...key } };
   const all =
     asked.after === undefined
-      ? totals.rows.reduce((sum, { shipments }) => sum + Number(shipments), 0)
+      ? countOf(totals)
       : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
   const columnList = shown.map((name) => `s.${name}`).join(', ');
   const text = await filledText('listed', { ...filled, columns: columnList });
@@ -124,9 +132,21 @@ export async function streamShipments(
       ...WORDS,
       ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
       batches: readBatches(found, columns),
-      head: headOf({ prepared, filters, bound, totals, rows }),
+      head: headOf({
+        prepared,
+        filters,
+        bound,
+        totals,
+        rows,
+        found: all,
+        notes: cutNotes({ rows, found: all }),
+      }),
     },
   };
+}
+
+function countOf({ rows }: ShipmentTotals): number {
+  return rows.reduce((sum, { shipments }) => sum + Number(shipments), 0);
 }
 
 function orderOf({ column, isDescending }: ShipmentSort): string {
@@ -148,25 +168,29 @@ function headOf(of: {
   readonly bound: BoundConditions;
   readonly totals: ShipmentTotals;
   readonly rows: number;
+  readonly found: number;
+  readonly notes: readonly string[];
 }): ReportResult['head'] {
   const { prepared, filters, totals } = of;
   const { level, asOf, publication, matches, partners } = prepared;
   const counts = totals.counts.filter((count) => levelsOf(level).includes(count.level));
   return {
-    ...{ filters, matches, level, asOf, publication, rows: of.rows },
+    ...{ filters, matches, level, asOf, publication, rows: of.rows, found: of.found },
     parameters: of.bound.shown,
     timeZone: 'UTC',
     shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
     weighed: weighedIn(counts),
     provedPercent: provedPercent(counts),
+    files: [],
     notes: [
+      ...of.notes,
       ...matchNotes(matches),
       ...(partners.length > 1
         ? [`${partners.length} partners, told apart by partner_id; nothing is added across them.`]
         : []),
       ...headNotes({
         ...{ counts: totals.counts, level, filters, chosen: filters.level !== null },
-        ...{ comparesLevels: false, readsStates: false, invoicesLeftOut: 0, isCut: false },
+        ...{ comparesLevels: false, readsStates: false, invoicesLeftOut: 0 },
       }),
     ],
   };

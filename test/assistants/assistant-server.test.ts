@@ -49,6 +49,7 @@ interface Answer {
   readonly about: { readonly cannot_say: string; readonly notes: readonly string[] };
   readonly rows: readonly ReportRow[];
   readonly rows_left_out: number;
+  readonly rows_found: number;
   readonly totals: readonly ReportRow[];
   readonly next: string | null;
 }
@@ -114,9 +115,9 @@ describe('an assistant', () => {
   });
 
   test('is told how many rows were left out', async () => {
-    const { rows, rows_left_out } = await ask('run_report', { report: 'tenants', rows: 1 });
+    const { rows, rows_left_out, rows_found } = await ask('run_report', { report: 'tenants', rows: 1 });
     const all = await runReport({ databasePath: fixture.path, name: 'tenants' });
-    expect([rows.length, rows_left_out]).toEqual([1, all.rows.length - 1]);
+    expect([rows.length, rows_left_out, rows_found]).toEqual([1, all.rows.length - 1, all.rows.length]);
   });
 
   test('finds a shipment with its cost as text, and pages through many', async () => {

@@ -146,7 +146,7 @@ async function endAndInspect(
     ? await withTemporalBeside(dataDir, (client) => inspect({ dataDir, logFolder, client }))
     : await inspect({ dataDir, logFolder, client: null });
   if (isApart) exitCodes.push((await product.stop('temporal')).code);
-  const orphans = processesNaming(['start-dev', product.temporalDatabase]);
+  const orphans = processesNaming(product.temporalServer);
   return { violations, exitCodes, orphans };
 }
 

@@ -147,8 +147,8 @@ async function stopOne(product: Product, stop: Stop): Promise<Stopped> {
   return { name: stop.name, code, seconds: Math.round(seconds * 10) / 10, orphans };
 }
 
-function serversOf({ temporalDatabase }: Product): readonly number[] {
-  return processesNaming(['start-dev', temporalDatabase]);
+function serversOf({ temporalServer }: Product): readonly number[] {
+  return processesNaming(temporalServer);
 }
 
 /** In words; empty when every promise was kept. */

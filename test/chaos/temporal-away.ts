@@ -140,7 +140,7 @@ async function askDoctor(product: Product): Promise<Absence['doctor']> {
 }
 
 function signalServer(product: Product, signal: NodeJS.Signals): void {
-  for (const pid of processesNaming(['start-dev', product.temporalDatabase])) process.kill(pid, signal);
+  for (const pid of processesNaming(product.temporalServer)) process.kill(pid, signal);
 }
 
 /** In words; empty when every promise was kept. */

@@ -28,6 +28,14 @@ describe('readInvoices', () => {
   test.each([
     ['a broken JSON line', `{"invoiceId":"${A}"}\n{"invoiceId":\n`, /line 2 is not JSON/],
     ['an object without an id', `{"number":"${A}"}`, /value 1/],
+    [
+      'a CSV with two columns of ids',
+      `invoice_id,Invoice ID\n${A},${B}\n`,
+      /line 1 has 2 columns for the id/,
+    ],
+    ['a CSV row without an id', `number,invoice_id\nINV-1,${A}\nINV-2, \n`, /row 2 names no invoice/],
+    ['a CSV row with a cell more', `note,invoice_id\na, b,${A}\n`, /the file is not CSV: .*line 2/],
+    ['a CSV with semicolons', `number;invoice_id\nINV-1;${A}\n`, /line 1 has no commas/],
   ])('refuses %s and says where', (_what, text, message) => {
     expect(() => readInvoices(text)).toThrow(message);
   });

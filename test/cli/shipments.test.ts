@@ -21,7 +21,8 @@ const run = (...args: readonly string[]) =>
 describe('billsync shipments', () => {
   test('answers rows, totals and the key of the next page as one document', async () => {
     const { stdout } = await run('--json', '--cost-from', '2', '--sort', '-billing_cost', '--rows', '1');
-    const { rows, totals, next } = JSON.parse(stdout);
+    const { rows, found, totals, next } = JSON.parse(stdout);
+    expect(found).toBe(2);
     expect(rows).toMatchObject([
       { tracking_number: 'T-30.5', billing_cost: '30.5000', invoice_number: 'INV-A' },
     ]);
@@ -69,6 +70,12 @@ describe('billsync shipments', () => {
     instance.closeSync();
   });
 
+  test('says how many rows --rows leaves out of a file, even with --quiet', async () => {
+    const output = join(fixture.folder, 'cut.csv');
+    const { exitCode, stderr } = await run('--rows', '1', '--output', output, '--quiet');
+    expect([exitCode, stderr]).toEqual([0, '1 of 3 rows: a limit leaves out the others\n']);
+  });
+
   test('refuses a file whose name says no format or another one', async () => {
     const env = { BILLSYNC_DATA_DIR: fixture.folder };
     for (const command of [['shipments'], ['report', 'tenants']])
@@ -85,6 +92,17 @@ describe('billsync shipments', () => {
         });
         expect(existsSync(join(fixture.folder, file))).toBe(false);
       }
+  });
+});
+
+test('a quiet report in CSV names on stderr the rows of a file of yours that matched nothing', async () => {
+  const costs = join(fixture.folder, 'costs.csv');
+  await writeFile(costs, 'carrier,tracking_number,currency_code,cost\nups,T-1,USD,1\nups,T-X,USD,1\n');
+  const env = { BILLSYNC_DATA_DIR: fixture.folder };
+  const args = ['report', 'margin', '--costs', costs, '--format', 'csv', '--quiet'];
+  expect(await runCommand(args, { env })).toMatchObject({
+    exitCode: 0,
+    stderr: 'note: costs.csv (--costs): 1 of 2 rows matched, these did not: line 3 (ups T-X USD).\n',
   });
 });
 

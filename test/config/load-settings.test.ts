@@ -40,6 +40,17 @@ describe('loadSettings', () => {
     expect(settings.temporalConfigured).toBe(false);
   });
 
+  test('refuses a data folder and a warehouse below a path with a question mark', () => {
+    const cwd = join(folder(), 'a#b?c');
+    expect(problemsOf(() => loadSettings({ env: {}, cwd }))).toEqual([
+      expect.stringContaining(`BILLSYNC_DATA_DIR is ${join(cwd, 'data')}: DuckDB cannot`),
+    ]);
+    const env = { BILLSYNC_DATA_DIR: '/srv/a#b', BILLSYNC_WAREHOUSE: 'duckdb:w?x.duckdb' };
+    expect(problemsOf(() => loadSettings({ env, cwd: folder() }))).toEqual([
+      expect.stringContaining('BILLSYNC_WAREHOUSE is '),
+    ]);
+  });
+
   test('lets flags beat environment, environment beat the file, the file beat defaults', () => {
     const cwd = folder();
     writeFileSync(

@@ -26,7 +26,8 @@ import { promtool } from '../support/tools/promtool.ts';
 useAllThreads();
 
 const PASSWORD = 'p:a+s/s=wörd';
-const folder = mkdtempSync(join(tmpdir(), 'billsync-up-'));
+/** Nothing of a path may be read as syntax: neither by DuckDB, nor in the URI of Temporal's database. */
+const folder = mkdtempSync(join(tmpdir(), 'billsync-up a#b%20[c] é-'));
 const dataDir = join(folder, 'data');
 /** All that a command beside a running `up` may need. */
 const beside = { BILLSYNC_DATA_DIR: dataDir };

@@ -43,6 +43,7 @@ test.each([
   ],
   ['semicolons', 'invoice_number;currency_code;amount\nI-1;USD;1,50\n', 'no commas between its columns'],
   ['nothing', '', 'line 1 is empty: write a header'],
+  ['a header alone', 'invoice_number,currency_code,amount\n', 'has no rows below its header'],
 ])('a file with %s is refused, naming the place', async (_what, bytes, message) => {
   const payments = join(tmpdir(), `billsync-${process.pid}-unusable.csv`);
   await writeFile(payments, bytes);
@@ -98,7 +99,7 @@ describe('the optional tables', () => {
   });
 
   test('are not missed when they are given', async () => {
-    const payments = await table('payments', 'invoice_number,currency_code,amount');
+    const payments = await table('payments', 'invoice_number,currency_code,amount', 'I-1,USD,1');
     const { head } = await askReport('payables', invoices, { tables: { payments } });
     expect(head.notes.join()).not.toContain('No payments');
   });
@@ -140,9 +141,9 @@ describe('the optional tables', () => {
     expect(cells(await ask('margin'), 'carrier', 'own_cost')).toContainEqual(['fedex', '3.0000']);
     expect((await ask('carriers')).rows).toHaveLength(2);
     // One that is named is taken instead, and one that the report does not read is refused.
-    const none = await table('none', 'carrier,tracking_number,currency_code,cost');
-    expect(cells(await ask('margin', { costs: none }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
-    await expect(ask('carriers', { costs: none })).rejects.toThrow(
+    const others = await table('others', 'carrier,tracking_number,currency_code,cost', 'fedex,D,USD,3');
+    expect(cells(await ask('margin', { costs: others }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
+    await expect(ask('carriers', { costs: others })).rejects.toThrow(
       'carriers does not read --costs; it joins no file',
     );
     await fixture.remove();
@@ -288,6 +289,115 @@ describe('weights', () => {
       /\b(prices\(|(cell_prices|monthly_prices|price_moves|rated_weights|s\.rated)\b)|^ +rated,$/m;
     const reports = (await listReports()).filter(({ sql }) => RATED.test(sql.replace(/^--.*$/gm, '')));
     expect(reports.filter(({ sources }) => !sources.includes('weights')).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe('the head', () => {
+  const [may, june] = ['2026-05-10', '2026-06-10'];
+  const invoices = [
+    anInvoice([aShipment({ tracking: 'A', shipDate: may, carrierInvoiceDate: june })], {
+      ...{ number: 'INV-1', tenant: 'Acme', differences: [['period', '1', '2']] },
+    }),
+    anInvoice([aShipment({ tracking: 'V', shipDate: may })], {
+      number: 'INV-2',
+      state: 'voided',
+      voidedAt: june,
+    }),
+  ];
+
+  test.each([
+    [
+      'margin',
+      'costs',
+      'carrier,tracking_number,currency_code,cost',
+      ' UPS , A ,usd,7',
+      'ups,B,USD,1',
+      'ups B USD',
+    ],
+    [
+      'adjustments',
+      'disputes',
+      'carrier,tracking_number,currency_code,amount',
+      'Ups,A,USD,7',
+      'ups,V,USD,1',
+      'ups V USD',
+    ],
+    [
+      'register',
+      'payments',
+      'invoice_number,currency_code,amount',
+      'INV-1,USD,1',
+      'INV-2,USD,1',
+      'INV-2 USD',
+    ],
+    [
+      'proof',
+      'accepted',
+      'invoice_number,rule,reason',
+      'INV-1,period,agreed',
+      'INV-1,currency,so',
+      'INV-1 currency',
+    ],
+    [
+      'carrier-statements',
+      'statements',
+      'carrier,carrier_invoice_date,currency_code,amount',
+      `UPS,${june},USD,1`,
+      `ups,${may},USD,1`,
+      `ups ${may} USD`,
+    ],
+    [
+      'budget',
+      'budget',
+      'month,tenant,carrier,currency_code,amount',
+      '2026-05,,UPS,USD,1',
+      '2026-05,Beta,,USD,1',
+      '2026-05 Beta USD',
+    ],
+    [
+      'rate-variance',
+      'rates',
+      'carrier,service_level,zone,from_lb,to_lb,currency_code,rate',
+      'UPS,,,,,USD,9',
+      'upss,,,,,USD,9',
+      'upss USD',
+    ],
+    ['rate-card', 'weights', 'carrier,unit,step,up_to', 'UPS,lb,1,', 'dhl,kg,1,', 'dhl'],
+  ])(
+    'of %s says how many rows of --%s matched, and which did not, whatever the filters',
+    async (report, name, header, matching, other, named) => {
+      const path = await table(`matched-${name}`, header, matching, other);
+      const { head } = await askReport(report, invoices, {
+        tables: { [name]: path },
+        filters: { from: '2026-07-01' },
+      });
+      expect(head.notes).toContainEqual(
+        expect.stringMatching(
+          new RegExp(`\\.csv \\(--${name}\\): 1 of 2 rows matched, these did not: line 3 \\(${named}\\)\\.$`),
+        ),
+      );
+    },
+  );
+
+  test('names the first rows that matched nothing, and how many more there are', async () => {
+    const rows = ['A', ...'BCDEFGH'].map((tracking) => `ups,${tracking},USD,1`);
+    const costs = await table('many', 'carrier,tracking_number,currency_code,cost', ...rows);
+    const { head } = await askReport('margin', invoices, { tables: { costs } });
+    expect(head.files.join()).toMatch(/1 of 8 rows matched, .*line 7 \(ups F USD\) and 2 more\.$/);
+  });
+
+  test('counts exchange rates by which lines can be converted', async () => {
+    const budget = await table('b', 'month,tenant,carrier,currency_code,amount', '2026-05,,,EUR,1');
+    const fx = await table(
+      'fx',
+      'month,from_currency,to_currency,rate',
+      '2026-05,USD,EUR,0.9',
+      '2026-04,USD,EUR,0.9',
+    );
+    const { head } = await askReport('budget', invoices, { tables: { budget, fx } });
+    expect(head.files[1]).toMatch(
+      /\(--fx\): 1 of 2 rows matched, these did not: line 3 \(2026-04 USD EUR\)\.$/,
+    );
   });
 });
 

@@ -226,6 +226,7 @@ describe('the head', () => {
       rows: 1,
       weighed: { inPounds: 2, inKilograms: 1, without: 1 },
       provedPercent: '75.00',
+      files: [],
     });
     expect(result.head.notes.join(' ')).toContain('Without weight: 1 shipment');
     expect(result.head.notes.join(' ')).toContain('Contradicted by their own header or event: 1 invoice');

@@ -144,7 +144,7 @@ describe('adjustments and disputes', () => {
       parameters: { limit: '1' },
     });
     expect(first.rows).toEqual(result.rows.slice(0, 1));
-    expect(first.head.notes).toContain('Cut at the limit (parameter limit): there may be more rows.');
+    expect(first.head.notes).toContain(`1 of ${result.rows.length} rows: the limit leaves out the others.`);
     const columns = [
       'tracking_number',
       'first_charge',

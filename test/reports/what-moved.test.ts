@@ -1,8 +1,15 @@
 /** What moved spend, and what stands out: small cases worked out by hand. */
 
 import { describe, expect, test } from 'vitest';
+import { findReport } from '../../reports/catalogue.ts';
+import { openReportSession } from '../../reports/report-session.ts';
 import { askReport, cells } from '../support/reports/ask-report.ts';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.ts';
+import {
+  anInvoice,
+  aShipment,
+  type FixtureShipment,
+  reportsFixture,
+} from '../support/reports/reports-fixture.ts';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));
@@ -317,14 +324,14 @@ describe('outliers', () => {
     expect(cells(result, 'billing_cost', 'robust_z')).toEqual([['30.0000', '7.98']]);
   });
 
-  test('lists the most money first, and says when its limit may have left some out', async () => {
+  test('lists the most money first, and says how many rows its limit leaves out', async () => {
     const lines = ['2', '8'].flatMap((zone) => [
       ...many(9, { zone, cost: '10' }),
       aShipment({ zone, cost: `${zone}0` }),
     ]);
     const asked = (parameters: Record<string, string>) =>
       askReport('outliers', [anInvoice(lines)], { parameters });
-    const cut = 'Cut at the limit (parameter limit): there may be more rows.';
+    const cut = '1 of 2 rows: the limit leaves out the others.';
     const one = await asked({ limit: '1' });
     expect([cells(one, 'billing_cost'), one.head.notes.includes(cut)]).toEqual([[['80.0000']], true]);
     const all = await asked({});
@@ -333,6 +340,23 @@ describe('outliers', () => {
       false,
     ]);
     expect(all.head.parameters.limit).toBe('100000');
+  });
+
+  test('refuses to answer in part when nobody asked for a limit', async () => {
+    const { sql, ...report } = await findReport('late-billed');
+    const invoices = [anInvoice(many(3, { shipDate: '2026-01-01', invoiceDate: '2026-06-01' }))];
+    const fixture = await reportsFixture(invoices);
+    const session = await openReportSession({ databasePath: fixture.path });
+    try {
+      const parameters = report.parameters.map((each) =>
+        each.name === 'limit' ? { ...each, default: '2' } : each,
+      );
+      await expect(session.run({ ...report, sql, parameters })).rejects.toThrow('has 3 rows');
+      expect((await session.run({ ...report, sql, parameters }, { limit: '3' })).head.notes).toEqual([]);
+    } finally {
+      session.close();
+      await fixture.remove();
+    }
   });
 
   test('does not rate a cell that is too small', async () => {

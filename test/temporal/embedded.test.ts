@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   server = await temporalExecutable();
 });
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'billsync-embedded-'));
+  dataDir = await mkdtemp(join(tmpdir(), 'billsync-embedded a#b?c%20d é-'));
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -76,8 +76,9 @@ async function workflowCount(address: string): Promise<number> {
 }
 
 describe('embedded Temporal', () => {
-  test('serves, registers our search attributes, and is gone after stop', async () => {
+  test('serves, registers our search attributes, and is gone after stop; its database lies in a folder of any name', async () => {
     const server = await startEmbeddedTemporal({ dataDir, log });
+    expect(await readdir(join(dataDir, 'temporal'))).toContain('temporal.db');
     const { client, close } = await connectTemporal(settings(), { log });
     const { customAttributes } = await client.connection.operatorService.listSearchAttributes({
       namespace: 'default',
@@ -163,9 +164,9 @@ describe('embedded Temporal', () => {
     const script = [
       '#!/bin/sh',
       `[ "$1" = server ] || exec ${server} "$@"`,
-      `[ "$(cat ${folder}/begun 2>/dev/null | wc -l)" -ge ${starts} ] && exec ${server} "$@"`,
-      `echo begun >> ${folder}/begun`,
-      `cat ${folder}/words >&2`,
+      `[ "$(cat '${folder}/begun' 2>/dev/null | wc -l)" -ge ${starts} ] && exec ${server} "$@"`,
+      `echo begun >> '${folder}/begun'`,
+      `cat '${folder}/words' >&2`,
       'exit 1',
     ];
     await writeFile(join(folder, 'temporal'), `${script.join('\n')}\n`, { mode: 0o755 });

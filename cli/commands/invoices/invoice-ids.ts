@@ -1,6 +1,6 @@
 /** Finds invoices in what people have at hand: lines, a CSV with a column for them, or JSON lines; by id or number. */
 
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import type { Settings } from '../../../config/settings.ts';
 import { beginningOf } from '../../../contract/well-formed.ts';
 import { nearestNames } from '../../../reports/nearest-names.ts';
@@ -61,14 +61,20 @@ function unknown({ word, place }: NamedInvoice, numbers: readonly string[]): Cli
   );
 }
 
-/** @throws CliError (exit 2) what is to be JSON is none, or holds no id where one must be */
+/** @throws CliError (exit 2) a file that is neither CSV nor JSON, though it begins so, or a row without an id */
 export function readInvoices(text: string): NamedInvoice[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (trimmed === '') return [];
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) return readJson(trimmed);
   const [first = ''] = trimmed.split(/\r?\n/);
-  const isCsv = !first.startsWith('#') && !GUID.test(first.trim()) && idColumnOf(first.split(',')) >= 0;
-  return isCsv ? readCsv(trimmed) : readLines(trimmed);
+  const isHeader = (separator: string | RegExp): boolean =>
+    !first.startsWith('#') && !GUID.test(first.trim()) && idColumnsOf(first.split(separator)).length > 0;
+  if (isHeader(',')) return readCsv(trimmed);
+  if (isHeader(/[;\t]/))
+    throw new CliError(EXIT.usage, 'line 1 has no commas between its columns', {
+      hint: 'save the file as CSV with commas',
+    });
+  return readLines(trimmed);
 }
 
 /** A `#` begins a comment. */
@@ -80,17 +86,40 @@ function readLines(text: string): NamedInvoice[] {
 }
 
 function readCsv(text: string): NamedInvoice[] {
-  const [header = [], ...rows] = parse(text, { relax_column_count: true }) as string[][];
-  const column = idColumnOf(header);
+  const [header = [], ...rows] = parsedCsv(text);
+  const [column = 0, ...others] = idColumnsOf(header);
+  if (others.length > 0)
+    throw new CliError(EXIT.usage, `line 1 has ${others.length + 1} columns for the id of an invoice`, {
+      subject: [column, ...others].map((at) => header[at]?.trim()).join(', '),
+      hint: 'keep one of them',
+    });
   return rows.flatMap((row, index) => {
+    const place = `row ${index + 1}`;
     const word = row[column]?.trim() ?? '';
-    return word === '' ? [] : [{ word, place: `row ${index + 1}` }];
+    if (word !== '') return [{ word, place }];
+    if (row.every((cell) => cell.trim() === '')) return [];
+    throw new CliError(EXIT.usage, `${place} names no invoice`, { hint: 'write its id, or remove the row' });
   });
 }
 
-function idColumnOf(header: readonly string[]): number {
-  const names = header.map((name) => name.replace(/["\s_]/g, '').toLowerCase());
-  return names.findIndex((name) => ID_COLUMNS.includes(name) || /^[a-z]+invoiceid$/.test(name));
+/** @throws CliError (exit 2) a row has more or fewer cells than the header, or a quotation mark is not closed */
+function parsedCsv(text: string): string[][] {
+  try {
+    return parse(text, { skip_empty_lines: true });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new CliError(EXIT.usage, `the file is not CSV: ${error.message}`, {
+      hint: 'put a text with a comma into quotation marks',
+      cause: error,
+    });
+  }
+}
+
+function idColumnsOf(header: readonly string[]): readonly number[] {
+  return header.flatMap((written, at) => {
+    const name = written.replace(/["\s_]/g, '').toLowerCase();
+    return ID_COLUMNS.includes(name) || /^[a-z]+invoiceid$/.test(name) ? [at] : [];
+  });
 }
 
 /** An array, or a value per line; each a text, or an object with the id under one of its names. */
@@ -103,7 +132,7 @@ function readJson(text: string): NamedInvoice[] {
   return values.map((value, index) => {
     const entry =
       typeof value === 'object' && value !== null
-        ? Object.entries(value)[idColumnOf(Object.keys(value))]?.[1]
+        ? Object.entries(value)[idColumnsOf(Object.keys(value))[0] ?? -1]?.[1]
         : value;
     const place = `value ${index + 1}`;
     const word = typeof entry === 'string' ? entry.trim() : '';

@@ -12,6 +12,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { processesNaming } from '../../../temporal/processes.ts';
+import { serverWords } from '../../../temporal/server-process.ts';
 import type { ForeignService } from '../foreign-service/foreign-service.ts';
 import { type ServiceAddress, serviceSettings } from '../foreign-service/service-settings.ts';
 import { BILLSYNC, cleanEnvironment } from './billsync.ts';
@@ -51,7 +52,7 @@ export interface Product {
   /** From the `ready` line of the role's last start. */
   address(role: Role, name: string): string | null;
   /** By which its server's processes are found. */
-  readonly temporalDatabase: string;
+  readonly temporalServer: readonly string[];
   /** Pid of the embedded Temporal server that the data folder names. */
   temporalPid(): number | null;
   /** Of the role's last start. */
@@ -100,7 +101,7 @@ export async function createProduct({
     BILLSYNC_ADMIN_PORT: String(await freePort()),
     ...settings,
   };
-  const temporalDatabase = join(dataDir, 'temporal', 'temporal.db');
+  const temporalServer = serverWords({ dataDir });
   const roles = new Map<Role, Running>();
   const logPath = (role: Role): string => join(logFolder, `${role}.log`);
   const log = (role: Role): string => (existsSync(logPath(role)) ? readFileSync(logPath(role), 'utf8') : '');
@@ -161,7 +162,7 @@ export async function createProduct({
   }
 
   return {
-    ...{ dataDir, logFolder, armFile, user, password, temporalDatabase },
+    ...{ dataDir, logFolder, armFile, user, password, temporalServer },
     ...{ start, kill, isRunning, temporalPid, log },
     webhookUrl: `https://127.0.0.1:${webhookPort}/webhooks/billing`,
     signal(role, signal) {
@@ -197,7 +198,7 @@ export async function createProduct({
     },
     async close({ keep = false } = {}) {
       for (const role of ['up', 'worker', 'webhook', 'temporal'] as const) await kill(role);
-      for (const pid of processesNaming(['start-dev', temporalDatabase])) process.kill(pid, 'SIGKILL');
+      for (const pid of processesNaming(temporalServer)) process.kill(pid, 'SIGKILL');
       if (!keep) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
   };

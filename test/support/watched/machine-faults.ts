@@ -77,7 +77,7 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       metric: DOWN('temporal'),
     },
     async inject({ product }) {
-      signal(processesNaming(['start-dev', product.temporalDatabase]), 'SIGSTOP');
+      signal(processesNaming(product.temporalServer), 'SIGSTOP');
       return null;
     },
     // What hangs is ended by its pid; `up` starts another.
