@@ -2,6 +2,7 @@
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { jsonValue } from '../ops/duckdb-values.ts';
+import { type Completeness, completenessOf, type Days } from './completeness.ts';
 import { levelsIn, withLevels } from './count-levels.ts';
 import {
   type FilterMatch,
@@ -26,6 +27,8 @@ export interface Prepared {
   readonly level: ReportLevel;
   /** What passes the filters, by level; read once, for who asks for it. */
   readonly count: () => Promise<readonly LevelCount[]>;
+  /** Whether some days are whole; those of the filters are found once. */
+  readonly completeness: (days?: Days) => Promise<Completeness>;
   /** What there is by level, whatever the filters. */
   readonly all: readonly LevelSize[];
   readonly asOf: string;
@@ -82,9 +85,15 @@ export async function prepareSession(
   const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
   for (const view of ['loaded-shipments', 'selected-shipments'] as const) await file.provide(view);
+  const asOf = typeof row.published_at === 'string' ? row.published_at : 'unknown';
+  let ofFilters: Promise<Completeness> | undefined;
+  const completeness = (days?: Days): Promise<Completeness> => {
+    if (days !== undefined) return completenessOf(file, days, { filters, asOf });
+    ofFilters ??= completenessOf(file, filters, { filters, asOf });
+    return ofFilters;
+  };
   return {
-    ...{ level, count, all, publication, matches },
-    asOf: typeof row.published_at === 'string' ? row.published_at : 'unknown',
+    ...{ level, count, completeness, all, publication, matches, asOf },
     asKnownOn: filters.asKnownOn,
     partners: partnersOf(known, partners.values),
   };

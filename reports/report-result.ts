@@ -1,6 +1,7 @@
 /** What a report answers, whatever it is then written as: one result feeds the terminal, the files and the pages. */
 
 import type { ChartSpec } from './catalogue.ts';
+import type { Completeness } from './completeness.ts';
 import type { FilterMatch } from './match-filters.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 import type { WorkedExample } from './worked-example.ts';
@@ -45,6 +46,8 @@ export interface ReportHead {
   readonly weighed: { readonly inPounds: number; readonly inKilograms: number; readonly without: number };
   /** Percent of them whose file was proved by hash or header, two decimals; null when there are none. */
   readonly provedPercent: string | null;
+  /** Of the days of the filters. */
+  readonly completeness: Completeness;
   /** Those of `notes` that say how many rows of each file of one's own matched. */
   readonly files: readonly string[];
   /** Full sentences: what was left out, and what else to know before using the numbers. */

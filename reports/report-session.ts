@@ -4,6 +4,7 @@ import { jsonValue } from '../ops/duckdb-values.ts';
 import { asVariables } from './as-variables.ts';
 import { type BoundParameters, bindParameters } from './bind-parameters.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
+import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
 import { ReportFilterError } from './errors.ts';
 import { interruptible } from './interruptible.ts';
 import { matchNotes } from './match-filters.ts';
@@ -110,9 +111,11 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const selected = counts.filter((count) => levelsOf(level).includes(count.level));
     const listsInvoices = readsInvoices(report.sql);
     const { title, grain, means, order, cannotSay, example } = report;
+    const completeness = await session.completeness();
+    const showsStates = readsStates(report.sql);
     const drawn = drawableCharts(report, columns);
     const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
-    return {
+    const result: ReportResult = {
       ...{ name: report.name, title, grain, means, order, cannotSay, example, charts, columns, rows },
       summed: summedColumns(report),
       head: {
@@ -123,11 +126,14 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
         weighed: weighedIn(selected),
         provedPercent: provedPercent(selected),
+        completeness,
         files,
         notes: [
           ...missing,
           ...cutNotes({ rows: rows.length, found }),
           ...files,
+          // A report of invoices lists them itself.
+          ...(showsStates || comparesDays(report) ? [] : notCountedNotes(completeness)),
           ...matchNotes(matches),
           ...(session.partners.length > 1
             ? [
@@ -140,12 +146,13 @@ export async function openReportSession(request: SessionRequest): Promise<Report
             chosen: filters.level !== null,
             comparesLevels,
             filters,
-            readsStates: readsStates(report.sql),
+            readsStates: showsStates,
             invoicesLeftOut: listsInvoices ? await invoicesLeftOut(file) : 0,
           }),
         ],
       },
     };
+    return comparesDays(report) ? markIncomplete(result, await comparedDays(session, result)) : result;
   }
 
   return {

@@ -4,6 +4,7 @@ import { toTenThousandths } from '../../contract/decimal.ts';
 import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { compareResults, percentOf } from '../../reports/compare/compare-results.ts';
 import { comparedWith, type Period } from '../../reports/compare/periods.ts';
+import { comparedDaysOf, comparisonNotes, incompleteWords } from '../../reports/completeness.ts';
 import { dayBefore } from '../../reports/relative-period.ts';
 import { cellLabels } from '../../reports/render/cell-labels.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
@@ -70,6 +71,8 @@ export async function spendOf(
       };
     }),
   );
+  const periods = [comparedDaysOf(days, now.completeness), comparedDaysOf(before, then.completeness)];
+  const incomplete = incompleteWords(periods);
   return {
     ...{
       from,
@@ -78,7 +81,8 @@ export async function spendOf(
       before: { from: before.from, until: dayBefore(before.to) },
       currency,
     },
-    title: `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}`,
+    title: `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}${incomplete === null ? '' : ` (${incomplete})`}`,
+    notes: comparisonNotes(periods),
     others: names
       .filter((name) => name !== currency)
       .map((name) => ({
@@ -86,7 +90,7 @@ export async function spendOf(
         address: withQuery('/', query, { currency: name }),
       })),
     tiles: tilesOf(now.totals, then.totals, {
-      currency,
+      ...{ currency, incomplete },
       compared,
       shipments: withQuery('/shipments', asked, { currency }),
     }),
@@ -112,7 +116,9 @@ async function answersOf(session: ReportSession) {
   const totals = await session.totalShipments({});
   const reports: ReportResult[] = [];
   for (const { report, parameters } of MOVERS) reports.push(await session.run(report, parameters));
-  return { totals, reports };
+  const [first] = reports;
+  if (first === undefined) throw new Error('There are no movers.');
+  return { totals, reports, completeness: first.head.completeness };
 }
 
 type Totals = { readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] };
@@ -121,7 +127,12 @@ type Totals = { readonly columns: readonly ReportColumn[]; readonly rows: readon
 function tilesOf(
   now: Totals,
   before: Totals,
-  asked: { readonly currency: string | null; readonly compared: string; readonly shipments: string },
+  asked: {
+    readonly currency: string | null;
+    readonly incomplete: string | null;
+    readonly compared: string;
+    readonly shipments: string;
+  },
 ) {
   // Partners are never added up; of several each has its tiles.
   return now.rows
@@ -137,12 +148,16 @@ function tilesOf(
         if (column === undefined) throw new Error(`The totals have no ${name}.`);
         return {
           ...{ what, value: label(row, column), before: other === undefined ? '' : label(other, column) },
-          change: changeOf(row[name] ?? null, other?.[name] ?? null),
+          change: markedChange(changeOf(row[name] ?? null, other?.[name] ?? null), asked.incomplete),
           shipments: name === 'billing_cost' ? asked.shipments : null,
           address: `/reports/carriers${asked.compared}`,
         };
       });
     });
+}
+
+function markedChange(change: string | null, incomplete: string | null): string | null {
+  return change === null || incomplete === null ? change : `${change} (${incomplete})`;
 }
 
 /** In percent. */

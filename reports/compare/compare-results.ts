@@ -2,6 +2,7 @@
 
 import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
+import { comparedDaysOf, markIncomplete, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
 import type { Period } from './periods.ts';
@@ -51,7 +52,9 @@ export function compareResults(
   const label = `${period.from} to ${period.to} (exclusive)`;
   const chosen = keys.filter(({ name }) => !['currency_code', 'tenant_id', 'partner_id'].includes(name));
   const key = chosen.map(({ name }) => name).join('+');
-  return {
+  // Its note names the period.
+  const plainNotes = notCountedNotes(now.head.completeness);
+  const result: ReportResult = {
     ...now,
     means: `${now.means} Columns that end in _before are of the period that is compared with. difference is billing_cost less billing_cost_before, change_percent what it is of billing_cost_before; of nothing, or of less, there is no percentage.`,
     order: 'currency; greatest difference first, whatever its sign',
@@ -64,10 +67,14 @@ export function compareResults(
       parameters: { ...now.head.parameters, compare: label },
       notes: [
         `Compared with ${label}, of which ${before.head.shipments} shipments are counted.`,
-        ...now.head.notes,
+        ...now.head.notes.filter((note) => !plainNotes.includes(note)),
       ],
     },
   };
+  return markIncomplete(result, [
+    comparedDaysOf(now.head.filters, now.head.completeness),
+    comparedDaysOf(period, before.head.completeness),
+  ]);
 }
 
 function compared(

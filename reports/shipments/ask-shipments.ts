@@ -1,6 +1,7 @@
 /** The shipments themselves, page by page, with exact totals of all that were asked for; the form of a report, so that every export takes them. */
 
 import type { DuckDBValue } from '@duckdb/node-api';
+import { type Completeness, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
 import type { Prepared } from '../prepare-session.ts';
@@ -86,6 +87,7 @@ export async function askShipments(
         rows: onPage.length,
         found: countOf(totals),
         notes: [],
+        completeness: await prepared.completeness(),
       }),
     },
   };
@@ -123,6 +125,8 @@ export async function streamShipments(
       : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
   const columnList = shown.map((name) => `s.${name}`).join(', ');
   const text = await filledText('listed', { ...filled, columns: columnList });
+  // Nothing else is asked of the session while rows are read.
+  const completeness = await prepared.completeness();
   const found = await file.stream(text, { ...bound.values, ...key, limit: asked.limit });
   const columns = readColumns(found, SHIPMENT_READING);
   const rows = asked.limit === null ? all : Math.min(asked.limit, all);
@@ -139,6 +143,7 @@ export async function streamShipments(
         totals,
         rows,
         found: all,
+        completeness,
         notes: cutNotes({ rows, found: all }),
       }),
     },
@@ -168,10 +173,11 @@ function headOf(of: {
   readonly bound: BoundConditions;
   readonly totals: ShipmentTotals;
   readonly rows: number;
+  readonly completeness: Completeness;
   readonly found: number;
   readonly notes: readonly string[];
 }): ReportResult['head'] {
-  const { prepared, filters, totals } = of;
+  const { prepared, filters, totals, completeness } = of;
   const { level, asOf, publication, matches, partners } = prepared;
   const counts = totals.counts.filter((count) => levelsOf(level).includes(count.level));
   return {
@@ -181,9 +187,11 @@ function headOf(of: {
     shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
     weighed: weighedIn(counts),
     provedPercent: provedPercent(counts),
+    completeness,
     files: [],
     notes: [
       ...of.notes,
+      ...notCountedNotes(completeness),
       ...matchNotes(matches),
       ...(partners.length > 1
         ? [`${partners.length} partners, told apart by partner_id; nothing is added across them.`]

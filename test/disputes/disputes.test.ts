@@ -208,7 +208,7 @@ describe('what can be claimed of months with findings planted', () => {
       });
       expect([few.lines.length, few.notes.join()]).toEqual([
         limit,
-        expect.stringMatching(new RegExp(`^${limit} of \\d+ (lines|rows): `)),
+        expect.stringMatching(new RegExp(`(^|,)${limit} of \\d+ (lines|rows): `)),
       ]);
     }
     const last = all.at(-1)?.trackingNumber ?? '';

@@ -117,7 +117,7 @@ describe('separate roles', () => {
     expect(service.complaints).toEqual([]);
   });
 
-  test('none starts with a clock that differs by more than five minutes, none waits for a service that is away', async () => {
+  test('none starts with a clock that differs by more than five minutes', async () => {
     const ahead = 'const now = Date.now; Date.now = () => now() + 6 * 60_000;';
     const wrong = { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` };
     const refused = ['worker', 'webhook', 'up'].map(async (role) => {
@@ -129,10 +129,5 @@ describe('separate roles', () => {
       expect(exitCode, role).toBe(1);
     });
     await Promise.all(refused);
-    const away = `https://127.0.0.1:${await freePort()}`;
-    const started = await startRole(['webhook'], {
-      env: { ...wrong, BILLSYNC_DATA_DIR: join(folder, 'away'), BILLSYNC_BASE_URL: away },
-    });
-    expect(await started.end('SIGTERM')).toBe(0);
   });
 });

@@ -15,6 +15,7 @@ import { startS3Proxy } from '../archive/s3-proxy.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { freePort } from '../support/processes/free-port.ts';
 
 let service: ForeignService;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
@@ -86,4 +87,20 @@ test('a clock that differs is an alert until it is right, and by more than five 
     await proxy.stop();
     await billing.close();
   }
+});
+
+test('a service that cannot be reached or does not answer refuses no start', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-clocks-'));
+  const settings = serviceSettings(service, {
+    dataDir: folder,
+    baseUrl: `https://127.0.0.1:${await freePort()}`,
+  });
+  const billing = createBillingService({
+    settings,
+    archive: await openFolderArchive(join(folder, 'archive')),
+  });
+  const silent = { name: 'a silent one', aheadMs: () => null, ask: () => new Promise(() => undefined) };
+  moveClock(360_000);
+  await refuseWrongClock([billing.clock, silent]);
+  await billing.close();
 });

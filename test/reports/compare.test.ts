@@ -186,7 +186,8 @@ describe('a report compared', () => {
       ['new', '5.0000', '0.0000', '5.0000', null, 0],
       ['credit', '1.0000', '-2.0000', '3.0000', null, 1],
     ]);
-    expect(found.head.notes[0]).toContain('Compared with 2026-09-01 to 2026-10-01 (exclusive)');
+    expect(found.head.notes[0]).toMatch(/^Still open: 2026-10-01/);
+    expect(found.head.notes.join()).toContain('Compared with 2026-09-01 to 2026-10-01 (exclusive)');
   });
 
   test.each([

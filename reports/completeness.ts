@@ -1,0 +1,159 @@
+/** Finds whether a period is whole: whether it may still be billed, and which known invoices of it are in no total. */
+
+import { jsonValue } from '../ops/duckdb-values.ts';
+import { asVariables } from './as-variables.ts';
+import { bindParameters } from './bind-parameters.ts';
+import { findReport, type ReportDefinition } from './catalogue.ts';
+import type { PublishedFile } from './published-file.ts';
+import { dayAfter } from './relative-period.ts';
+import { grouped } from './render/labels.ts';
+import type { AppliedFilters } from './report-filters.ts';
+import type { ReportResult } from './report-result.ts';
+import { statementText } from './statement-text.ts';
+
+/** Full sentences; null: it is not so. */
+export interface Completeness {
+  readonly stillOpen: string | null;
+  readonly notCounted: string | null;
+}
+
+/** The end is exclusive; null: without a bound. */
+export interface Days {
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+const MAX_NAMED = 3;
+const STATES: Readonly<Record<string, string>> = { draft: 'draft', needs_attention: 'needs attention' };
+
+/** @param asOf the instant of the publication; a period that ends after its day is still open */
+export async function completenessOf(
+  file: PublishedFile,
+  { from, to }: Days,
+  { filters, asOf }: { readonly filters: Pick<AppliedFilters, 'asKnownOn'>; readonly asOf: string },
+): Promise<Completeness> {
+  const asked = { from, to };
+  const text = await statementText(new URL('./session/not-counted.sql', import.meta.url));
+  const rows = (await file.query(text, asked)).convertRowObjects(jsonValue);
+  const found = Number(rows[0]?.found ?? 0);
+  const named = rows
+    .filter(({ number }) => number !== null)
+    .map(({ number, tenant, state }) => {
+      const label = STATES[String(state)] ?? 'waiting to be loaded';
+      return `${number}${tenant === null ? '' : ` of ${tenant}`} (${label})`;
+    });
+  const gaps = await numberGaps(file, asked);
+  const parts = [
+    ...(found === 0 ? [] : [`${counted(found, 'known invoice')}: ${listed(named, found)}`]),
+    ...(gaps.length === 0
+      ? []
+      : [
+          `${counted(gaps.length, 'gap')} in the invoice numbers: ${listed(gaps.slice(0, MAX_NAMED), gaps.length)}`,
+        ]),
+  ];
+  return {
+    stillOpen: openUntil(to, {
+      today: (filters.asKnownOn ?? asOf).slice(0, 10),
+      billedTo: typeof rows[0]?.billed_to === 'string' ? rows[0].billed_to : null,
+    }),
+    notCounted: parts.length === 0 ? null : `${parts.join('; ')}.`,
+  };
+}
+
+function openUntil(
+  to: string | null,
+  { today, billedTo }: { readonly today: string; readonly billedTo: string | null },
+): string | null {
+  if (to === null) return null;
+  if (to > today) return `the period ends on ${to}, after the day of the publication, ${today}.`;
+  if (billedTo !== null && to > dayAfter(billedTo))
+    return `the period ends on ${to}, and nothing after ${billedTo} is billed yet.`;
+  return null;
+}
+
+async function numberGaps(file: PublishedFile, days: Days): Promise<readonly string[]> {
+  const report = await findReport('gaps');
+  const text = `select tenant, finding from (
+${await asVariables(file, report, bindParameters(report, {}))}
+) where kind = 'number' and ($from is null or expected_to > cast($from as date)) and ($to is null or expected_from < cast($to as date))`;
+  const rows = (await file.query(text, { ...days })).convertRowObjects(jsonValue);
+  return rows.map(({ tenant, finding }) => `${finding}${tenant === null ? '' : ` of ${tenant}`}`);
+}
+
+function listed(named: readonly string[], found: number): string {
+  const more = found - named.length;
+  return `${named.join(', ')}${more > 0 ? ` and ${grouped(String(more))} more` : ''}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The note of a report that compares nothing. */
+export function notCountedNotes({ notCounted }: Completeness): readonly string[] {
+  return notCounted === null ? [] : [`Not counted: ${notCounted}`];
+}
+
+export interface ComparedDays extends Completeness {
+  /** As a sentence names it. */
+  readonly name: string;
+}
+
+export function comparedDaysOf({ from, to }: Days, found: Completeness): ComparedDays {
+  return { ...found, name: `${from ?? 'the beginning'} to ${to === null ? 'the end' : `${to} (exclusive)`}` };
+}
+
+/** Whether a report sets sums of periods side by side by itself, whose days only its rows say. */
+export function comparesDays({ sources, parameters }: ReportDefinition): boolean {
+  return sources.includes('budget') || parameters.some(({ name }) => name === 'second_from');
+}
+
+/** The periods that such a report compared: each that its rows name; of a budget, the months from the first to the last. */
+export async function comparedDays(
+  { completeness }: { readonly completeness: (days: Days) => Promise<Completeness> },
+  { rows, head: { filters } }: Pick<ReportResult, 'rows' | 'head'>,
+): Promise<readonly ComparedDays[]> {
+  const months = rows.flatMap(({ month }) => (typeof month === 'string' ? [month] : [])).sort();
+  const [first, last] = [months[0], months.at(-1)];
+  const days = new Map<string, Days>();
+  if (first !== undefined && last !== undefined)
+    days.set('', { from: filters.from ?? `${first}-01`, to: filters.to ?? monthAfter(last) });
+  for (const { period_from: from, period_to: to } of rows)
+    if (typeof from === 'string' && typeof to === 'string') days.set(`${from} ${to}`, { from, to });
+  const found: ComparedDays[] = [];
+  for (const each of days.values()) found.push(comparedDaysOf(each, await completeness(each)));
+  return found;
+}
+
+/** @param month `YYYY-MM` @returns the first day of the next */
+function monthAfter(month: string): string {
+  return new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 10);
+}
+
+/** `still open`, `incomplete` or both; null: all are whole. */
+export function incompleteWords(periods: readonly Completeness[]): string | null {
+  const words = [
+    ...(periods.some(({ stillOpen }) => stillOpen !== null) ? ['still open'] : []),
+    ...(periods.some(({ notCounted }) => notCounted !== null) ? ['incomplete'] : []),
+  ];
+  return words.length === 0 ? null : words.join(', ');
+}
+
+/** A sentence for each finding. */
+export function comparisonNotes(periods: readonly ComparedDays[]): readonly string[] {
+  return periods.flatMap(({ name, stillOpen, notCounted }) => [
+    ...(stillOpen === null ? [] : [`Still open: ${name}: ${stillOpen}`]),
+    ...(notCounted === null ? [] : [`Incomplete: ${name} lacks ${notCounted}`]),
+  ]);
+}
+
+/** The same answer with the finding in its title and as its first notes. */
+export function markIncomplete(result: ReportResult, periods: readonly ComparedDays[]): ReportResult {
+  const words = incompleteWords(periods);
+  if (words === null) return result;
+  return {
+    ...result,
+    title: `${result.title} (${words})`,
+    head: { ...result.head, notes: [...comparisonNotes(periods), ...result.head.notes] },
+  };
+}
