@@ -71,13 +71,18 @@ function openUntil(
   return null;
 }
 
-async function numberGaps(file: PublishedFile, days: Days): Promise<readonly string[]> {
+async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<readonly string[]> {
   const report = await findReport('gaps');
-  const text = `select tenant, finding from (
-${await asVariables(file, report, bindParameters(report, {}))}
-) where kind = 'number' and ($from is null or expected_to > cast($from as date)) and ($to is null or expected_from < cast($to as date))`;
-  const rows = (await file.query(text, { ...days })).convertRowObjects(jsonValue);
-  return rows.map(({ tenant, finding }) => `${finding}${tenant === null ? '' : ` of ${tenant}`}`);
+  const sql = await asVariables(file, report, bindParameters(report, {}));
+  const rows = (await file.query(sql)).convertRowObjects(jsonValue);
+  // Days are `YYYY-MM-DD`, so their texts compare as they do.
+  const inDays = rows.filter(
+    ({ kind, expected_from: first, expected_to: next }) =>
+      kind === 'number' &&
+      (from === null || (next !== null && String(next) > from)) &&
+      (to === null || (first !== null && String(first) < to)),
+  );
+  return inDays.map(({ tenant, finding }) => `${finding}${tenant === null ? '' : ` of ${tenant}`}`);
 }
 
 function listed(named: readonly string[], found: number): string {
