@@ -70,7 +70,7 @@ describe('renderTable', () => {
 
 describe('paint', () => {
   test('colours a terminal, and nothing else', () => {
-    const names = ['NO_COLOR', 'NODE_DISABLE_COLORS', 'FORCE_COLOR', 'TERM'] as const;
+    const names = ['NO_COLOR', 'NODE_DISABLE_COLORS', 'FORCE_COLOR', 'CI', 'TERM'] as const;
     for (const name of names) vi.stubEnv(name, name === 'TERM' ? 'xterm' : undefined);
     expect(paint('bold', 'x', { isTTY: true })).toBe('\u001b[1mx\u001b[22m');
     expect(paint('bold', 'x', {})).toBe('x');
