@@ -8,8 +8,10 @@
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parse } from 'csv-parse';
+import { pipeline } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
 import { messageOf, systemErrorIn } from '../config/system-error.ts';
+import { type Utf8Fault, Utf8Validator } from '../contract/utf8-validator.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
 import { ReportFilterError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
@@ -87,10 +89,23 @@ async function lyingBeside(published: string, name: ExtraTable): Promise<string 
 async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): Promise<void> {
   const columns = COLUMNS[table];
   const appender = await file.connection.createAppender(table, 'main', 'temp');
-  const parser = parse({ bom: true, columns: (header: string[]) => checkHeader(table, header), info: true });
-  // pipe() carries bytes but no errors: a file that cannot be opened has to end the parser as well.
-  const source = createReadStream(path).on('error', (error) => parser.destroy(error));
-  source.pipe(parser);
+  let hasHeader = false;
+  const parser = parse({
+    bom: true,
+    info: true,
+    skip_empty_lines: true,
+    columns: (header: string[]) => {
+      hasHeader = true;
+      return checkHeader(table, `${path} line 1`, header);
+    },
+  });
+  // The parser itself throws what ends the pipeline.
+  pipeline(
+    createReadStream(path),
+    (source) => onlyUtf8(source, table, path),
+    parser,
+    () => {},
+  );
   const lines = contradictions(table);
   try {
     for await (const parsed of parser) {
@@ -103,9 +118,27 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
       }
       appender.endRow();
     }
+    if (!hasHeader)
+      throw new ReportFilterError(table, `${path} line 1 is empty: write a header, ${headerOf(table)}.`);
     lines.end();
   } catch (error) {
     if (error instanceof ReportFilterError) throw error;
+    if (error instanceof CsvError && error.code === 'CSV_RECORD_INCONSISTENT_COLUMNS') {
+      const {
+        lines: line,
+        record,
+        columns: named,
+      } = error as CsvError & {
+        lines: number;
+        record: readonly string[];
+        columns: readonly unknown[];
+      };
+      throw new ReportFilterError(
+        table,
+        `${path} line ${line} has ${record.length} cells, its header ${named.length}: put a text with a comma into quotation marks, and write decimals with a point.`,
+        { cause: error },
+      );
+    }
     throw new ReportFilterError(
       table,
       `${path} cannot be read as ${table}: ${systemErrorIn(error)?.words ?? messageOf(error)}`,
@@ -115,15 +148,65 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
   appender.closeSync();
 }
 
-function checkHeader(table: ExtraTable, header: readonly string[]): string[] {
+/** @throws ReportFilterError naming the first byte that is no UTF-8: the parser would replace it, and the key would match nothing */
+async function* onlyUtf8(
+  source: AsyncIterable<Buffer>,
+  table: ExtraTable,
+  path: string,
+): AsyncGenerator<Buffer> {
+  const validator = new Utf8Validator();
+  let line = 1;
+  let before = 0;
+  const refuse = (column: number): ReportFilterError =>
+    new ReportFilterError(
+      table,
+      `${path} line ${line}, byte ${column} of the line, is not UTF-8: save the file as "CSV UTF-8", or convert it (iconv -f WINDOWS-1252 -t UTF-8 FILE).`,
+    );
+  for await (const chunk of source) {
+    const [fault] = validator.check(chunk);
+    const end = fault === undefined ? chunk.length : beginOf(fault, chunk);
+    let start = 0;
+    for (let at = chunk.indexOf(10); at >= 0 && at < end; at = chunk.indexOf(10, at + 1)) {
+      line += 1;
+      start = at + 1;
+      before = 0;
+    }
+    if (fault !== undefined) throw refuse(before + end - start + 1);
+    before += chunk.length - start;
+    yield chunk;
+  }
+  if (validator.endsInsideCharacter()) throw refuse(before);
+}
+
+/** Of a character that was cut short a fault has the offset of what came instead of its rest. */
+function beginOf({ offset, bytes }: Utf8Fault, chunk: Buffer): number {
+  const isWrongByte = bytes.length === 1 && chunk[offset] === bytes[0];
+  return isWrongByte ? offset : Math.max(0, offset - bytes.length);
+}
+
+function headerOf(table: ExtraTable): string {
+  return COLUMNS[table].map(({ name }) => name).join(',');
+}
+
+function checkHeader(table: ExtraTable, place: string, header: readonly string[]): string[] {
+  const [only = ''] = header;
+  if (header.length === 1 && /[;\t]/.test(only))
+    throw new ReportFilterError(
+      table,
+      `${place} has no commas between its columns: write ${headerOf(table)}.`,
+    );
   const names = header.map((written) => {
     const name = written.trim().toLowerCase();
     return COLUMNS[table].find(({ also }) => also === name)?.name ?? name;
   });
+  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new ReportFilterError(table, `${place} has the column ${twice} twice: keep one of them.`);
   const missing = COLUMNS[table]
     .filter((column) => column.may !== 'be missing' && !names.includes(column.name))
     .map((column) => column.name);
-  if (missing.length > 0) throw new ReportFilterError(table, `The header lacks ${missing.join(', ')}.`);
+  if (missing.length > 0)
+    throw new ReportFilterError(table, `${place}: the header lacks ${missing.join(', ')}.`);
   // An extra column does no harm, but a misspelt one would be ignored silently.
   const absent = COLUMNS[table].map((column) => column.name).filter((name) => !names.includes(name));
   for (const name of names) {
@@ -132,7 +215,7 @@ function checkHeader(table: ExtraTable, header: readonly string[]): string[] {
     if (meant !== undefined)
       throw new ReportFilterError(
         table,
-        `The header has the column "${name}": write ${meant} if you mean that.`,
+        `${place}: the header has the column "${name}": write ${meant} if you mean that.`,
       );
   }
   return names;

@@ -135,7 +135,7 @@ export function appendCell(
     appender.appendNull();
     return;
   }
-  if (column.kind === 'text') appender.appendVarchar(cell.text);
+  if (column.kind === 'text') appender.appendVarchar(text);
   else if (column.kind === 'date') appender.appendDate(dateOf(text, refuse));
   else if (column.kind in WORDS) appender.appendVarchar(wordOf(column.kind as Word, text, refuse));
   else {
@@ -180,6 +180,8 @@ type Refuse = (what: string) => ReportFilterError;
 /** Checked here, because the appender wraps a number that does not fit without a word (hazard 8). */
 function decimalOf(text: string, digits: 4 | 8, refuse: Refuse): DuckDBDecimalValue {
   const match = new RegExp(`^(-?)(\\d{1,${18 - digits}})(?:\\.(\\d{1,${digits}}))?$`).exec(text);
+  if (/^-?[\d.]*,\d+$/.test(text))
+    throw refuse('which has a comma: write decimals with a point, as in 12.50');
   if (!match) {
     const most = digits === 4 ? 'four' : 'eight';
     throw refuse(

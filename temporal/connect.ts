@@ -6,7 +6,13 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -185,12 +191,20 @@ async function connectOnce(
 
 /** @throws TemporalUnreachableError after 3 s */
 export async function openConnection(options: NativeConnectionOptions): Promise<Connection> {
+  const retries = connectionRetries();
+  class RetryingConnection extends Connection {
+    override async close(): Promise<void> {
+      await retries.end();
+      await super.close();
+    }
+  }
   try {
-    return await Connection.connect({
+    return await RetryingConnection.connect({
       ...(options as ConnectionOptions),
       connectTimeout: 3_000,
-      channelArgs: RETRIES,
-      interceptors: [withDeadlines],
+      // A second by default, which a server that is starting would be waited for each time.
+      channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100 },
+      interceptors: [withDeadlines, retries.interceptor],
     });
   } catch (error) {
     throw new TemporalUnreachableError(options.address ?? null, { cause: error });
@@ -199,26 +213,35 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
 
 type GrpcInterceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
-/**
- * Retries are gRPC's own. The SDK's interceptor retries from a timer, and an error thrown there is uncaught: closing a connection
- * while one of its calls is retried would end the process.
- */
-const RETRIES = {
-  'grpc-node.retry_max_attempts_limit': 10,
-  'grpc.service_config': JSON.stringify({
-    methodConfig: [
-      {
-        name: [{}],
-        retryPolicy: {
-          ...{ maxAttempts: 10, initialBackoff: '0.1s', maxBackoff: '5s', backoffMultiplier: 1.7 },
-          retryableStatusCodes: ['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'ABORTED', 'UNKNOWN'],
-        },
-      },
-    ],
-  }),
-};
+const MAX_RETRY_DELAY_MS = 2_000;
+const TIMER_MARGIN_MS = 50;
 
-/** The deadline spans all retries of a call. */
+/**
+ * The SDK retries from a timer, and a call on a closed channel throws there, uncaught. So no further retry is begun, and those whose
+ * timer runs are waited for, before a connection is closed.
+ */
+function connectionRetries(): { readonly interceptor: GrpcInterceptor; end(): Promise<void> } {
+  const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
+  let isEnding = false;
+  let lastRetryMs = 0;
+  return {
+    interceptor: makeGrpcRetryInterceptor({
+      retryableDecider: (attempt, status) => !isEnding && retryableDecider(attempt, status),
+      delayFunction(attempt, status) {
+        const delayMs = Math.min(delayFunction(attempt, status), MAX_RETRY_DELAY_MS);
+        lastRetryMs = Math.max(lastRetryMs, performance.now() + delayMs);
+        return delayMs;
+      },
+    }),
+    async end() {
+      isEnding = true;
+      const leftMs = lastRetryMs - performance.now();
+      if (leftMs > 0) await pause(leftMs + TIMER_MARGIN_MS);
+    },
+  };
+}
+
+/** The first interceptor: its deadline spans the retries that the next one makes. */
 const withDeadlines: GrpcInterceptor = (options, nextCall) => {
   const deadline = options.deadline ?? Date.now() + limitOf(options.method_definition.path);
   return nextCall({ ...options, deadline }) as ReturnType<GrpcInterceptor>;

@@ -20,6 +20,35 @@ const table = async (name: string, ...lines: string[]): Promise<string> => {
   return path;
 };
 
+test.each([
+  [
+    'a doubled column',
+    'invoice_number,currency_code,amount,Amount\nI-1,USD,1,2\n',
+    'line 1 has the column amount twice',
+  ],
+  [
+    'Windows-1252',
+    Buffer.from('invoice_number,currency_code,amount,tenant\nI-1,USD,1,Acm\xe9\n', 'latin1'),
+    'line 2, byte 14',
+  ],
+  [
+    'a decimal comma',
+    'invoice_number,currency_code,amount\nI-1,USD,"1,50"\n',
+    'line 2: amount is "1,50", which has a comma',
+  ],
+  [
+    'a decimal comma without quotes',
+    'invoice_number,currency_code,amount\nI-1,USD,1,50\n',
+    'line 2 has 4 cells',
+  ],
+  ['semicolons', 'invoice_number;currency_code;amount\nI-1;USD;1,50\n', 'no commas between its columns'],
+  ['nothing', '', 'line 1 is empty: write a header'],
+])('a file with %s is refused, naming the place', async (_what, bytes, message) => {
+  const payments = join(tmpdir(), `billsync-${process.pid}-unusable.csv`);
+  await writeFile(payments, bytes);
+  await expect(askReport('payables', [], { tables: { payments } })).rejects.toThrow(message);
+});
+
 describe('the optional tables', () => {
   const invoices = [
     anInvoice([
@@ -275,7 +304,7 @@ describe('any file', () => {
         'rates',
         'carrier,service_level,zone,from_lb,to_lb,currency_code,rate,valid_form',
       ),
-    ).toContain('The header has the column "valid_form": write valid_from if you mean that.');
+    ).toContain('line 1: the header has the column "valid_form": write valid_from if you mean that.');
     expect(
       await refused('margin', 'costs', 'carrier,tracking_number,currency_code,cost', 'ups,A,dollar,1'),
     ).toContain('line 2: currency_code is "dollar", which is not a currency');
