@@ -287,7 +287,7 @@ function requests(): readonly Row[] {
       { authorization: 'Basic eDp5', lines: ['Upgrade: websocket', 'Connection: Upgrade'] },
       [[401], []],
     ),
-    bare('expectations: of nonsense', { lines: ['Expect: 200-ok'] }, [[417]]),
+    bare('expectations: of nonsense, which is ignored', { lines: ['Expect: 200-ok'] }, [[400]]),
     bare(
       'expectations: to go on, with a wrong password',
       { authorization: 'Basic eDp5', lines: ['Expect: 100-continue'] },
