@@ -8,6 +8,7 @@
 import { constants } from 'node:fs';
 import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { temporaryName } from '../../ops/temporary-names.ts';
 import type { Session } from '../duckdb/session.ts';
 import { commentsOf } from '../duckdb/view-comments.ts';
 import { attachStatements, type LakePlace } from './attach-lake.ts';
@@ -17,8 +18,20 @@ import { quoted } from './run-statement.ts';
 
 /** In a session that has the lake attached and may still write files. Replaces what was there. */
 export async function writePointerFile(session: Session, path: string, place: LakePlace): Promise<void> {
-  const draft = `${path}.${process.pid}.tmp`;
-  await rm(draft, { force: true });
+  // Readers and the writer of one process may write at once, so each has a name of its own.
+  const draft = temporaryName(dirname(path));
+  try {
+    await writeViews(session, draft, place);
+    await chmod(draft, 0o600);
+    await flush(draft);
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await flush(dirname(path));
+}
+
+async function writeViews(session: Session, draft: string, place: LakePlace): Promise<void> {
   const [before] = await session.statement("select current_setting('search_path') as path");
   await session.statement(`attach ${quoted(draft)} as pointer (storage_version 'v1.5.0')`);
   await session.statement('use pointer');
@@ -34,10 +47,6 @@ export async function writePointerFile(session: Session, path: string, place: La
     await session.statement(`set search_path = ${quoted(String(before?.path))}`);
     await session.statement('detach pointer');
   }
-  await chmod(draft, 0o600);
-  await flush(draft);
-  await rename(draft, path);
-  await flush(dirname(path));
 }
 
 /** Tells those who watch the file that what it shows has changed. */
