@@ -36,9 +36,8 @@ function print(name: string, ...figures: readonly (string | number)[]): void {
 }
 
 /**
- * What a reader waits for, page by page, each of a dashboard that was just started and makes nothing ahead: the first
- * who comes after the start, the first after a publication, and the next one. The bench fails when one waits a second
- * for a page.
+ * Times each page of a dashboard that was just started and prepares nothing: for the first reader after the start, the first
+ * after a publication, and the next one. Fails when a reader waits a second for a page.
  */
 async function timePages(published: string, folder: string): Promise<void> {
   const path = join(folder, 'pages.duckdb');
@@ -102,7 +101,7 @@ async function afterAPublication(
   // Another instant on the file is to the dashboard what a publication is: another file.
   await utimes(path, new Date(), new Date());
   const next = await read();
-  // What is still being made for that page must not be counted with the next one.
+  // A page that is still being made must not be counted with the next one.
   while ((await pageOf(dashboard, page)).includes('A newer publication is being read')) await sleep(20);
   return { next, again: await read() };
 }
@@ -126,7 +125,7 @@ async function pageOf(dashboard: RunningDashboard, page: string): Promise<string
 
 interface Timed {
   readonly ms: number;
-  /** Of all threads of this process: what a busy machine does not change much. */
+  /** Processor time of all threads of this process. */
   readonly cpuMs: number;
   readonly answer: number;
 }

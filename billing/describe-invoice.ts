@@ -1,4 +1,4 @@
-/** What the service says of an invoice whose file a person brings: its header, and the hash of its file (spec 4.3 and 4.4). */
+/** Asks the service for the header and the file hash of an invoice whose file a person imports (spec 4.3 and 4.4). */
 
 import type { InvoiceHeader } from '../contract/invoice-event.ts';
 import type { WebhookStatus } from '../contract/names.ts';

@@ -1,6 +1,6 @@
 /**
- * Connections to the proxy, with failures of its own. undici gives the error of a closed connection to nobody and connects
- * again at once, for ever; any other error ends the requests that wait for the connection.
+ * Connections to the proxy, with failures of its own. undici reports the error of a closed connection to no caller and reconnects
+ * at once, without limit; any other error ends the requests that wait for the connection.
  */
 
 import { type Dispatcher, Pool } from 'undici';

@@ -7,7 +7,7 @@ import type { Settings, WebhookCredentials } from './settings.ts';
 
 export interface SuspiciousSecret {
   readonly setting: string;
-  /** What it begins or ends with, or contains; never its value. */
+  /** The suspicious characters and their place; never the value. */
   readonly what: string;
 }
 

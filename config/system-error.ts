@@ -96,7 +96,7 @@ export function systemErrorIn(error: unknown): SystemError | null {
   };
 }
 
-/** What Node adds to a refusal of a socket. */
+/** Fields that Node adds to a socket error. */
 interface Listening {
   readonly address?: string;
   readonly port?: number;

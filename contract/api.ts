@@ -48,7 +48,7 @@ export function parseExportLocation(body: Uint8Array): ExportLocation {
   return checkedValue(ExportAnnouncement, findExport(json) ?? json, what);
 }
 
-/** What a service answers with 200 instead of a token (RFC 6749 wants 400); null: it is no such answer. */
+/** An error that a service sends with 200 instead of a token (RFC 6749 wants 400); null: no such answer. */
 export function tokenError(body: Uint8Array): ErrorBody | null {
   try {
     const json = parseJson(body);
@@ -69,7 +69,7 @@ export function parseErrorBody(body: Uint8Array): ErrorBody {
 /** When a service does not say how long its token lives (RFC 6749 lets it): short, and a refused one is replaced. */
 const UNSTATED_SECONDS = 300;
 
-/** A longer life is a mistake, or "for ever" in some unit; a token that is refused before is replaced in any case. */
+/** A longer life is a mistake, or means "without limit" in some unit; a token that is refused before is replaced in any case. */
 const MAX_SECONDS = 86_400;
 
 /**

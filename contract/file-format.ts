@@ -10,7 +10,7 @@ const UNPACK = 'unpack it and take the CSV in it';
 const EXPORT = "take the service's own CSV, not one made from this";
 const AS_UTF8 = 'convert it to UTF-8, or take it as it was downloaded';
 
-/** What a file begins with, as Latin-1. */
+/** The first bytes of a file, as Latin-1. */
 const SIGNATURES: readonly (readonly [RegExp, FileFormat])[] = [
   [/^\x1f\x8b/, { name: 'a gzip file', advice: UNPACK }],
   [/^PK\x03\x04.{26}mimetypeapplication\/vnd\.oasis/s, { name: 'an OpenDocument file', advice: EXPORT }],
@@ -31,7 +31,7 @@ const SIGNATURES: readonly (readonly [RegExp, FileFormat])[] = [
   [/^(?:[\x09-\x7e]\x00){8}|^(?:\x00[\x09-\x7e]){8}/, { name: 'text in UTF-16', advice: AS_UTF8 }],
 ];
 
-/** Of the first bytes that are looked at. */
+/** Number of first bytes that are examined. */
 export const FORMAT_BYTES = 64;
 
 /** @returns null: it may be a CSV, as far as its first `FORMAT_BYTES` show */

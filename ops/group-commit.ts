@@ -13,7 +13,7 @@ export interface GroupLimits<T> {
   /** A larger group would keep its callers waiting for no further gain; 200 by default. */
   readonly maxItems?: number;
   readonly weigh?: (asked: T) => number;
-  /** Of all items of a group together; a heavier item is a group of its own. */
+  /** Limit for the sum of a group; a heavier item forms a group of its own. */
   readonly maxWeight?: number;
   /** Whether one item can make its group fail, so that its halves are tried again; else all items fail. True by default. */
   readonly splitsOnFailure?: boolean;

@@ -66,7 +66,7 @@ export async function refuseOpenToAll(dataDir: string): Promise<void> {
 
 export const OPEN_TO_ALL = 'every user of this machine may write to the data folder';
 
-/** Of a folder of this user that something lies in; an empty one is mended when it is first written to. */
+/** Applies to non-empty folders of this user; an empty one gets its mode at the first write. */
 export async function isOpenToAll(dataDir: string): Promise<boolean> {
   const folder = await stat(dataDir).catch(() => null);
   if (folder === null || folder.uid !== process.getuid?.()) return false;

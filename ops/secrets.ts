@@ -10,7 +10,7 @@ const SECRET_VARIABLES = [
   'AWS_SESSION_TOKEN',
   'PGPASSWORD',
 ];
-/** Whoever attaches a lake takes it out of the environment. */
+/** Opening a lake removes it from the environment. */
 const CATALOG_PASSWORD = process.env.PGPASSWORD;
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'https_proxy', 'http_proxy', 'all_proxy'];
 

@@ -69,7 +69,7 @@ export async function provideTables(
 }
 
 const MAX_NAMED_ROWS = 5;
-/** What a table's matching reads besides the lines. */
+/** Views that a table's matching reads besides the lines. */
 const ALSO_READ = { payments: 'invoice-totals', rates: 'rate-day' } as const;
 
 /** How many rows of a file found what they are joined to, whatever the filters, and the first of those that did not. */
@@ -221,7 +221,7 @@ async function* onlyUtf8(
   if (validator.endsInsideCharacter()) throw refuse(before);
 }
 
-/** Of a character that was cut short a fault has the offset of what came instead of its rest. */
+/** For a truncated character the decoder reports the offset of the byte that follows it. */
 function beginOf({ offset, bytes }: Utf8Fault, chunk: Buffer): number {
   const isWrongByte = bytes.length === 1 && chunk[offset] === bytes[0];
   return isWrongByte ? offset : Math.max(0, offset - bytes.length);

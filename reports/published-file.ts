@@ -100,7 +100,7 @@ export function readElsewhere(path: string, connect: Connect): void {
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
-    // Of a lake the file is made by who connects.
+    // With a lake, the connecting process creates the file.
     if (!elsewhere.has(path)) throw new NotPublishedError(path);
     return null;
   });

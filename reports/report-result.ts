@@ -46,7 +46,7 @@ export interface ReportHead {
   readonly weighed: { readonly inPounds: number; readonly inKilograms: number; readonly without: number };
   /** Percent of them whose file was proved by hash or header, two decimals; null when there are none. */
   readonly provedPercent: string | null;
-  /** Of the days of the filters. */
+  /** Applies to the days of the filters. */
   readonly completeness: Completeness;
   /** Those of `notes` that say how many rows of each file of one's own matched. */
   readonly files: readonly string[];

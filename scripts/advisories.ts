@@ -16,7 +16,7 @@ export interface Advisory extends LockedPackage {
   readonly id: string;
 }
 
-/** Of one request. */
+/** Limit of one request. */
 const MAX_QUERIES = 1_000;
 const ANSWERS_WITHIN_MS = 30_000;
 

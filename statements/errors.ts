@@ -14,7 +14,7 @@ export class NoSuchTenantError extends BillsyncError {
   override readonly exitCode = EXIT.nothingMatched;
 }
 
-/** Of several tenants these got no statement; all others did. */
+/** These tenants got no statement; all others did. */
 export class StatementsFailedError extends BillsyncError {
   readonly code = 'statements-failed';
   override readonly exitCode = EXIT.checkFailed;

@@ -30,7 +30,7 @@ type ScheduleSettings = Pick<Settings, 'environment' | 'reconcileEvery'>;
 /** The default would catch up on a year of missed runs; what one run finds after an hour, the next finds too. */
 const CATCH_UP_WINDOW: Duration = '1 h';
 
-/** Of the reconciliation's schedule. */
+/** Id of the reconciliation schedule. */
 export function scheduleId(environment: EnvironmentName): string {
   return `reconcile/${environment}`;
 }

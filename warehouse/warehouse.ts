@@ -101,7 +101,7 @@ export interface FileToCheck {
   readonly details: {
     readonly status: WebhookStatus | null;
     readonly header: Partial<InvoiceHeader>;
-    /** What it says the hash of the invoice's file is; missing or null: it says none. */
+    /** The hash that the service names for the invoice's file; missing or null: none. */
     readonly hash?: NamedFile | null;
   } | null;
   /** See `LoadRequest`. */

@@ -43,7 +43,7 @@ const MOST_NOTES = 1_000;
 /** No network takes so long backwards: one of two clocks is wrong. */
 const SKEW_WORTH_TELLING_MS = 2 * 60_000;
 
-/** Of a body that cannot be used; a person sees by its beginning what it is. */
+/** Bytes kept of an unusable body; its beginning shows a person what it is. */
 const MAX_UNUSABLE_BYTES = 64 * 1024;
 /** Kept of one UTC day; a sender that is broken sends the same few again and again. */
 const MAX_UNUSABLE_A_DAY = 500;

@@ -78,7 +78,7 @@ async function openShell(databasePath: string): Promise<number> {
     const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.ts');
     const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
     // It may hold the catalogue's password and a bucket's credentials.
-    // A secret that is made answers with a row, which nobody asked for.
+    // Creating a secret returns a row, which is not part of the answer.
     const lines =
       attaching.length === 0 ? [] : ['.output /dev/null', ...attaching.map((each) => `${each};`), '.output'];
     await writeFile(init, [...lines, await shellStart()].join('\n'), { mode: 0o600 });

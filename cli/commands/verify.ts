@@ -53,7 +53,7 @@ export function verifyCommand(): Command {
   });
 }
 
-/** What is proved is the warehouse; a write-ahead log beside its published copy would show readers something else. */
+/** The proof covers the warehouse; a write-ahead log beside its published copy would show readers other rows. */
 async function withLeftWals(found: Verification, settings: Settings): Promise<Verification> {
   const left = (await leftWals(warehousePaths(settings).published)).map((path) => ({
     ...{ invoiceId: '', rule: 'wal-beside-published-file', expected: 'no such file', found: path },

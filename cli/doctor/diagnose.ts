@@ -10,9 +10,9 @@ export interface Diagnosis extends Finding {
   readonly exit_code: number;
 }
 
-/** Of all checks together; a person waits for them. */
+/** Limit for all checks together, because a person waits for them. */
 const LIMIT_MS = 45_000;
-/** What each has after that: enough for whatever stays on this machine. */
+/** Limit for each check after that: enough for checks of this machine. */
 const MIN_MS = 5_000;
 
 /** Each as soon as it is known: a connection that hangs must not hold back what was found before it. */

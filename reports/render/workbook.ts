@@ -188,7 +188,7 @@ function escaped(text: string): string {
     );
 }
 
-/** What the sheets refer to; written after them. */
+/** Shared parts that the sheets refer to; written after them. */
 interface Used {
   readonly styles: Styles;
   /** Each with its number. */

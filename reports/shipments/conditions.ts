@@ -202,7 +202,7 @@ function linesSql(values: readonly string[]): readonly string[] {
   });
 }
 
-/** Of several bounds the widest holds. */
+/** The widest of several bounds holds. */
 function bounded(expression: string, operator: '>=' | '<=' | '<', type: string): Condition['sql'] {
   return (values, bind) => {
     const widest = operator === '>=' ? 'min' : 'max';

@@ -1,4 +1,4 @@
--- What each tenant was billed in a month, by what a statement adds up. The session's date basis says which date is meant.
+-- The charges of each tenant in a month, grouped as a statement adds them up. The session's date basis selects the date.
 select *
 from (
     select

@@ -1,4 +1,4 @@
-/** What a disk, a crash or a person's hand can leave in the place of a record that is JSON. */
+/** Broken JSON records as a disk, a crash or a person can leave them. */
 
 import fc from 'fast-check';
 

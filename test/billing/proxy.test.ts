@@ -79,7 +79,7 @@ describe('a proxy', () => {
     expect(connections).toBe(attempts);
   });
 
-  test('that nobody listens at is named', async () => {
+  test('that refuses the connection is named', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;

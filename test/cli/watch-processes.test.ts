@@ -1,4 +1,4 @@
-/** What the worker's admin port answers about the processes of `up`. */
+/** The state of the processes of `up` on the worker's admin port. */
 
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';

@@ -110,7 +110,7 @@ describe('the audit log', () => {
       edited((lines) => lines.with(1, lines[2] ?? '').with(2, lines[1] ?? '')),
       edited((lines) => lines.toSpliced(2, 0, lines[1] ?? '')),
       edited((lines) => lines.toSpliced(2, 0, '{"number":3,')),
-      // What looks like the line of a process that was killed, between finished entries and at the end.
+      // A line like that of a killed process, between finished entries and at the end.
       edited((lines) => lines.with(2, lines[2]?.slice(0, 40) ?? '')),
       edited((lines) => lines.with(4, lines[4]?.slice(0, 40) ?? '')),
     ];

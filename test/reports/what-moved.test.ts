@@ -342,7 +342,7 @@ describe('outliers', () => {
     expect(all.head.parameters.limit).toBe('100000');
   });
 
-  test('refuses to answer in part when nobody asked for a limit', async () => {
+  test('refuses to answer in part without an explicit limit', async () => {
     const { sql, ...report } = await findReport('late-billed');
     const invoices = [anInvoice(many(3, { shipDate: '2026-01-01', invoiceDate: '2026-06-01' }))];
     const fixture = await reportsFixture(invoices);

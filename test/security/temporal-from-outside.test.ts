@@ -1,4 +1,4 @@
-/** What a web page, or another program of this machine, can do through the ports of `up`, and what the worker makes of it. */
+/** Requests of a web page, or of another program of this machine, to the ports of `up`, and the worker's reaction. */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
@@ -104,7 +104,7 @@ test('a removed schedule is made again, and a terminated invoice is reported and
   });
 });
 
-/** Of the process and of all its descendants, from /proc. */
+/** Listening sockets of the process and all its descendants, from /proc. */
 function listeningPortsOf(root: number): readonly number[] {
   const inodes = new Set<string>();
   for (const pid of familyOf(root)) {

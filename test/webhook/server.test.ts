@@ -64,7 +64,7 @@ describe('a delivery with right credentials', () => {
     expect(endpoint.raised).toEqual([]);
   });
 
-  test('is received with an Expect header that nobody knows', async () => {
+  test('is received with an unknown Expect header', async () => {
     const endpoint = await start();
     const { body } = aDelivery();
     const answer = await raw(endpoint.port, [

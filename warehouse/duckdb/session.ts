@@ -49,7 +49,7 @@ export class Session implements Statements {
     if (loads) await this.#connection.runAndReadAll(sql('csv-session'));
   }
 
-  /** After this nothing outside the folders can be read, and nobody can change that back. The number of threads stays too: to change it beside a lake's scan deadlocks DuckDB 1.5. */
+  /** After this nothing outside the folders can be read, and no statement can lift that. The number of threads is fixed too: changing it during a scan of a lake deadlocks DuckDB 1.5. */
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);

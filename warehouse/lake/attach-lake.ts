@@ -29,7 +29,7 @@ const IDLE_LIMIT_MS = 11 * 60_000;
 /** In the memory of one DuckDB instance. */
 const CATALOG_SECRET = 'billsync_lake_catalog';
 
-/** Of the attachment alone: DuckDB gives a named secret to no other server. Nothing without a password. */
+/** A named secret for this attachment only: DuckDB sends it to no other server. Null without a password. */
 export function catalogSecret({ password }: CatalogAddress): readonly string[] {
   if (password === '') return [];
   return [`create or replace secret ${CATALOG_SECRET} (type postgres, password ${quoted(password)})`];

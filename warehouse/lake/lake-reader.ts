@@ -90,7 +90,7 @@ async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened>
 
 const shown = new Map<string, string>();
 
-/** Touches the file of views when another machine published: those who watch it read anew. @throws as `connectToLake` */
+/** Touches the file of views when another machine published, so that its watchers read again. @throws as `connectToLake` */
 export async function noticePublication(path: string, lake: LakeSettings): Promise<void> {
   const { stamp, instance } = await sharedInstance(path, lake);
   const connection = await (await instance).connect();

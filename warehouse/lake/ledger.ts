@@ -38,7 +38,7 @@ const CONNECTIONS = 10;
 const CONNECT_MS = 15_000;
 /** A connection that is in use is asked something four times within this; of a frozen process PostgreSQL ends it then, with its locks. */
 const IDLE_LIMIT_MS = 60_000;
-/** Of a transaction: longer than any commit takes, shorter than for ever. */
+/** `lock_timeout` of a transaction: longer than any commit. */
 const LOCK_LIMIT_MS = 10 * 60_000;
 /** After a lost connection. */
 const PRESENT_AGAIN_MS = 1_000;
@@ -163,7 +163,7 @@ export class Ledger implements Ledgers {
       if (isOver || how === 'alone') return;
       try {
         leave = await this.#bePresent('shared', () => void again());
-        // While it was lost, a rebuild may have found nobody here.
+        // While the presence was lost, a rebuild may have started.
         await this.transaction(async () => undefined);
       } catch {
         if (leave === null) pause = setTimeout(() => void again(), PRESENT_AGAIN_MS).unref();
@@ -354,7 +354,7 @@ async function query(
 function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<void> {
   const timer = setInterval(() => {
     if ((inUse.get(client) ?? 0) > 0 || pings.has(client)) return;
-    // What fails shows to the next statement, and by the connection's own event.
+    // The next statement and the connection's own event report a failure.
     const ping = client.query('select 1').catch(() => undefined);
     pings.set(client, ping);
     void ping.then(() => pings.delete(client));

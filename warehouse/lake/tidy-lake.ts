@@ -21,7 +21,7 @@ export interface TidyOptions {
 
 const DAY_MS = 86_400_000;
 const LEAST_FILES = 64;
-/** Of one statement: the files of a whole lake are merged, or listed in a bucket. */
+/** Limit of one statement, which merges the files of a whole lake or lists a bucket. */
 const LIMIT_MS = 6 * 3_600_000;
 /** Small neighbouring files become large ones. */
 const MERGE =

@@ -143,7 +143,7 @@ describe('a copy of a file whose hash the service named', () => {
     await expectRebuiltEqual();
   });
 
-  test('replaces an earlier file that nobody named a hash for, and the service restores that by naming it', async () => {
+  test('replaces an earlier file without a named hash, and the service restores that one by naming its hash', async () => {
     await imported(GENUINE);
     expect(await imported(COPY)).toMatchObject({ version: 2, outrankedBy: null });
     expect(await counting()).toMatchObject({ version: 2, proof: 'unproved' });

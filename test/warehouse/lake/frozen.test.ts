@@ -77,15 +77,22 @@ test('a process that waits for a lock raises an alert that names the holder, unt
   };
   const check = lakeCheck({ blockedBy: () => waiting.blockedBy() }, { health, alerts });
   const run = () => check.run(new AbortController().signal);
-  const held = Promise.withResolvers<void>();
-  const holding = holder.onInvoices([INVOICE], () => held.promise);
+  const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = holder.onInvoices([INVOICE], () => {
+    locked.resolve();
+    return held.promise;
+  });
+  await locked.promise;
   const taking = waiting.onInvoices([INVOICE], async () => undefined);
-  await vi.waitFor(async () => {
-    await run();
-    expect(open.get('lake/blocked')).toContain(`billsync rebuild ${hostname()} pid ${process.pid}`);
-  }, 20_000);
-  expect(health.report().components['lake locks']?.isHealthy).toBe(false);
-  held.resolve();
+  try {
+    await vi.waitFor(async () => {
+      await run();
+      expect(open.get('lake/blocked')).toContain(`billsync rebuild ${hostname()} pid ${process.pid}`);
+    }, 20_000);
+    expect(health.report().components['lake locks']?.isHealthy).toBe(false);
+  } finally {
+    held.resolve();
+  }
   await Promise.all([holding, taking]);
   await run();
   expect(open.size).toBe(0);

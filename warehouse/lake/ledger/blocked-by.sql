@@ -1,4 +1,4 @@
--- Who holds the locks that connections of this process have waited for, for longer than $seconds.
+-- The holders of locks for which connections of this process have waited longer than $seconds.
 select h.application_name as name, host(h.client_addr) as client, h.pid,
     to_char(h.backend_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
 from pg_stat_activity as h
