@@ -50,6 +50,8 @@ export interface GuestPages {
   /** Of the menu. */
   readonly address: string;
   readonly label: string;
+  /** Name of an icon of the set. */
+  readonly icon: string;
   readonly rows: RowChoice | null;
   register(app: FastifyInstance, host: GuestHost): void;
 }

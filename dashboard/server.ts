@@ -141,10 +141,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     operator === null ? null : await registerOperator(app, context, { ...operator, admin: settings.admin });
   if (operator !== null) registerRemoteCodec(app, { admin: settings.admin, decode: operator.decode });
   for (const guest of context.guests) registerGuest(app, { context, guest, operators });
-  for (const { address, type, text } of ASSETS)
-    app.get(address, (_request, reply) =>
-      reply.type(type).header('cache-control', 'private, max-age=31536000, immutable').send(text),
-    );
+  for (const { address, type, content, compressed } of ASSETS)
+    app.get(address, (request, reply) => {
+      const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding']));
+      reply.type(type).header('cache-control', 'private, max-age=31536000, immutable').header('vary', 'accept-encoding');
+      return isCompressed ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(content);
+    });
 
   const port = await listenAt(app, settings.admin);
   const kept = keepOpen(options.publishedPath);

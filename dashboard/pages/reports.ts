@@ -33,12 +33,17 @@ import {
 import { sendWhenKnown } from '../stream-page.ts';
 import { renderPart } from '../views.ts';
 import { comparedPeriod } from './compared-period.ts';
-import { PURPOSE_PICTURES } from './purpose-pictures.ts';
+
 import { shownReport } from './report-page.ts';
 
 const MOST_ROWS_OF_LISTS = 500;
 /** In the order of the buttons; `table` is for terminals. */
 const DOWNLOADS = REPORT_FORMATS.filter((format) => format !== 'table' && format !== 'ndjson');
+
+const PURPOSE_ICONS: Readonly<Record<Purpose, string>> = {
+  ...{ Spend: 'graph', Change: 'git-compare', Audit: 'search' },
+  ...{ 'Month end': 'checklist', Health: 'pulse' },
+};
 
 interface Named {
   readonly Params: { readonly name: string };
@@ -55,7 +60,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     const values = {
       period: period === '' ? '' : `?${period}`,
       purposes: Object.entries(PURPOSES).map(([purpose, about]) => ({
-        ...{ purpose, about, picture: PURPOSE_PICTURES[purpose as Purpose] },
+        ...{ purpose, about, icon: PURPOSE_ICONS[purpose as Purpose] },
         reports: reports.filter((report) => report.purpose === purpose),
       })),
     };

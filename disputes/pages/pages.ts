@@ -27,6 +27,7 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
   return {
     address: ADDRESS,
     label: 'Disputes',
+    icon: 'law',
     rows: { label: 'Claim the ticked rows', action: `${ADDRESS}/choose`, keyOf: rowKey },
     register(app, host) {
       registerPages(app, host, { disputes, now });

@@ -13,10 +13,11 @@ import { sumsOf } from './table-order.ts';
 import { templatesIn } from './templates.ts';
 
 const eta = templatesIn(new URL('.', import.meta.url));
-/** The stylesheet, which the dashboard serves as well. */
-export const REPORT_CSS = readFileSync(new URL('./report.css', import.meta.url), 'utf8');
+/** Styles of charts, which the dashboard serves as well. */
+export const CHART_CSS = readFileSync(new URL('./chart.css', import.meta.url), 'utf8');
+const REPORT_CSS = `${CHART_CSS}\n${readFileSync(new URL('./report.css', import.meta.url), 'utf8')}`;
 
-/** Lets the page say that this style is its only one. */
+/** For the content security policy of the file, which allows this style alone. */
 const CSS_HASH = createHash('sha256').update(REPORT_CSS).digest('base64');
 
 export async function renderHtml(result: ReportResult): Promise<string> {

@@ -63,6 +63,7 @@ export function statementPages(sources: Sources): GuestPages {
   return {
     address: ADDRESS,
     label: 'Statements',
+    icon: 'log',
     rows: null,
     register(app, host) {
       app.get(ADDRESS, (request, reply) => answer(request.query as Query, reply, host));
