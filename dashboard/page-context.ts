@@ -1,10 +1,10 @@
 /** What every page is made of: the published file through a cache, and what only this process knows. */
 
 import type { FastifyReply } from 'fastify';
-import type { EnvironmentName } from '../contract/names.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { Health } from '../ops/health.ts';
-import type { Semaphore } from '../ops/semaphore.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
+import type { EnvironmentName } from '../lib/wire/names.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { checkFilters, letAllPass } from '../reports/report-filters.ts';
 import type { ReportCell, ReportHead } from '../reports/report-result.ts';

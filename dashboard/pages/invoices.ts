@@ -2,7 +2,7 @@
 
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
-import { INVOICE_STATES, invoiceWorkflowId } from '../../contract/names.ts';
+import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
 import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import { all, one, pageNumber, type Query, withQuery } from '../address.ts';

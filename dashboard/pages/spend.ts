@@ -1,6 +1,6 @@
 /** What the overview says of money: a period beside the one before, its currencies, and what moved most. */
 
-import { toTenThousandths } from '../../contract/decimal.ts';
+import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { compareResults, percentOf } from '../../reports/compare/compare-results.ts';
 import { comparedWith, type Period } from '../../reports/compare/periods.ts';

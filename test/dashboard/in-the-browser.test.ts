@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunningDashboard } from '../../dashboard/server.ts';
+import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import { statementPages } from '../../statements/page/statement-pages.ts';
 import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.ts';
 import { monthsInvoices } from '../support/reports/months-invoices.ts';
 import {
