@@ -235,7 +235,7 @@ test('each cost alert is told once over repeated publications, also after a kill
     if (index === 1) {
       const killed = spawnSync(
         process.execPath,
-        [testProgram('cost-alerts/tell-and-die.ts'), folder, fixture.path, at.toISOString()],
+        [testProgram('finance/cost-alerts/tell-and-die.ts'), folder, fixture.path, at.toISOString()],
         { env: cleanEnvironment(), encoding: 'utf8' },
       );
       expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);

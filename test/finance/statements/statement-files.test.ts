@@ -100,7 +100,7 @@ describe('billsync statement', () => {
     const kept = sentFolder(folder);
     const killed = spawnSync(
       process.execPath,
-      [testProgram('statements/send-and-die.ts'), fixture.path, kept, '2026-09'],
+      [testProgram('finance/statements/send-and-die.ts'), fixture.path, kept, '2026-09'],
       { env: cleanEnvironment(), encoding: 'utf8' },
     );
     expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);

@@ -39,7 +39,7 @@ async function record(): Promise<{ pid: number; ownerPid: number; address: strin
 
 /** A server in the care of another process. */
 async function aServerElsewhere() {
-  const program = testProgram('temporal/serve-embedded.ts');
+  const program = testProgram('lib/temporal/serve-embedded.ts');
   const owner = spawn(process.execPath, [program, dataDir], { env: cleanEnvironment() });
   const exited = once(owner, 'exit');
   const found = await eventually(() => record().catch(() => null));
