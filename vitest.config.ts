@@ -18,7 +18,7 @@ const inProcessesOfTheirOwn = [
   'test/package.test.ts',
   'test/sandbox/command.test.ts',
   'test/security/!(client|deliveries|exports|operator|raw-http|sandbox|text-of-others).test.ts',
-  'test/temporal/!(ask-patiently|closed-connection|codec|encryption-keys).test.ts',
+  'test/lib/temporal/!(ask-patiently|closed-connection|codec|encryption-keys).test.ts',
   'test/warehouse/lake/!(catalog-address).test.ts',
   'test/worker/!(beat-while-running|open-or-rebuild|refuse-unencrypted|watch-*).test.ts',
   'test/**/*chaos.test.ts',

@@ -1,6 +1,6 @@
 /** Heartbeats of work that cannot say how far it is. */
 
-import { overdueCall } from '../ops/native-calls.ts';
+import { overdueCall } from '../lib/health/native-calls.ts';
 
 /** Beats while the process gets on: not while DuckDB does not return from a call, so that Temporal has another worker try. */
 export function beatEvery(ms: number, beat: () => void): { stop(): void } {

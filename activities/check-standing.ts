@@ -1,7 +1,7 @@
 /** What a backfill makes of an invoice: the ledger's word against the service's, as a pure function. */
 
 import type { InvoiceDetails } from '../billing/billing-service.ts';
-import { compareDecimals } from '../contract/decimal.ts';
+import { compareDecimals } from '../lib/wire/decimal.ts';
 import type { InvoiceStanding } from '../warehouse/warehouse.ts';
 
 /** The first three are results: nothing is to be done, and no workflow is started to say so. */

@@ -3,11 +3,11 @@
 import type { Logger } from 'pino';
 import type { Archive } from '../archive/archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
-import type { Settings } from '../config/settings.ts';
-import type { InvoiceEvent } from '../contract/invoice-event.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { Alerts } from '../ops/alerts.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { LoadRequest, Warehouse } from '../warehouse/warehouse.ts';
 import type { Gap } from './find-gaps.ts';
 import type { LoadInvoiceResult } from './load-invoice.ts';

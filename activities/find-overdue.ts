@@ -4,7 +4,7 @@
  */
 
 import { getClient, heartbeat } from '@temporalio/activity';
-import { type EnvironmentName, invoiceWorkflowId } from '../contract/names.ts';
+import { type EnvironmentName, invoiceWorkflowId } from '../lib/wire/names.ts';
 import type { DueInvoice } from '../warehouse/warehouse.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';

@@ -1,7 +1,7 @@
 /** Forwards acknowledged deliveries that no endpoint process has forwarded, and raises an alert if there are any. */
 
 import { getClient } from '@temporalio/activity';
-import { sendInvoiceEvent } from '../temporal/invoice-client.ts';
+import { sendInvoiceEvent } from '../workflows/client/invoice-client.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 

@@ -1,6 +1,6 @@
 /** What the warehouse tells a workflow of an invoice: enough to go on from where an earlier run was. */
 
-import type { InvoiceState } from '../contract/names.ts';
+import type { InvoiceState } from '../lib/wire/names.ts';
 import type { InvoiceSummary, VoidWord } from '../warehouse/warehouse.ts';
 
 export interface InvoiceLedger {

@@ -1,9 +1,9 @@
 /** Starts, asks or retries the workflows of the invoices that a reconciliation found. */
 
 import { getClient, heartbeat } from '@temporalio/activity';
-import type { Settings } from '../config/settings.ts';
-import { lookUpInvoice, retryInvoice, watchInvoice } from '../temporal/invoice-client.ts';
+import type { Settings } from '../lib/config/settings.ts';
 import type { DueInvoice } from '../warehouse/warehouse.ts';
+import { lookUpInvoice, retryInvoice, watchInvoice } from '../workflows/client/invoice-client.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 

@@ -1,6 +1,6 @@
 /** Records that an invoice needs a person, with the reason, and raises an alert. */
 
-import type { AlertKey } from '../ops/runbook/runbook.ts';
+import type { AlertKey } from '../lib/alerts/runbook/runbook.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 

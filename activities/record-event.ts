@@ -1,7 +1,7 @@
 /** Takes an event into archive and ledger before anything is done about it, and tells what is recorded by then. */
 
-import type { InvoiceEvent } from '../contract/invoice-event.ts';
-import { withoutUrlQuery } from '../contract/parse-delivery.ts';
+import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import { withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 import { type InvoiceLedger, ledgerOf } from './ledger.ts';

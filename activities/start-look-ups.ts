@@ -1,8 +1,8 @@
 /** Has several invoices looked up, each by its own workflow, which answers the workflow that asked. */
 
 import { getClient } from '@temporalio/activity';
-import type { EnvironmentName } from '../contract/names.ts';
-import { type InvoiceRoute, lookUpInvoice } from '../temporal/invoice-client.ts';
+import type { EnvironmentName } from '../lib/wire/names.ts';
+import { type InvoiceRoute, lookUpInvoice } from '../workflows/client/invoice-client.ts';
 import type { Pace } from '../workflows/pace.ts';
 import { translated } from './failures.ts';
 

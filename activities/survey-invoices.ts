@@ -19,7 +19,7 @@ import {
   UnexpectedAnswerError,
   UnknownInvoiceError,
 } from '../billing/errors.ts';
-import { createSemaphore } from '../ops/semaphore.ts';
+import { createSemaphore } from '../lib/semaphore.ts';
 import type { InvoiceStanding } from '../warehouse/warehouse.ts';
 import { beatEvery } from './beat.ts';
 import { checkDetails, checkLedger, type Finding } from './check-standing.ts';

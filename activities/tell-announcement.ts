@@ -1,6 +1,6 @@
 /** Alerts about files whose hash is not the one that the service named. */
 
-import type { Alert, Alerts } from '../ops/alerts.ts';
+import type { Alert, Alerts } from '../lib/alerts/alerts.ts';
 import type { Discrepancy, LoadedRows } from '../warehouse/warehouse.ts';
 
 const RULES: readonly string[] = ['announced-hash', 'announced-size'];

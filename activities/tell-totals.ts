@@ -1,6 +1,6 @@
 /** Tells a person when the rows that count contradict what the invoice states of itself. */
 
-import type { Alerts } from '../ops/alerts.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Discrepancy } from '../warehouse/warehouse.ts';
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** Takes an invoice out of every total; its rows stay. */
 
-import type { AlertKey } from '../ops/runbook/runbook.ts';
+import type { AlertKey } from '../lib/alerts/runbook/runbook.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 import { attentionKey } from './park-invoice.ts';

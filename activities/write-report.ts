@@ -1,6 +1,6 @@
 /** Writes a scheduled report into its folder and announces it, or why it could not be written. */
 
-import type { Alerts } from '../ops/alerts.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
 import { translated } from './failures.ts';
 
 /** Instead of a report's name: the statements of tenants (statements/). */

@@ -1,10 +1,10 @@
 /** The archive's contract: events, files and facts, written once, never changed; everything else can be rebuilt from it. */
 
-import type { ArchivedFile, CsvScan } from '../contract/csv-file.ts';
-import type { InvoiceEvent, InvoiceHeader } from '../contract/invoice-event.ts';
-import type { FileSource, WebhookStatus } from '../contract/names.ts';
-import { printable } from '../contract/printable.ts';
-import type { ComparedClock } from '../ops/clocks.ts';
+import type { ComparedClock } from '../lib/health/clocks.ts';
+import type { ArchivedFile, CsvScan } from '../lib/wire/csv-file.ts';
+import type { InvoiceEvent, InvoiceHeader } from '../lib/wire/invoice-event.ts';
+import type { FileSource, WebhookStatus } from '../lib/wire/names.ts';
+import { printable } from '../lib/wire/printable.ts';
 
 /** What the endpoint decided about a delivery. Only `accepted` ones reach Temporal. */
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';

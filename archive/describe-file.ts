@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { ArchivedFile } from '../contract/csv-file.ts';
-import { CsvScanner } from '../contract/csv-scanner.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import { CsvScanner } from '../lib/wire/csv-scanner.ts';
 
 /** What lies beside a file in the archive: hash, size in bytes, scan. */
 export async function describeFile(path: string): Promise<ArchivedFile> {

@@ -8,7 +8,6 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { wellFormedJson } from '../contract/well-formed.ts';
 import {
   exists,
   linkDurably,
@@ -17,8 +16,9 @@ import {
   replaceDurably,
   systemCode,
   writeSynced,
-} from '../ops/durable-files.ts';
-import { temporaryName } from '../ops/temporary-names.ts';
+} from '../lib/files/durable-files.ts';
+import { temporaryName } from '../lib/files/temporary-names.ts';
+import { wellFormedJson } from '../lib/wire/well-formed.ts';
 import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadable } from './archive.ts';
 import { type Cursor, formatCursor, parseCursor } from './event-cursor.ts';
 import {

@@ -6,8 +6,8 @@
  */
 
 import { statSync } from 'node:fs';
-import { appendDurably } from '../ops/durable-files.ts';
-import { readRange } from '../ops/read-range.ts';
+import { appendDurably } from '../lib/files/durable-files.ts';
+import { readRange } from '../lib/files/read-range.ts';
 
 export interface JournalLine {
   /** ISO 8601 UTC. */

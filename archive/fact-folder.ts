@@ -7,9 +7,9 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { wellFormedJson } from '../contract/well-formed.ts';
-import { appendDurably, makeFolder } from '../ops/durable-files.ts';
-import { readRange } from '../ops/read-range.ts';
+import { appendDurably, makeFolder } from '../lib/files/durable-files.ts';
+import { readRange } from '../lib/files/read-range.ts';
+import { wellFormedJson } from '../lib/wire/well-formed.ts';
 import { CursorError, type Fact, type OnUnreadable } from './archive.ts';
 import { readFact } from './read-record.ts';
 import type { FactStore } from './stores.ts';

@@ -3,10 +3,10 @@
 import { closeSync, constants, fchmodSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { copyFile, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ArchivedFile } from '../contract/csv-file.ts';
-import { exists, makeFolder, removeIfThere, replaceDurably, systemCode } from '../ops/durable-files.ts';
-import { flushBytes, syncFolder } from '../ops/flush.ts';
-import { temporaryName } from '../ops/temporary-names.ts';
+import { exists, makeFolder, removeIfThere, replaceDurably, systemCode } from '../lib/files/durable-files.ts';
+import { flushBytes, syncFolder } from '../lib/files/flush.ts';
+import { temporaryName } from '../lib/files/temporary-names.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { describeFile } from './describe-file.ts';
 import { readDescription } from './read-record.ts';
 

@@ -1,9 +1,9 @@
 /** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which also several processes may share. */
 
 import { join } from 'node:path';
-import { BillsyncError, EXIT } from '../contract/errors.ts';
-import { exists, makeFolder } from '../ops/durable-files.ts';
-import { sweepLeftBehind } from '../ops/temporary-names.ts';
+import { exists, makeFolder } from '../lib/files/durable-files.ts';
+import { sweepLeftBehind } from '../lib/files/temporary-names.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import type { Archive } from './archive.ts';
 import { openEventFolder } from './event-folder.ts';
 import { openFactFolder } from './fact-folder.ts';

@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import { namesIn } from '../ops/names-in.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { namesIn } from '../lib/names-in.ts';
 import type { Archive } from './archive.ts';
 import { ArchiveAwayError, openFolderArchive } from './folder-archive.ts';
 import type { S3Bucket } from './s3/bucket.ts';

@@ -7,9 +7,9 @@
  */
 
 import { z } from 'zod';
-import type { ArchivedFile } from '../contract/csv-file.ts';
-import { mayBeIllFormed, wellFormedInside } from '../contract/well-formed.ts';
-import { describeIssues } from '../contract/wire.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import { mayBeIllFormed, wellFormedInside } from '../lib/wire/well-formed.ts';
+import { describeIssues } from '../lib/wire/wire.ts';
 import type { ArchivedEvent, Fact } from './archive.ts';
 import { BY_PRECEDENCE } from './event-name.ts';
 

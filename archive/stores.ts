@@ -1,7 +1,7 @@
 /** The three parts of every archive, and the archive that they make together; each kind of place has its own three. */
 
-import type { ArchivedFile } from '../contract/csv-file.ts';
-import type { ComparedClock } from '../ops/clocks.ts';
+import type { ComparedClock } from '../lib/health/clocks.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import type { Archive, ArchivedEvent, Fact, OnUnreadable } from './archive.ts';
 
 /** As the calls of `Archive` that they become. */

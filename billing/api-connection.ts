@@ -1,8 +1,8 @@
 /** Calls to the service's API that carry our credentials: a token or an API key, renewed when the service says so (spec 5). */
 
-import type { Settings } from '../config/settings.ts';
-import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../contract/api.ts';
-import { createScrub } from '../ops/scrub.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { createScrub } from '../lib/log/scrub.ts';
+import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../lib/wire/api.ts';
 import { type AnswerCheck, readAnswer } from './check-answer.ts';
 import { CredentialsRefusedError, NotConfiguredError, RefusedError } from './errors.ts';
 import type { Http, HttpAnswer, HttpRequest, HttpStream } from './http.ts';

@@ -1,9 +1,9 @@
 /** What the rest of billsync may ask of the billing service; `billing/client.ts` answers it over HTTPS. */
 
-import type { ArchivedFile } from '../contract/csv-file.ts';
-import type { ExportLocation, InvoiceHeader } from '../contract/invoice-event.ts';
-import type { WebhookStatus } from '../contract/names.ts';
-import type { ComparedClock } from '../ops/clocks.ts';
+import type { ComparedClock } from '../lib/health/clocks.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import type { ExportLocation, InvoiceHeader } from '../lib/wire/invoice-event.ts';
+import type { WebhookStatus } from '../lib/wire/names.ts';
 
 /** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
 export interface InvoiceDetails {

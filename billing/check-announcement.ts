@@ -1,8 +1,8 @@
 /** Finds out before anything is asked for that no file can be as announced: waiting for such a one would never end. */
 
 import { statfsSync } from 'node:fs';
-import type { ExportLocation } from '../contract/invoice-event.ts';
-import { makeFolder } from '../ops/durable-files.ts';
+import { makeFolder } from '../lib/files/durable-files.ts';
+import type { ExportLocation } from '../lib/wire/invoice-event.ts';
 import { ImpossibleAnnouncementError } from './errors.ts';
 
 const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

@@ -1,14 +1,14 @@
 /** The billing service over HTTPS: what its endpoints and its storage are asked, and what becomes of the files (spec 4). */
 
 import type { Archive } from '../archive/archive.ts';
-import type { Settings } from '../config/settings.ts';
-import { parseExportLocation, parsePing } from '../contract/api.ts';
-import type { ArchivedFile } from '../contract/csv-file.ts';
-import type { ExportLocation } from '../contract/invoice-event.ts';
-import { type ComparedClock, createServerClock } from '../ops/clocks.ts';
-import type { Logger } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
-import { createSemaphore } from '../ops/semaphore.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { type ComparedClock, createServerClock } from '../lib/health/clocks.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
+import { createSemaphore } from '../lib/semaphore.ts';
+import { parseExportLocation, parsePing } from '../lib/wire/api.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import type { ExportLocation } from '../lib/wire/invoice-event.ts';
 import {
   type ApiCall,
   type ApiConnection,

@@ -2,8 +2,8 @@
 
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { readAuthorities, readCertificatePair } from '../config/certificate-files.ts';
-import type { Settings } from '../config/settings.ts';
+import { readAuthorities, readCertificatePair } from '../lib/config/certificate-files.ts';
+import type { Settings } from '../lib/config/settings.ts';
 import { checkTarget, type GuardRules, guardedConnector } from './address-guard.ts';
 import { NotConfiguredError } from './errors.ts';
 import { isListedHost } from './host-list.ts';

@@ -1,7 +1,7 @@
 /** What can go wrong at the billing service and its storage: one class per cause that a caller treats differently. */
 
-import type { ErrorBody } from '../contract/api.ts';
-import { BillsyncError, EXIT, type ExitCode } from '../contract/errors.ts';
+import type { ErrorBody } from '../lib/wire/api.ts';
+import { BillsyncError, EXIT, type ExitCode } from '../lib/wire/errors.ts';
 
 const TRIED_AGAIN = 'try again later; the worker retries automatically';
 const WHICH_IS_RIGHT =

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import type { ServerClock } from '../ops/clocks.ts';
+import type { ServerClock } from '../lib/health/clocks.ts';
 import { decoded } from './decode-body.ts';
 import {
   CONNECT_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 /** Bounds how much goes on at once at one host, so that a burst of invoices does not become a burst of requests. */
 
-import { createSemaphore, type Semaphore } from '../ops/semaphore.ts';
+import { createSemaphore, type Semaphore } from '../lib/semaphore.ts';
 
 /** Runs `body` once a place is free, in order of asking. @throws the signal's reason when it aborts while waiting */
 export type Limiter = <T>(key: string, signal: AbortSignal | undefined, body: () => Promise<T>) => Promise<T>;

@@ -1,8 +1,8 @@
 /** Tells an invoice CSV from what a service sends in its place (a page, a notice, an archive), by its first bytes. */
 
-import { CSV_HEADERS } from '../contract/columns.ts';
-import { formatOf } from '../contract/file-format.ts';
-import { printable } from '../contract/printable.ts';
+import { CSV_HEADERS } from '../lib/wire/columns.ts';
+import { formatOf } from '../lib/wire/file-format.ts';
+import { printable } from '../lib/wire/printable.ts';
 
 /** As much as is looked at; a header line is shorter. */
 export const HEAD_BYTES = 1_024;

@@ -1,6 +1,6 @@
 /** The clock of the billing service, as its answers show it. */
 
-import type { ComparedClock, ServerClock } from '../ops/clocks.ts';
+import type { ComparedClock, ServerClock } from '../lib/health/clocks.ts';
 import type { Http } from './http.ts';
 
 const ASK_LIMITS = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };

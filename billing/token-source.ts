@@ -1,6 +1,6 @@
 /** Where access tokens come from (spec 4.1, 5): one at a time, fresh before the old one dies, never shown to anybody. */
 
-import type { AccessToken } from '../contract/api.ts';
+import type { AccessToken } from '../lib/wire/api.ts';
 
 export interface TokenSourceOptions {
   /** Asks the service; has a deadline of its own. */

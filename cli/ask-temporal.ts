@@ -2,15 +2,15 @@
 
 import type { Client } from '@temporalio/client';
 import { openArchive } from '../archive/open-archive.ts';
-import type { Settings } from '../config/settings.ts';
-import { createLogger } from '../ops/log.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { createLogger } from '../lib/log/log.ts';
 import type { ReportRow } from '../reports/report-result.ts';
-import type { InvoiceAddress } from '../temporal/invoice-client.ts';
 import type { ReplayOptions } from '../webhook/replay-events.ts';
+import type { InvoiceAddress } from '../workflows/client/invoice-client.ts';
 
 /** @throws TemporalUnreachableError (exit 5) */
 export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
-  const { connectTemporal } = await import('../temporal/connect.ts');
+  const { connectTemporal } = await import('../lib/temporal/connect.ts');
   const connection = await connectTemporal(settings, { log: commandLog(settings) });
   try {
     return await work(connection.client);
@@ -30,7 +30,7 @@ export function commandLog(settings: Settings) {
  * @throws TemporalUnreachableError nothing was asked
  */
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
-  const { retryInvoice } = await import('../temporal/invoice-client.ts');
+  const { retryInvoice } = await import('../workflows/client/invoice-client.ts');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));
 }
 
@@ -51,7 +51,7 @@ export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
 /** @returns how many events match, and were sent unless it was a dry run */
 export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
   const { replayEvents } = await import('../webhook/replay-events.ts');
-  const { sendInvoiceEvent } = await import('../temporal/invoice-client.ts');
+  const { sendInvoiceEvent } = await import('../workflows/client/invoice-client.ts');
   const archive = await openArchive(settings);
   try {
     if (request.dryRun) return (await replayEvents({ ...request, archive, send: async () => {} })).matched;

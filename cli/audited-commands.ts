@@ -1,12 +1,12 @@
-/** Commands that change something are noted in the audit log, before they begin and after (ops/audit-log.ts). */
+/** Commands that change something are noted in the audit log, before they begin and after (lib/audit-log.ts). */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { Settings } from '../config/settings.ts';
-import type { AuditLog, AuditNote } from '../ops/audit-log.ts';
-import { createScrub } from '../ops/scrub.ts';
-import { userName } from '../ops/user.ts';
+import type { AuditLog, AuditNote } from '../lib/audit-log.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { createScrub } from '../lib/log/scrub.ts';
+import { userName } from '../lib/user.ts';
 import { checkEnvironment } from './environment-check.ts';
 import { contextOf } from './verb.ts';
 
@@ -116,7 +116,7 @@ export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
 /** What was done in that data folder; secrets of the settings are kept out of it. */
 export async function auditLogOf(settings: Settings): Promise<AuditLog> {
   // Read by those who write it: what checks its lines is a quarter of what every other command would load.
-  const { openAuditLog } = await import('../ops/audit-log.ts');
+  const { openAuditLog } = await import('../lib/audit-log.ts');
   return openAuditLog(auditFolder(settings), { scrub: createScrub(settings) });
 }
 

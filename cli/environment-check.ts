@@ -1,9 +1,9 @@
 /** Refuses to read the data folder of the other environment (test figures must never be taken for real ones) or of a newer form. */
 
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import { isOpenToAll, OPEN_TO_ALL } from '../ops/private-folder.ts';
-import { readIfThere } from '../ops/replace-file.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { isOpenToAll, OPEN_TO_ALL } from '../lib/files/private-folder.ts';
+import { readIfThere } from '../lib/files/replace-file.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
 

@@ -1,10 +1,10 @@
 /** Turns any failure into an exit code and at most three lines: what happened, to what, what to do. */
 
 import { CommanderError } from 'commander';
-import { NOT_SET, SettingsError } from '../config/settings-error.ts';
-import { messageOf, type SystemError, systemErrorIn } from '../config/system-error.ts';
-import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../contract/errors.ts';
-import { holderOf } from '../ops/port-holder.ts';
+import { NOT_SET, SettingsError } from '../lib/config/settings-error.ts';
+import { messageOf, type SystemError, systemErrorIn } from '../lib/config/system-error.ts';
+import { holderOf } from '../lib/port-holder.ts';
+import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../lib/wire/errors.ts';
 import { printable } from './terminal/terminal-text.ts';
 
 export { EXIT, type ExitCode };

@@ -1,6 +1,6 @@
 /** What stands behind a billed shipment, in words and as JSON: the same at a terminal, on a page and for an assistant. */
 
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../lib/config/settings.ts';
 import type { Explanation } from '../warehouse/trace/explain.ts';
 
 /** Every billed line with the number. The archive is opened for each question: nobody asks often, and nothing is held meanwhile. */

@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { loadSettings } from '../config/load-settings.ts';
-import { isAlive } from '../ops/process-identity.ts';
+import { loadSettings } from '../lib/config/load-settings.ts';
+import { isAlive } from '../lib/process-identity.ts';
 import { sandboxCommand } from '../sandbox/commands/command.ts';
 import { readRunFile } from './roles/run-file.ts';
 import { type SharedFlags, settingFlags, withSharedFlags } from './verb.ts';

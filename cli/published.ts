@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../lib/config/settings.ts';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
 import { readColumns, readRows } from '../reports/read-rows.ts';
 import type { ReportRow } from '../reports/report-result.ts';

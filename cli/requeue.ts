@@ -1,9 +1,9 @@
 /** Requeues refused things: a delivery is received again, a file is requested again by its invoice's workflow. */
 
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import { openInbox } from '../inbox/inbox.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
+import { openInbox } from '../webhook/inbox/inbox.ts';
 import { requeueDelivery } from '../webhook/requeue-delivery.ts';
 import { addressOf, retryOne } from './ask-temporal.ts';
 import { findInvoice } from './commands/invoices.ts';

@@ -1,8 +1,8 @@
 /** Finds the verb, loads that verb alone, runs it, and tells on stderr what went wrong. */
 
 import { Command, CommanderError } from 'commander';
-import { didYouMean } from '../config/did-you-mean.ts';
-import { version } from '../ops/version.ts';
+import { didYouMean } from '../lib/config/did-you-mean.ts';
+import { version } from '../lib/version.ts';
 import type { AuditedRun } from './audited-commands.ts';
 import { CliError, EXIT, printError } from './errors.ts';
 import { endOnEarlySignal } from './roles/early-signal.ts';

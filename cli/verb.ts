@@ -1,12 +1,12 @@
 /** What every command has in common: its shared flags, its example, its settings and its output. */
 
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
-import { didYouMean } from '../config/did-you-mean.ts';
-import { type EffectiveSettings, loadEffectiveSettings } from '../config/load-settings.ts';
-import { SETTING_DEFINITIONS } from '../config/setting-definitions.ts';
-import type { Settings } from '../config/settings.ts';
-import { readInstant } from '../contract/lenient-values.ts';
-import { createScrub, type Scrub } from '../ops/scrub.ts';
+import { didYouMean } from '../lib/config/did-you-mean.ts';
+import { type EffectiveSettings, loadEffectiveSettings } from '../lib/config/load-settings.ts';
+import { SETTING_DEFINITIONS } from '../lib/config/setting-definitions.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { createScrub, type Scrub } from '../lib/log/scrub.ts';
+import { readInstant } from '../lib/wire/lenient-values.ts';
 import { createOutput, type Output, type OutputForm } from './terminal/output.ts';
 import { scrubStderr } from './terminal/scrub-stderr.ts';
 

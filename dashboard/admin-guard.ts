@@ -3,12 +3,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import type { Settings } from '../config/settings.ts';
-import { BillsyncError, EXIT } from '../contract/errors.ts';
-import { addressKey } from '../ops/address-key.ts';
-import type { Alerts } from '../ops/alerts.ts';
-import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.ts';
-import type { Logger } from '../ops/log.ts';
+import { addressKey } from '../lib/address-key.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { createFailedLogins, type FailedLoginsWords } from '../lib/failed-logins.ts';
+import type { Logger } from '../lib/log/log.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 /** The admin port would be open to the network without a password. */
 export class AdminPasswordMissingError extends BillsyncError {

@@ -32,12 +32,3 @@ export function presetsOf(now: Date): readonly Preset[] {
     months('Last 12 months', month - 12, 12),
   ];
 }
-
-/** `October 2026` for a whole month, else the first and the last day. @param days the end exclusive */
-export function daysName({ from, to }: { readonly from: string; readonly to: string }): string {
-  const last = dayBefore(to);
-  if (!from.endsWith('-01') || !to.endsWith('-01') || from.slice(0, 7) !== last.slice(0, 7))
-    return `${from} to ${last}`;
-  const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-  return month.format(new Date(`${from}T00:00:00Z`));
-}

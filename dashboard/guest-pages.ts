@@ -46,6 +46,14 @@ export interface RowChoice {
   keyOf(report: string, row: ReportRow): string | null;
 }
 
+/** Something that the search field found. */
+export interface Hit {
+  readonly kind: string;
+  readonly name: string;
+  readonly more: string;
+  readonly address: string;
+}
+
 export interface GuestPages {
   /** Of the menu. */
   readonly address: string;
@@ -53,5 +61,7 @@ export interface GuestPages {
   /** Name of an icon of the set. */
   readonly icon: string;
   readonly rows: RowChoice | null;
+  /** What of these pages the search field finds. */
+  find?(words: string): Promise<readonly Hit[]>;
   register(app: FastifyInstance, host: GuestHost): void;
 }

@@ -2,11 +2,11 @@
 
 import { dirname, join } from 'node:path';
 import type { FastifyReply } from 'fastify';
-import type { EnvironmentName } from '../contract/names.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { Health } from '../ops/health.ts';
-import { openAlerts } from '../ops/open-alerts.ts';
-import type { Semaphore } from '../ops/semaphore.ts';
+import { openAlerts } from '../lib/alerts/open-alerts.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
+import type { EnvironmentName } from '../lib/wire/names.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { checkFilters, letAllPass } from '../reports/report-filters.ts';
 import type { ReportCell, ReportHead } from '../reports/report-result.ts';

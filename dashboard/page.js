@@ -25,7 +25,9 @@ document.addEventListener('click', (event) => {
 document.addEventListener('change', ({ target }) => {
   const form = target.closest('form.filters[method="get"]');
   if (form === null) return;
-  const asked = new URLSearchParams([...new FormData(form)].filter(([name, value]) => value !== '' || name === 'zone'));
+  const asked = new URLSearchParams(
+    [...new FormData(form)].filter(([name, value]) => value !== '' || name === 'zone'),
+  );
   const open = [...form.querySelectorAll('details[open]')].map(({ id }) => id);
   show(`${form.getAttribute('action')}?${asked}`, { open, id: target.id });
 });

@@ -2,12 +2,12 @@
 
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Settings } from '../config/settings.ts';
-import { BillsyncError, EXIT } from '../contract/errors.ts';
-import type { Alerts } from '../ops/alerts.ts';
-import type { Health } from '../ops/health.ts';
-import type { Logger } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { createAdminGuard, isTrusted } from './admin-guard.ts';
 
 /** The admin port is in use; it is never swapped for another, at which nobody would look (ADR 13). */

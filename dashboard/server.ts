@@ -3,15 +3,15 @@
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { durationMs } from '../config/duration.ts';
-import type { Settings } from '../config/settings.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { Alerts } from '../ops/alerts.ts';
-import type { Health } from '../ops/health.ts';
-import type { Logger } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
-import type { Scrub } from '../ops/scrub.ts';
-import { createSemaphore } from '../ops/semaphore.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import { durationMs } from '../lib/config/duration.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Scrub } from '../lib/log/scrub.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
+import { createSemaphore } from '../lib/semaphore.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
 import { createAdminGuard } from './admin-guard.ts';
 import { asksForFigures, sendFigures } from './figures.ts';
@@ -144,7 +144,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   for (const { address, type, content, compressed } of ASSETS)
     app.get(address, (request, reply) => {
       const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding']));
-      reply.type(type).header('cache-control', 'private, max-age=31536000, immutable').header('vary', 'accept-encoding');
+      reply
+        .type(type)
+        .header('cache-control', 'private, max-age=31536000, immutable')
+        .header('vary', 'accept-encoding');
       return isCompressed ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(content);
     });
 

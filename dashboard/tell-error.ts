@@ -1,7 +1,7 @@
 /** What a reader is told when a page cannot be made: each cause has its status and its sentence. */
 
-import { UnreadableFileError } from '../ops/damaged-file.ts';
-import type { Logger } from '../ops/log.ts';
+import { UnreadableFileError } from '../lib/files/damaged-file.ts';
+import type { Logger } from '../lib/log/log.ts';
 import {
   NotPublishedError,
   ReportFilterError,

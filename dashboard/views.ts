@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { shownCell } from '../reports/render/cell-labels.ts';
 import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.ts';
 import { CHART_CSS } from '../reports/render/html-page.ts';
 import { grouped, instantLabel } from '../reports/render/labels.ts';
@@ -20,6 +21,7 @@ export type ViewName =
   | 'reports'
   | 'report'
   | 'report-form'
+  | 'report-links'
   | 'shipments'
   | 'shipments-form'
   | 'shipment'
@@ -34,6 +36,7 @@ export type ViewName =
   | 'health'
   | 'views'
   | 'guest'
+  | 'no-operator'
   | 'message';
 
 export interface Frame {
@@ -169,9 +172,21 @@ export function count(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : grouped(String(cell));
 }
 
-/** 1,234.5600 USD */
-function money(cell: ReportCell | undefined, currency: ReportCell | undefined): string {
-  return cell === null || cell === undefined ? '' : `${grouped(String(cell))} ${currency ?? ''}`.trim();
+/** HTML of an amount and its currency, with the exact digits as its title. */
+export function money(cell: ReportCell | undefined, currency?: ReportCell): string {
+  if (cell === null || cell === undefined) return '';
+  const column = {
+    name: 'cell',
+    type: 'decimal',
+    scale: 4,
+    unit: 'money',
+    align: 'right',
+    isDetail: false,
+  } as const;
+  const { text, exact, isNegative } = shownCell({ cell, currency_code: currency ?? null }, column);
+  const shown = escapeHtml(`${text} ${currency ?? ''}`.trim());
+  if (exact === null && !isNegative) return shown;
+  return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${shown}</span>`;
 }
 
 export function instant(cell: ReportCell | undefined): string {
@@ -183,7 +198,7 @@ function stateLabel(state: ReportCell | undefined): string {
 }
 
 /** The badge of an invoice's state. */
-function stateBadge(state: ReportCell | undefined): string {
+export function stateBadge(state: ReportCell | undefined): string {
   const color = STATE_COLORS[String(state)] ?? 'secondary';
   return `<span class="badge bg-${color}-lt">${escapeHtml(stateLabel(state))}</span>`;
 }

@@ -1,7 +1,7 @@
 /** What can go wrong with a report: one class for each cause that callers treat differently. */
 
-import { BillsyncError, EXIT } from '../contract/errors.ts';
-import { UnreadableFileError } from '../ops/damaged-file.ts';
+import { UnreadableFileError } from '../lib/files/damaged-file.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 /** The file analysts read is not there yet: nothing was ever published. */
 export class NotPublishedError extends BillsyncError {

@@ -1,6 +1,6 @@
 /** Finds what somebody who misspelt a name most likely meant. */
 
-import { editDistance } from '../config/did-you-mean.ts';
+import { editDistance } from '../lib/config/did-you-mean.ts';
 
 /**
  * At most three of `names`, nearest first: those within a third of the word's length (and at least 2 edits), and those in

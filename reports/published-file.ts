@@ -2,10 +2,10 @@
 
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
-import { rollBackAndClose } from '../ops/close-connection.ts';
-import { asDamage } from '../ops/damaged-file.ts';
-import { jsonValue } from '../ops/duckdb-values.ts';
-import { refuseLeftWal } from '../ops/left-wal.ts';
+import { rollBackAndClose } from '../lib/close-connection.ts';
+import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
+import { refuseLeftWal } from '../lib/duckdb/left-wal.ts';
+import { asDamage } from '../lib/files/damaged-file.ts';
 import type { ExtraTable } from './catalogue.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
 import { connectShared, type OwnConnection } from './shared-instance.ts';

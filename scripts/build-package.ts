@@ -10,7 +10,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const NOT_SHIPPED = /^(test|bench|scripts|conformance|docs|bin|deploy|\.[^/]+)\//;
+const NOT_SHIPPED = /^(test|scripts|sandbox\/conformance|docs|bin|deploy|\.[^/]+)\//;
 const READ_AT_RUN_TIME = /\.(sql|eta|css|cjs|svg|html|js|json|yaml)$/;
 
 /** The files of the checkout that what is published is made of, by path from its root. */

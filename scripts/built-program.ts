@@ -43,7 +43,7 @@ function fingerprint(): string {
 
 /** What the programs of tests are made of besides. */
 function testSupport(): readonly string[] {
-  return ['test', 'conformance'].flatMap((folder) => {
+  return ['test', 'sandbox/conformance'].flatMap((folder) => {
     const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
     return names.filter((name) => /(?<!\.test)\.ts$/.test(name)).map((name) => `${folder}/${name}`);
   });

@@ -3,7 +3,7 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { temporalExecutable } from '../temporal/server-executable.ts';
+import { temporalExecutable } from '../lib/temporal/server-executable.ts';
 import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.ts';
 
 const [, , folder] = process.argv;

@@ -1,6 +1,6 @@
 /** Set-up's step for the Temporal server: says what it does, line by line, and fails with what to do. */
 
-import { TemporalServerMissingError, temporalExecutable } from '../temporal/server-executable.ts';
+import { TemporalServerMissingError, temporalExecutable } from '../lib/temporal/server-executable.ts';
 
 if (process.env.TEMPORAL_ADDRESS && !process.argv.includes('--always')) {
   process.stderr.write(`temporal: using the server at ${process.env.TEMPORAL_ADDRESS}\n`);

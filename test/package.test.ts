@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { temporalExecutable } from '../temporal/server-executable.ts';
+import { temporalExecutable } from '../lib/temporal/server-executable.ts';
 import { billsync } from './support/processes/billsync.ts';
 import { linksIn } from './support/tools/markdown-links.ts';
 

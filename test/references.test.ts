@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { FILE_SOURCES, INVOICE_STATES } from '../contract/names.ts';
+import { FILE_SOURCES, INVOICE_STATES } from '../lib/wire/names.ts';
 import { linksIn, withoutCode } from './support/tools/markdown-links.ts';
 
 const root = join(import.meta.dirname, '..');

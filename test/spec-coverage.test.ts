@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { RULES } from '../conformance/suite.ts';
+import { RULES } from '../sandbox/conformance/suite.ts';
 
 interface Coverage {
   readonly section: string;

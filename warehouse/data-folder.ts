@@ -4,11 +4,11 @@
  */
 
 import { join } from 'node:path';
-import { naming } from '../config/system-error.ts';
-import type { EnvironmentName } from '../contract/names.ts';
-import { createDurably } from '../ops/durable-files.ts';
-import { keepPrivate } from '../ops/private-folder.ts';
-import { readIfThere } from '../ops/replace-file.ts';
+import { naming } from '../lib/config/system-error.ts';
+import { createDurably } from '../lib/files/durable-files.ts';
+import { keepPrivate } from '../lib/files/private-folder.ts';
+import { readIfThere } from '../lib/files/replace-file.ts';
+import type { EnvironmentName } from '../lib/wire/names.ts';
 import { DataFolderTooNewError, EnvironmentMismatchError } from './errors.ts';
 
 /**

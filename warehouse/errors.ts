@@ -1,6 +1,6 @@
 /** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
 
-import { BillsyncError, EXIT } from '../contract/errors.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import type { Made } from './opening.ts';
 
 /** Base of everything the warehouse throws. */

@@ -1,9 +1,9 @@
 /** What a warehouse is opened and made again with, and what is said of it: the same for a DuckDB file and a lake. */
 
 import type { Archive } from '../archive/archive.ts';
-import type { Settings } from '../config/settings.ts';
-import type { Logger } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
 import type { Publication } from './warehouse.ts';
 
 export interface OpenWarehouseOptions {

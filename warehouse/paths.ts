@@ -1,7 +1,7 @@
 /** Where the warehouse's files lie; one place, because the lock, the published copy and the sweeps must agree. */
 
 import { basename, dirname, join } from 'node:path';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../lib/config/settings.ts';
 
 export interface WarehousePaths {
   readonly database: string;

@@ -2,7 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Settings, WebhookCredentials } from '../config/settings.ts';
+import type { Settings, WebhookCredentials } from '../lib/config/settings.ts';
 
 export type Authorize = (headers: IncomingHttpHeaders) => boolean;
 

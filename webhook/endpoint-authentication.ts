@@ -1,7 +1,7 @@
 /** Which paths take deliveries, and with which credentials: one for all, or one per event type or tenant. */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../lib/config/settings.ts';
 import { type Authorize, createAuthorize, isOpen } from './authorize.ts';
 
 export interface PathGuard {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { Inbox } from '../inbox/inbox.ts';
-import type { Alerts } from '../ops/alerts.ts';
-import { systemCode } from '../ops/durable-files.ts';
-import type { Health } from '../ops/health.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import { systemCode } from '../lib/files/durable-files.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { Inbox } from './inbox/inbox.ts';
 
 interface HealthDeps {
   readonly inbox: Pick<Inbox, 'probe'>;

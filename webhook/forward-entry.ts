@@ -1,14 +1,14 @@
 /** The three steps of one accepted delivery, in this order: archive, send to Temporal, trim. */
 
 import type { Archive } from '../archive/archive.ts';
-import type { Settings } from '../config/settings.ts';
-import { BillsyncError, EXIT } from '../contract/errors.ts';
-import type { InvoiceEvent } from '../contract/invoice-event.ts';
-import { type ParsedDelivery, withoutUrlQuery } from '../contract/parse-delivery.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { DurablePoint } from '../inbox/durable-point.ts';
-import type { Inbox, InboxEntry } from '../inbox/inbox.ts';
-import { traceDelivery } from '../temporal/tracing.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { traceDelivery } from '../lib/temporal/tracing.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
+import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import { type ParsedDelivery, withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
+import type { DurablePoint } from './inbox/durable-point.ts';
+import type { Inbox, InboxEntry } from './inbox/inbox.ts';
 import { parseOnce } from './parse-once.ts';
 import { isForeign } from './partner.ts';
 

@@ -7,8 +7,8 @@
  * at once. A single invoice never closes it, however often it fails.
  */
 
-import type { InboxEntry } from '../inbox/inbox.ts';
-import { keyOf } from '../inbox/inbox-entry.ts';
+import type { InboxEntry } from './inbox/inbox.ts';
+import { keyOf } from './inbox/inbox-entry.ts';
 
 export interface ForwardQueue {
   /** false when the entry is known already. */

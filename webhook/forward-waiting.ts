@@ -3,8 +3,8 @@
  * behind that were acknowledged. The reconciliation calls this; beside a living forwarder it finds nothing to do.
  */
 
-import { FsyncError } from '../ops/flush.ts';
-import type { Logger } from '../ops/log.ts';
+import { FsyncError } from '../lib/files/flush.ts';
+import type { Logger } from '../lib/log/log.ts';
 import { type ForwardDeps, forwardEntry } from './forward-entry.ts';
 
 export interface ForwardedWaiting {

@@ -4,14 +4,14 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { InboxEntry } from '../inbox/inbox.ts';
-import type { Alerts } from '../ops/alerts.ts';
-import { FsyncError } from '../ops/flush.ts';
-import type { Health } from '../ops/health.ts';
-import type { Logger } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import { FsyncError } from '../lib/files/flush.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
 import { type ForwardDeps, forwardEntry, type Refusal } from './forward-entry.ts';
 import { createForwardQueue } from './forward-queue.ts';
+import type { InboxEntry } from './inbox/inbox.ts';
 import { tellRefusal } from './receive-delivery.ts';
 
 export interface ForwarderDeps extends ForwardDeps {

@@ -2,11 +2,11 @@
 
 import { createSecureContext } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import type { Settings } from '../config/settings.ts';
-import { messageOf, systemErrorIn } from '../config/system-error.ts';
-import { BillsyncError, EXIT } from '../contract/errors.ts';
-import { systemCode } from '../ops/durable-files.ts';
-import type { Logger } from '../ops/log.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { messageOf, systemErrorIn } from '../lib/config/system-error.ts';
+import { systemCode } from '../lib/files/durable-files.ts';
+import type { Logger } from '../lib/log/log.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { hostOf, isOpen } from './authorize.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 

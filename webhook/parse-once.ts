@@ -3,7 +3,7 @@
  * from disk: what was parsed is used again only for exactly those bytes, so a change on disk is never overlooked.
  */
 
-import { type ParseDeliveryOptions, type ParsedDelivery, parseDelivery } from '../contract/parse-delivery.ts';
+import { type ParseDeliveryOptions, type ParsedDelivery, parseDelivery } from '../lib/wire/parse-delivery.ts';
 
 interface Parsed {
   readonly body: Buffer;

@@ -1,14 +1,14 @@
 /** Receives a delivery: it is stored on disk first, answered afterwards, and acted on by the forwarder. */
 
 import type { Archive } from '../archive/archive.ts';
-import type { Settings } from '../config/settings.ts';
-import type { InvoiceEvent } from '../contract/invoice-event.ts';
-import type { ParsedDelivery } from '../contract/parse-delivery.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { DeliveryKind, Inbox } from '../inbox/inbox.ts';
-import type { Alerts } from '../ops/alerts.ts';
-import type { Logger } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import type { ParsedDelivery } from '../lib/wire/parse-delivery.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
+import type { DeliveryKind, Inbox } from './inbox/inbox.ts';
 import { parseOnce } from './parse-once.ts';
 import { isForeign } from './partner.ts';
 

@@ -1,10 +1,10 @@
 /** What a person does about a refused delivery: requeue it after a fix, or discard it with a note. */
 
 import type { Archive } from '../archive/archive.ts';
-import type { Settings } from '../config/settings.ts';
-import { parseDelivery } from '../contract/parse-delivery.ts';
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { parseDelivery } from '../lib/wire/parse-delivery.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
+import type { Inbox } from './inbox/inbox.ts';
 import { isForeign } from './partner.ts';
 
 export type RequeueOutcome =

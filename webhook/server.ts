@@ -8,14 +8,14 @@
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Settings } from '../config/settings.ts';
-import { encodingsIn } from '../contract/content-encodings.ts';
-import type { DurablePoint } from '../inbox/durable-point.ts';
-import { createFailedLogins, type FailedLoginsWords } from '../ops/failed-logins.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { createFailedLogins, type FailedLoginsWords } from '../lib/failed-logins.ts';
+import { encodingsIn } from '../lib/wire/content-encodings.ts';
 import { guardConnections } from './connection-guard.ts';
 import { createPathGuards, type PathGuards, pathnameOf } from './endpoint-authentication.ts';
 import { addHealth } from './endpoint-health.ts';
 import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.ts';
+import type { DurablePoint } from './inbox/durable-point.ts';
 import { listen, listeningHost, loadPair, nameOf } from './listen.ts';
 import { createReceiver, type ReceiveDeps } from './receive-delivery.ts';
 import { answerFailure, type FailureDeps, isRefused, refuse, refuseSoon, reportRefused } from './refuse.ts';

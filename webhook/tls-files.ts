@@ -6,11 +6,11 @@ import type { Server } from 'node:https';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Settings } from '../config/settings.ts';
-import { naming } from '../config/system-error.ts';
-import { exists, makeFolder, replaceDurably } from '../ops/durable-files.ts';
-import type { Logger } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { naming } from '../lib/config/system-error.ts';
+import { exists, makeFolder, replaceDurably } from '../lib/files/durable-files.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
 
 export interface TlsFiles {
   readonly certPath: string;

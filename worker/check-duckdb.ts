@@ -1,9 +1,9 @@
 /** Ends the process when a call of DuckDB never returns; its supervisor starts another, and Temporal repeats what was at work. */
 
-import type { Alerts } from '../ops/alerts.ts';
-import type { Check } from '../ops/checks.ts';
-import type { Health } from '../ops/health.ts';
-import { overdueCall, passTime } from '../ops/native-calls.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Check } from '../lib/health/checks.ts';
+import type { Health } from '../lib/health/health.ts';
+import { overdueCall, passTime } from '../lib/health/native-calls.ts';
 
 const EVERY_MS = 1_000;
 /** For the alert to be sent. */

@@ -7,7 +7,7 @@ import {
   type NativeConnection,
   Worker,
 } from '@temporalio/worker';
-import { activeTracing } from '../temporal/tracing.ts';
+import { activeTracing } from '../lib/temporal/tracing.ts';
 import type { InvoiceSinks } from '../workflows/messages.ts';
 import { beatWhileRunning } from './beat-while-running.ts';
 import { refuseUnencrypted } from './refuse-unencrypted.ts';

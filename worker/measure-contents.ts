@@ -1,7 +1,7 @@
 /** Measures what readers see and what waits in quarantine, so that neither has to be asked for to be watched. */
 
-import type { Quarantine } from '../contract/quarantine.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { openPublishedFile } from '../reports/published-file.ts';
 

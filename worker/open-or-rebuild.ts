@@ -3,8 +3,8 @@
  * moved aside and never deleted, and readers keep the published copy meanwhile (faults: corrupt database).
  */
 
-import { type Alerts, SHOWN_FOR_MS } from '../ops/alerts.ts';
-import type { Health } from '../ops/health.ts';
+import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
+import type { Health } from '../lib/health/health.ts';
 import { WarehouseCorruptError } from '../warehouse/errors.ts';
 import { openWarehouse } from '../warehouse/open-warehouse.ts';
 import type { Loss, OpenWarehouseOptions } from '../warehouse/opening.ts';

@@ -1,9 +1,9 @@
 /** The wait of a worker that began before the Temporal server of its data folder: over as soon as that is there. */
 
-import type { Settings } from '../config/settings.ts';
-import { TemporalUnreachableError } from '../temporal/connect.ts';
-import { readEmbeddedRecord } from '../temporal/embedded-record.ts';
-import { pause } from '../temporal/pause.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { TemporalUnreachableError } from '../lib/temporal/connect.ts';
+import { readEmbeddedRecord } from '../lib/temporal/embedded-record.ts';
+import { pause } from '../lib/temporal/pause.ts';
 
 /** A small file is read. */
 const LOOK_EVERY_MS = 50;

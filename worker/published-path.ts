@@ -1,6 +1,6 @@
 /** Where this worker's own reports read: the published file, which over a lake shows rows that lie elsewhere. */
 
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../lib/config/settings.ts';
 import { readElsewhere } from '../reports/published-file.ts';
 import { warehousePaths } from '../warehouse/paths.ts';
 

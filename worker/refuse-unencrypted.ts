@@ -1,8 +1,8 @@
 /** Refuses an activity whose input reached Temporal in clear text; workflows of ours encrypt theirs (ADR 3). */
 
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { isUnencrypted } from '../contract/names.ts';
-import { UnencryptedPayloadError } from '../temporal/codec.ts';
+import { UnencryptedPayloadError } from '../lib/temporal/codec.ts';
+import { isUnencrypted } from '../lib/wire/names.ts';
 
 export function refuseUnencrypted(): ActivityInterceptors {
   return {

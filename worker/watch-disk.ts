@@ -1,10 +1,10 @@
 /** Says in health and by an alert when the disk of the data folder is nearly full, and when that is over. */
 
 import { statfs } from 'node:fs/promises';
-import type { Alerts } from '../ops/alerts.ts';
-import type { Check } from '../ops/checks.ts';
-import type { Health } from '../ops/health.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Check } from '../lib/health/checks.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { Metrics } from '../lib/metrics/metrics.ts';
 
 export interface DiskCheckOptions {
   readonly dataDir: string;

@@ -6,8 +6,8 @@
 import { CancelledFailure, type Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { Alerts } from '../ops/alerts.ts';
-import type { Check } from '../ops/checks.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Check } from '../lib/health/checks.ts';
 
 interface Failing {
   /** The invoice; of other workflows their id. */

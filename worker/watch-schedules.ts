@@ -4,12 +4,12 @@
  */
 
 import { type Client, ScheduleOverlapPolicy } from '@temporalio/client';
-import type { Settings } from '../config/settings.ts';
-import { taskQueues } from '../contract/names.ts';
-import type { Health } from '../ops/health.ts';
-import type { LookedAt, StateWatch } from '../ops/watch-state.ts';
-import { scheduleWatch } from '../temporal/look-at-schedules.ts';
-import { applySchedule, scheduleId, showSchedule } from '../temporal/schedule.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Health } from '../lib/health/health.ts';
+import type { LookedAt, StateWatch } from '../lib/health/watch-state.ts';
+import { taskQueues } from '../lib/wire/names.ts';
+import { scheduleWatch } from '../workflows/client/look-at-schedules.ts';
+import { applySchedule, scheduleId, showSchedule } from '../workflows/client/schedule.ts';
 
 const MINUTE_MS = 60_000;
 /** How long a terminated workflow keeps its alert open. */

@@ -9,10 +9,10 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { BillsyncError, EXIT } from '../contract/errors.ts';
-import { FAILURE_CONVERTER_PATH } from '../temporal/codec.ts';
-import { cacheFolder } from '../temporal/server-executable.ts';
-import { activeTracing, type Tracing } from '../temporal/tracing.ts';
+import { FAILURE_CONVERTER_PATH } from '../lib/temporal/codec.ts';
+import { cacheFolder } from '../lib/temporal/server-executable.ts';
+import { activeTracing, type Tracing } from '../lib/temporal/tracing.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 export interface WorkflowBundle {
   readonly codePath: string;

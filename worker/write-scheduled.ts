@@ -1,7 +1,7 @@
 /** What a schedule makes: tenants' statements, or any report. */
 
 import { type ScheduledReport, TENANT_STATEMENTS, type WrittenReport } from '../activities/write-report.ts';
-import type { StatementSources } from '../statements/make-statements.ts';
+import type { StatementSources } from '../finance/statements/make-statements.ts';
 import { writeReport } from './write-report.ts';
 import { writeStatements } from './write-statements.ts';
 

@@ -2,14 +2,14 @@
 
 import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
-import { sumOfAmounts } from '../contract/decimal.ts';
+import { StatementRefusedError } from '../finance/statements/errors.ts';
+import { makeStatements, type StatementSources } from '../finance/statements/make-statements.ts';
+import { lastMonth } from '../finance/statements/months.ts';
+import { PAPERS } from '../finance/statements/paper-sizes.ts';
+import { renderStatement, STATEMENT_FORMATS } from '../finance/statements/render-statement.ts';
+import { writeFiles } from '../finance/statements/write-files.ts';
+import { sumOfAmounts } from '../lib/wire/decimal.ts';
 import { checkFilters } from '../reports/report-filters.ts';
-import { StatementRefusedError } from '../statements/errors.ts';
-import { makeStatements, type StatementSources } from '../statements/make-statements.ts';
-import { lastMonth } from '../statements/months.ts';
-import { PAPERS } from '../statements/paper-sizes.ts';
-import { renderStatement, STATEMENT_FORMATS } from '../statements/render-statement.ts';
-import { writeFiles } from '../statements/write-files.ts';
 
 const TIME_LIMIT_MS = 600_000;
 

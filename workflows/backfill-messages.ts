@@ -2,7 +2,7 @@
 
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { InvoiceToLookUp } from '../activities/start-look-ups.ts';
-import type { EnvironmentName } from '../contract/names.ts';
+import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { BackfillReply } from './messages.ts';
 import type { Pace } from './pace.ts';
 

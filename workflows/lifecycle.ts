@@ -8,7 +8,7 @@
  * Nothing here waits, asks or fails; `invoice.ts` acts on the answers.
  */
 
-import type { ExportLocation, InvoiceEvent } from '../contract/invoice-event.ts';
+import type { ExportLocation, InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import {
   type InvoiceState,
   RANK_OF_STATUS,
@@ -16,7 +16,7 @@ import {
   type Rank,
   rankOfEvent,
   type WebhookStatus,
-} from '../contract/names.ts';
+} from '../lib/wire/names.ts';
 import type { VoidWord } from '../warehouse/warehouse.ts';
 
 /** A file that an event announced. */

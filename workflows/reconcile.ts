@@ -6,7 +6,7 @@
 import { log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { WarehouseActivities } from '../activities/create-activities.ts';
 import type { FindOverdueResult } from '../activities/find-overdue.ts';
-import type { EnvironmentName } from '../contract/names.ts';
+import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { Verification } from '../warehouse/warehouse.ts';
 import { failureOf } from './failure.ts';
 

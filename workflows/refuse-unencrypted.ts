@@ -1,7 +1,7 @@
 /**
  * Obeys nothing that reached a workflow in clear text: whoever reaches Temporal's port could void an invoice by it.
  *
- * The codec (temporal/codec.ts) puts `UNENCRYPTED` where it found clear text. It cannot throw there: the clear text
+ * The codec (lib/temporal/codec.ts) puts `UNENCRYPTED` where it found clear text. It cannot throw there: the clear text
  * stands in history for good, so the workflow's task would fail for ever, and one forged signal would stop an invoice.
  * A signal is dropped and the run goes on; an input fails its run, a query and an update their caller, and the answer
  * of an activity counts as a failed attempt. Every workflow is bundled with this.
@@ -14,7 +14,7 @@ import {
   type WorkflowInterceptors,
   workflowInfo,
 } from '@temporalio/workflow';
-import { isUnencrypted } from '../contract/names.ts';
+import { isUnencrypted } from '../lib/wire/names.ts';
 
 /** Started without an input; from every other workflow a missing input was left out by a stranger. */
 const WITHOUT_INPUT = new Set(['snapshot']);

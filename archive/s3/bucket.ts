@@ -1,6 +1,6 @@
 /** The few things the archive asks of S3, or of anything that speaks it, under one prefix of one bucket. */
 
-import type { ComparedClock } from '../../ops/clocks.ts';
+import type { ComparedClock } from '../../lib/health/clocks.ts';
 import { openS3Client } from './client.ts';
 import { explainS3Error, type S3Place, S3SettingsError } from './errors.ts';
 import {

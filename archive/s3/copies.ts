@@ -3,9 +3,9 @@
  * may be removed at any time.
  */
 
-import type { ArchivedFile } from '../../contract/csv-file.ts';
-import { makeFolder, removeIfThere } from '../../ops/durable-files.ts';
-import { sweepLeftBehind, temporaryName } from '../../ops/temporary-names.ts';
+import { makeFolder, removeIfThere } from '../../lib/files/durable-files.ts';
+import { sweepLeftBehind, temporaryName } from '../../lib/files/temporary-names.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import type { StoredFile } from '../archive.ts';
 import { describeFile } from '../describe-file.ts';
 import { type FileFolder, openFileFolder } from '../file-folder.ts';

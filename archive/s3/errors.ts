@@ -1,7 +1,7 @@
 /** What can be wrong with a bucket on S3, in words that name it and its place, and what to do about it. */
 
 import { S3ServiceException } from '@aws-sdk/client-s3';
-import { BillsyncError, type ErrorDetails, EXIT } from '../../contract/errors.ts';
+import { BillsyncError, type ErrorDetails, EXIT } from '../../lib/wire/errors.ts';
 
 abstract class S3Error extends BillsyncError {}
 

@@ -1,6 +1,6 @@
 /** Files in a bucket: `files/ab/<sha256>.csv`, and beside it what its scan said. */
 
-import type { ArchivedFile } from '../../contract/csv-file.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import type { StoredFile } from '../archive.ts';
 import { hashFile } from '../hash-file.ts';
 import type { FileStore } from '../stores.ts';

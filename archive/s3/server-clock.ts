@@ -1,7 +1,7 @@
 /** The clock of the S3 server, from the `Date` of its answers: keys are stamped by it, whatever the clock of this machine shows. */
 
 import type { S3Client } from '@aws-sdk/client-s3';
-import { createServerClock, type ServerClock } from '../../ops/clocks.ts';
+import { createServerClock, type ServerClock } from '../../lib/health/clocks.ts';
 
 /** Follows the clock of the server that the clients ask. */
 export function followServerClock(clients: readonly S3Client[]): ServerClock {

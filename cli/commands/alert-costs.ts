@@ -1,7 +1,7 @@
 /** `billsync alerts costs`: what meets the cost rules now, told to nobody but who asks. */
 
 import type { Command } from 'commander';
-import type { CostFinding } from '../../cost-alerts/find-costs.ts';
+import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Column } from '../terminal/render-table.ts';
@@ -21,9 +21,9 @@ export function costsCommand(): Command {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
     const [{ findCosts }, { readCostRules }, { costPaths }, { publishedPath }] = await Promise.all([
-      import('../../cost-alerts/find-costs.ts'),
-      import('../../cost-alerts/rules.ts'),
-      import('../../cost-alerts/watch-costs.ts'),
+      import('../../finance/cost-alerts/find-costs.ts'),
+      import('../../finance/cost-alerts/rules.ts'),
+      import('../../finance/cost-alerts/watch-costs.ts'),
       import('../published.ts'),
     ]);
     const path = flags.rules ?? costPaths(settings.dataDir).rulesPath;

@@ -2,13 +2,13 @@
 
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { durationMs } from '../../config/duration.ts';
-import { readDuration } from '../../config/setting-values.ts';
-import type { Settings } from '../../config/settings.ts';
-import { type AlertDecision, decideOnAlerts } from '../../ops/alert-decisions.ts';
-import { type OpenAlert, openAlerts } from '../../ops/open-alerts.ts';
-import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../ops/runbook/runbook.ts';
-import { userName } from '../../ops/user.ts';
+import { type AlertDecision, decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
+import { type OpenAlert, openAlerts } from '../../lib/alerts/open-alerts.ts';
+import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
+import { durationMs } from '../../lib/config/duration.ts';
+import { readDuration } from '../../lib/config/setting-values.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { userName } from '../../lib/user.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Column } from '../terminal/render-table.ts';

@@ -1,7 +1,7 @@
 /** `billsync audit`: what people changed, by a command or from the dashboard, and whether that record is whole. */
 
 import type { Command } from 'commander';
-import type { AuditEntry } from '../../ops/audit-log.ts';
+import type { AuditEntry } from '../../lib/audit-log.ts';
 import { auditFolder, auditLogOf } from '../audited-commands.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';

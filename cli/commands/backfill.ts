@@ -4,9 +4,9 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import type { Settings } from '../../config/settings.ts';
-import { naming } from '../../config/system-error.ts';
-import type { BackfillHandle, BackfillOutcome } from '../../temporal/backfill-client.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { naming } from '../../lib/config/system-error.ts';
+import type { BackfillHandle, BackfillOutcome } from '../../workflows/client/backfill-client.ts';
 import { withTemporal } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { onInterrupt } from '../terminal/on-interrupt.ts';
@@ -61,7 +61,7 @@ export function backfillCommand(): Command {
       const { learnPartnerId } = await import('../partner-id.ts');
       const partnerId = await learnPartnerId(settings);
       const { concurrency } = flags;
-      const { startBackfill } = await import('../../temporal/backfill-client.ts');
+      const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
       await withTemporal(settings, async (client) => {
         const handingOver = output.progress('Handing over');
         let isTold = false;
@@ -109,7 +109,7 @@ async function follow(
       hint: 'take pause, resume or cancel',
     });
   }
-  const { followBackfill } = await import('../../temporal/backfill-client.ts');
+  const { followBackfill } = await import('../../workflows/client/backfill-client.ts');
   await withTemporal(settings, async (client) => {
     const handle = followBackfill(client, settings, backfillId);
     if (control !== undefined && flags.dryRun === true) return output.note(`Would ${control} ${backfillId}.`);
@@ -142,7 +142,7 @@ export interface Waiting {
 /** A script goes on with `report`: the publication holds what was loaded before the command ends. */
 export async function waitFor({ client, settings, handle, flags, output }: Waiting): Promise<void> {
   if (!(await tell(handle, flags, output))) return;
-  const { askSnapshot } = await import('../../temporal/writer-client.ts');
+  const { askSnapshot } = await import('../../workflows/client/writer-client.ts');
   const progress = output.progress('Publishing');
   await askSnapshot(client, settings).finally(() => progress.end());
 }

@@ -1,7 +1,7 @@
 /** `billsync config show`: what is in effect and where it came from, so that nobody has to guess. */
 
 import type { Command } from 'commander';
-import type { SettingOrigin } from '../../config/find-setting.ts';
+import type { SettingOrigin } from '../../lib/config/find-setting.ts';
 import { contextOf, group, verb, withJson } from '../verb.ts';
 
 export function configCommand(): Command {

@@ -1,10 +1,16 @@
 /** `billsync disputes`: what is asked back of carriers, from the finding to the credit. */
 
 import type { Command } from 'commander';
-import { CLAIM_STATES, type ClaimState, changedText, checkNext, NEXT_STATES } from '../../disputes/claim.ts';
-import { claimJson, totalsJson, wholeClaimJson } from '../../disputes/claim-json.ts';
-import { totalsOf } from '../../disputes/totals.ts';
-import { userName } from '../../ops/user.ts';
+import {
+  CLAIM_STATES,
+  type ClaimState,
+  changedText,
+  checkNext,
+  NEXT_STATES,
+} from '../../finance/disputes/claim.ts';
+import { claimJson, totalsJson, wholeClaimJson } from '../../finance/disputes/claim-json.ts';
+import { totalsOf } from '../../finance/disputes/totals.ts';
+import { userName } from '../../lib/user.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { printable } from '../terminal/terminal-text.ts';

@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
-import { EVENT_TYPES, type EventType } from '../../contract/names.ts';
+import { EVENT_TYPES, type EventType } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';

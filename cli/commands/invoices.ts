@@ -1,10 +1,10 @@
 /** `billsync invoices`: where each invoice stands and why; one in full; and another try for one that is stuck. */
 
 import { type Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.ts';
-import { INVOICE_STATES } from '../../contract/names.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { INVOICE_STATES } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
-import type { InvoiceAddress } from '../../temporal/invoice-client.ts';
+import type { InvoiceAddress } from '../../workflows/client/invoice-client.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import type { PublishedReader } from '../published.ts';
 import type { Output } from '../terminal/output.ts';
@@ -138,7 +138,7 @@ async function waitForRetry(
   { flags, output }: { readonly flags: RetryFlags; readonly output: Output },
 ): Promise<void> {
   const { withTemporal } = await import('../ask-temporal.ts');
-  const { startBackfill } = await import('../../temporal/backfill-client.ts');
+  const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
   const { waitFor, watched } = await import('./backfill.ts');
   await withTemporal(settings, async (client) => {
     const handle = await startBackfill(client, settings, { partnerId, invoiceIds: [invoiceId] });

@@ -1,7 +1,7 @@
 /** `billsync mcp`: lets an assistant ask reports, shipments and definitions, over stdin and stdout. */
 
 import type { Command } from 'commander';
-import { version } from '../../ops/version.ts';
+import { version } from '../../lib/version.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { explainPublished, explanationsAsJson } from '../explained.ts';
 import { contextOf, seconds, verb } from '../verb.ts';
@@ -18,7 +18,7 @@ export function mcpCommand(): Command {
     await checkEnvironment(settings);
     const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }] = await Promise.all([
       import('@modelcontextprotocol/server/stdio'),
-      import('../../assistants/assistant-server.ts'),
+      import('../../finance/assistants/assistant-server.ts'),
       import('../published.ts'),
     ]);
     const databasePath = publishedPath(settings);

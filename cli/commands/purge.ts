@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { addDecimals } from '../../contract/decimal.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
-import { userName } from '../../ops/user.ts';
+import { userName } from '../../lib/user.ts';
+import { addDecimals } from '../../lib/wire/decimal.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';

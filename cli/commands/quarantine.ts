@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
-import type { Settings } from '../../config/settings.ts';
-import type { Quarantine, QuarantinedThing } from '../../contract/quarantine.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import type { Quarantine, QuarantinedThing } from '../../lib/wire/quarantine.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/confirm.ts';

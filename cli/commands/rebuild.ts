@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
-import { refuseOpenToAll } from '../../ops/private-folder.ts';
+import { refuseOpenToAll } from '../../lib/files/private-folder.ts';
 import type { Made, Rebuilt } from '../../warehouse/opening.ts';
 import { commandLog } from '../ask-temporal.ts';
 import { EXIT } from '../errors.ts';

@@ -31,7 +31,7 @@ export function reconcileCommand(): Command {
     const { settings, output } = contextOf(command);
     if (flags.dryRun === true) return output.note('Would reconcile.');
     const request = { isFull: flags.quick !== true };
-    const { askReconcile, startReconcile } = await import('../../temporal/writer-client.ts');
+    const { askReconcile, startReconcile } = await import('../../workflows/client/writer-client.ts');
     if (flags.wait !== true) {
       const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings, request));
       output.thing({ workflow_id: workflowId }, () => workflowId);

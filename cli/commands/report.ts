@@ -1,7 +1,7 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
 import { type Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.ts';
 import type { OptionalTables } from '../../reports/optional-tables.ts';
 import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.ts';

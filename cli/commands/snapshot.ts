@@ -19,7 +19,7 @@ export function snapshotCommand(): Command {
     const published = await withWriter(settings, {
       role: 'snapshot',
       async ask(client) {
-        const { askSnapshot } = await import('../../temporal/writer-client.ts');
+        const { askSnapshot } = await import('../../workflows/client/writer-client.ts');
         return askSnapshot(client, settings);
       },
       async direct(warehouse) {

@@ -1,12 +1,12 @@
 /** `billsync statement`: what a tenant was billed in a month, as files that can be handed to it. */
 
 import { type Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.ts';
+import type { MadeStatement } from '../../finance/statements/make-statements.ts';
+import { PAPERS, type PaperSize } from '../../finance/statements/paper-sizes.ts';
+import type { StatementFormat } from '../../finance/statements/render-statement.ts';
+import type { Statement } from '../../finance/statements/statement.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
-import type { MadeStatement } from '../../statements/make-statements.ts';
-import { PAPERS, type PaperSize } from '../../statements/paper-sizes.ts';
-import type { StatementFormat } from '../../statements/render-statement.ts';
-import type { Statement } from '../../statements/statement.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -85,9 +85,9 @@ async function write(settings: Settings, flags: Flags, output: Output): Promise<
   const isFinal = flags.final === true && flags.dryRun !== true;
   if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
   const [{ makeStatements }, { lastMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
-    import('../../statements/make-statements.ts'),
-    import('../../statements/months.ts'),
-    import('../../statements/sent-statements.ts'),
+    import('../../finance/statements/make-statements.ts'),
+    import('../../finance/statements/months.ts'),
+    import('../../finance/statements/sent-statements.ts'),
     import('../published.ts'),
   ]);
   const now = new Date();
@@ -174,8 +174,8 @@ async function deliver(
     );
   if (flags.format === undefined) return;
   const [{ renderStatement }, { writeFiles }] = await Promise.all([
-    import('../../statements/render-statement.ts'),
-    import('../../statements/write-files.ts'),
+    import('../../finance/statements/render-statement.ts'),
+    import('../../finance/statements/write-files.ts'),
   ]);
   const files = await renderStatement(made, flags.format, flags.paper);
   if (flags.dryRun === true) {

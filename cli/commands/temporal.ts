@@ -29,7 +29,7 @@ function resetCommand(): Command {
         output.note(`Would move ${dataDir}/temporal/temporal.db aside and send every received event again.`);
         return;
       }
-      const { moveDatabaseAside, startEmbeddedTemporal } = await import('../../temporal/embedded.ts');
+      const { moveDatabaseAside, startEmbeddedTemporal } = await import('../../lib/temporal/embedded.ts');
       const { commandLog, replay } = await import('../ask-temporal.ts');
       const aside = await moveDatabaseAside(dataDir, new Date());
       const server = await startEmbeddedTemporal({ dataDir, log: commandLog(settings) });

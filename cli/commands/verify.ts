@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.ts';
-import { leftWals } from '../../ops/left-wal.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { leftWals } from '../../lib/duckdb/left-wal.ts';
 import { warehousePaths } from '../../warehouse/paths.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -40,7 +40,7 @@ export function verifyCommand(): Command {
     const found = await withWriter(settings, {
       role: 'verify',
       async ask(client) {
-        const { askVerify } = await import('../../temporal/writer-client.ts');
+        const { askVerify } = await import('../../workflows/client/writer-client.ts');
         return askVerify(client, settings, { full }, onProgress);
       },
       direct: (warehouse) => warehouse.verify({ full, onProgress }),

@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { loadSettings } from '../../config/load-settings.ts';
-import type { Settings } from '../../config/settings.ts';
-import { createLogger } from '../../ops/log.ts';
+import { loadSettings } from '../../lib/config/load-settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { createLogger } from '../../lib/log/log.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { printError } from '../errors.ts';
 import { basicAuth } from '../roles/basic-auth.ts';

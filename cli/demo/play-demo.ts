@@ -2,11 +2,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { pause } from '../../lib/temporal/pause.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
-import { pause } from '../../temporal/pause.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { retryOne } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { openPublished, publishedPath } from '../published.ts';

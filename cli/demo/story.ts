@@ -1,8 +1,8 @@
 /** Plays the demo: bills invoices at the sandbox, lets things go wrong, and waits until billsync has settled them all. */
 
-import type { QuarantinedThing } from '../../contract/quarantine.ts';
+import { pause } from '../../lib/temporal/pause.ts';
+import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
 import type { Sandbox } from '../../sandbox/service.ts';
-import { pause } from '../../temporal/pause.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { arrangeCreation, arrangeFault, type Fault, faultsOf } from './faults.ts';
 

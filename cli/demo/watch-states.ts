@@ -1,7 +1,7 @@
 /** The state of each invoice as it is published. */
 
 import { statSync } from 'node:fs';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { openPublished, publishedPath } from '../published.ts';
 
 /** Asks the published file again only when it was replaced: the machine has better things to do meanwhile. */

@@ -1,9 +1,9 @@
 /** Whether an alert would reach anybody, tried before one is raised at night. */
 
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
-import type { Settings } from '../../config/settings.ts';
-import { systemErrorIn } from '../../config/system-error.ts';
-import { openChannels } from '../../ops/alert-channels/channels.ts';
+import { openChannels } from '../../lib/alerts/channels/channels.ts';
+import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { systemErrorIn } from '../../lib/config/system-error.ts';
 import { type Finding, note, ok } from './finding.ts';
 
 /** The settings that open a channel. */

@@ -1,9 +1,9 @@
 /** Tries the certificate that the service is shown: files, pair and days. */
 
-import { readCertificatePair } from '../../config/certificate-files.ts';
-import type { Settings } from '../../config/settings.ts';
-import { NOT_SET, SettingsError } from '../../config/settings-error.ts';
-import { SOON_MS } from '../../ops/watch-expiry.ts';
+import { readCertificatePair } from '../../lib/config/certificate-files.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { NOT_SET, SettingsError } from '../../lib/config/settings-error.ts';
+import { SOON_MS } from '../../lib/health/watch-expiry.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Finding, note, ok } from './finding.ts';
 

@@ -3,9 +3,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
-import type { Settings } from '../../config/settings.ts';
-import { isAlive } from '../../ops/process-identity.ts';
-import { SOON_MS } from '../../ops/watch-expiry.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { SOON_MS } from '../../lib/health/watch-expiry.ts';
+import { isAlive } from '../../lib/process-identity.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type Finding, note, ok } from './finding.ts';

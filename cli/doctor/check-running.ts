@@ -1,8 +1,8 @@
 /** Asks the processes that run for this data folder how they are: what they know of themselves no look from outside tells. */
 
 import { request } from 'undici';
-import type { Settings } from '../../config/settings.ts';
-import { isAlive } from '../../ops/process-identity.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { isAlive } from '../../lib/process-identity.ts';
 import { basicAuth } from '../roles/basic-auth.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type Finding, note, ok } from './finding.ts';

@@ -10,9 +10,9 @@ import { createBillingService } from '../../billing/client.ts';
 import { RefusedError } from '../../billing/errors.ts';
 import { createHttp } from '../../billing/http.ts';
 import { serviceClock } from '../../billing/service-clock.ts';
-import { requireService } from '../../config/check-settings.ts';
-import type { Settings } from '../../config/settings.ts';
-import { DEFAULT_FILE_NAME } from '../../config/settings-file.ts';
+import { requireService } from '../../lib/config/check-settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { DEFAULT_FILE_NAME } from '../../lib/config/settings-file.ts';
 import {
   CLOCK_HINT,
   compareClocks,
@@ -22,8 +22,8 @@ import {
   MAX_STARTED_MS,
   MAX_UNALERTED_MS,
   WrongClockError,
-} from '../../ops/clocks.ts';
-import { isAlive } from '../../ops/process-identity.ts';
+} from '../../lib/health/clocks.ts';
+import { isAlive } from '../../lib/process-identity.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type Finding, note, ok } from './finding.ts';

@@ -1,6 +1,6 @@
 /** Runs the checks of `doctor` in their order and turns what they throw into what a person can act on. */
 
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { CliError, describeError, EXIT } from '../errors.ts';
 import { CHECKS } from './checks.ts';
 import type { Check, Finding } from './finding.ts';

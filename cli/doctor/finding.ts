@@ -1,6 +1,6 @@
 /** What a check of `doctor` says: good, worth knowing, or what is wrong; what it throws is what failed. */
 
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 
 export interface Finding {
   readonly result: 'ok' | 'note' | 'failed';

@@ -1,10 +1,10 @@
 /** What an operator decides about an alert that is open, as `billsync alerts` does. */
 
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.ts';
 import type { Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
-import { decideOnAlerts } from '../../ops/alert-decisions.ts';
-import { type OpenAlert, openAlerts } from '../../ops/open-alerts.ts';
+import { decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
+import { type OpenAlert, openAlerts } from '../../lib/alerts/open-alerts.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { CliError, EXIT } from '../errors.ts';
 
 export type AlertAction = Extract<RequestedAction, { readonly key: string }>;

@@ -1,8 +1,8 @@
 /** What an operator is asked to agree to: what will happen, in sentences, before anything does. */
 
-import type { Settings } from '../../config/settings.ts';
-import type { Quarantine } from '../../contract/quarantine.ts';
 import type { Described, RequestedAction } from '../../dashboard/operator/operator-work.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
 import { openAlertOf } from './alert-decision.ts';

@@ -1,9 +1,9 @@
 /** An uploaded file: what loading it would come to, and loading it. The worker does both, as for `billsync import`. */
 
 import { rm } from 'node:fs/promises';
-import type { Settings } from '../../config/settings.ts';
-import { printable } from '../../contract/printable.ts';
 import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { printable } from '../../lib/wire/printable.ts';
 import type { Imported } from '../../warehouse/import/import-file.ts';
 import { withTemporal } from '../ask-temporal.ts';
 import { whyNotLoaded } from '../commands/import/print-imported.ts';
@@ -54,7 +54,7 @@ export async function importUpload(settings: Settings, requested: Upload): Promi
 }
 
 async function ask(settings: Settings, { path }: Upload, dryRun: boolean): Promise<Imported> {
-  const { askImport } = await import('../../temporal/writer-client.ts');
+  const { askImport } = await import('../../workflows/client/writer-client.ts');
   return withTemporal(settings, (client) => askImport(client, settings, { path, invoiceId: null, dryRun }));
 }
 

@@ -1,7 +1,7 @@
 /** Invoices as an operator names them, by number or id. */
 
-import type { Settings } from '../../config/settings.ts';
 import type { Performed } from '../../dashboard/operator/operator-work.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { idsOf } from '../commands/invoices/invoice-ids.ts';
 import { findInvoice } from '../commands/invoices.ts';
 import { CliError, EXIT } from '../errors.ts';

@@ -1,9 +1,9 @@
 /** How the dashboard's operators act: each by the parts of the command that does the same. */
 
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.ts';
-import type { Quarantine } from '../../contract/quarantine.ts';
 import type { OperatorWork, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { addressOf, retryOne, withTemporal } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { learnPartnerId } from '../partner-id.ts';
@@ -54,7 +54,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
     perform,
     backfill: (backfillId) =>
       withTemporal(settings, async (client) => {
-        const { followBackfill } = await import('../../temporal/backfill-client.ts');
+        const { followBackfill } = await import('../../workflows/client/backfill-client.ts');
         const { total, done, inWork, isOver, counts } = await followBackfill(
           client,
           settings,
@@ -64,7 +64,7 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
         return { total, done, inWork, isOver, counts: Object.fromEntries(some) };
       }),
     async schedule() {
-      const { showSchedule } = await import('../../temporal/schedule.ts');
+      const { showSchedule } = await import('../../workflows/client/schedule.ts');
       return withTemporal(settings, (client) => showSchedule(client, settings));
     },
   };
@@ -91,7 +91,7 @@ async function discard(
 
 function publish(settings: Settings): Promise<Performed> {
   return withTemporal(settings, async (client) => {
-    const { askSnapshot } = await import('../../temporal/writer-client.ts');
+    const { askSnapshot } = await import('../../workflows/client/writer-client.ts');
     const published = await inTime(askSnapshot(client, settings));
     if (published === null) return done(STILL);
     const { sequence, invoices, shipments } = published;
@@ -116,7 +116,7 @@ export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
 
 function schedule(settings: Settings, change: 'pause' | 'resume', note: string): Promise<Performed> {
   return withTemporal(settings, async (client) => {
-    const { pauseSchedule, resumeSchedule } = await import('../../temporal/schedule.ts');
+    const { pauseSchedule, resumeSchedule } = await import('../../workflows/client/schedule.ts');
     if (change === 'pause') await pauseSchedule(client, settings, note);
     else await resumeSchedule(client, settings);
     return done(change === 'pause' ? 'The schedule is paused.' : 'The schedule is resumed.');
@@ -126,7 +126,7 @@ function schedule(settings: Settings, change: 'pause' | 'resume', note: string):
 async function backfill(settings: Settings, words: readonly string[]): Promise<Performed> {
   const invoiceIds = await idsOfWords(settings, words);
   const partnerId = await learnPartnerId(settings);
-  const { startBackfill } = await import('../../temporal/backfill-client.ts');
+  const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
   return withTemporal(settings, async (client) => {
     const { backfillId } = await startBackfill(client, settings, { partnerId, invoiceIds });
     const detail = `Backfill ${backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`;

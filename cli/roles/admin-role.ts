@@ -2,20 +2,21 @@
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { durationMs } from '../../config/duration.ts';
-import type { Settings } from '../../config/settings.ts';
-import type { Quarantine } from '../../contract/quarantine.ts';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
 import { startDashboard } from '../../dashboard/server.ts';
 import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts';
-import { openDisputes } from '../../disputes/disputes.ts';
-import { disputePages } from '../../disputes/pages/pages.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
-import { type Check, startChecks } from '../../ops/checks.ts';
-import { createScrub } from '../../ops/scrub.ts';
-import { statementPages } from '../../statements/page/statement-pages.ts';
-import { sentFolder } from '../../statements/sent-statements.ts';
+import { openDisputes } from '../../finance/disputes/disputes.ts';
+import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
+import { disputePages } from '../../finance/disputes/pages/pages.ts';
+import { statementPages } from '../../finance/statements/page/statement-pages.ts';
+import { sentFolder } from '../../finance/statements/sent-statements.ts';
+import { durationMs } from '../../lib/config/duration.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { type Check, startChecks } from '../../lib/health/checks.ts';
+import { createScrub } from '../../lib/log/scrub.ts';
+import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { auditLogOf } from '../audited-commands.ts';
 import { explainPublished, factsOf } from '../explained.ts';
 import { publishedPath } from '../published.ts';
@@ -29,6 +30,7 @@ export async function startAdminRole({
   alerts,
 }: RoleContext): Promise<RunningRole> {
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const disputes = openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
   const dashboard = await startDashboard({
     settings,
     publishedPath: publishedPath(settings),
@@ -40,7 +42,8 @@ export async function startAdminRole({
     quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
     guests: [
-      disputePages(openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) })),
+      atRiskPages(disputes),
+      disputePages(disputes),
       statementPages({
         ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
         ...{ timeLimitMs: durationMs(settings.admin.pageLimit ?? '20s'), now: () => new Date() },
@@ -92,9 +95,9 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
 
 async function decode(settings: Settings, message: unknown): Promise<object | null> {
   const [{ temporalTarget }, { encryptionKeys }, { decodeForTemporalsPages }] = await Promise.all([
-    import('../../temporal/connect.ts'),
-    import('../../temporal/encryption-keys.ts'),
-    import('../../temporal/remote-codec.ts'),
+    import('../../lib/temporal/connect.ts'),
+    import('../../lib/temporal/encryption-keys.ts'),
+    import('../../lib/temporal/remote-codec.ts'),
   ]);
   return decodeForTemporalsPages(await encryptionKeys(settings, await temporalTarget(settings)), message);
 }

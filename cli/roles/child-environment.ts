@@ -1,6 +1,6 @@
 /** The environment and the settings of a process that `up` starts: no more than its role reads. */
 
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import type { ChildRole } from './child-messages.ts';
 
 /** Settings are sent to it, so it needs none of the variables that they come from. */

@@ -1,7 +1,7 @@
 /** What `up` and its processes say to each other, over the channel that Node opens between parent and child. */
 
-import type { Settings } from '../../config/settings.ts';
-import type { ComponentHealth } from '../../ops/health.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import type { ComponentHealth } from '../../lib/health/health.ts';
 import type { DescribedError } from '../errors.ts';
 
 export const CHILD_ROLES = ['webhook', 'worker'] as const;

@@ -1,6 +1,6 @@
 /** Parts of a role that were started in order and are closed in the opposite order, each even when another fails. */
 
-import type { Logger } from '../../ops/log.ts';
+import type { Logger } from '../../lib/log/log.ts';
 
 export interface Parts {
   /** Remembers how to close what was just started. */

@@ -1,7 +1,7 @@
 /** Probes and metrics of a role that runs beside a worker, or on a machine of its own. */
 
 import { startProbes } from '../../dashboard/probes.ts';
-import { temporalTarget } from '../../temporal/connect.ts';
+import { temporalTarget } from '../../lib/temporal/connect.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 
 /**

@@ -2,8 +2,8 @@
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../../config/settings.ts';
-import { replaceFile } from '../../ops/replace-file.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { replaceFile } from '../../lib/files/replace-file.ts';
 
 export interface RunFile {
   readonly pid: number;

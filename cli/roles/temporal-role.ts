@@ -1,6 +1,6 @@
 /** The embedded Temporal server as a role. */
 
-import { startEmbeddedTemporal } from '../../temporal/embedded.ts';
+import { startEmbeddedTemporal } from '../../lib/temporal/embedded.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 

@@ -3,11 +3,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../../config/settings.ts';
-import { type LockFile, takeLock } from '../../ops/lock-file.ts';
-import type { Logger } from '../../ops/log.ts';
-import { isAlive } from '../../ops/process-identity.ts';
-import { processesNaming } from '../../temporal/processes.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { type LockFile, takeLock } from '../../lib/files/lock-file.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import { isAlive } from '../../lib/process-identity.ts';
+import { processesNaming } from '../../lib/temporal/processes.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { CHILD_ROLES } from './child-messages.ts';
 import { wordsOf } from './child-process.ts';

@@ -6,9 +6,9 @@
 
 import { realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requireService } from '../../config/check-settings.ts';
-import type { Settings } from '../../config/settings.ts';
-import { lockOwner } from '../../ops/lock-file.ts';
+import { requireService } from '../../lib/config/check-settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { lockOwner } from '../../lib/files/lock-file.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import { WarehouseLockedError } from '../../warehouse/errors.ts';
 import { warehousePaths } from '../../warehouse/paths.ts';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { keepPrivate } from '../../ops/private-folder.ts';
+import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { contextOf } from '../verb.ts';
 import { basicAuth } from './basic-auth.ts';

@@ -1,7 +1,7 @@
 /** Tells the worker, whose admin port shows it, how the other processes of `up` are; and ends one that hears nothing. */
 
-import type { ComponentHealth } from '../../ops/health.ts';
-import { createHealth } from '../../ops/health.ts';
+import type { ComponentHealth } from '../../lib/health/health.ts';
+import { createHealth } from '../../lib/health/health.ts';
 import { NAMES, type UpProcess } from './child-process.ts';
 import type { RoleContext } from './run-role.ts';
 import { type EndpointState, reportEndpoint, watchEndpoint } from './watch-endpoint.ts';

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import { requireService } from '../../config/check-settings.ts';
-import type { Settings } from '../../config/settings.ts';
-import { openInbox } from '../../inbox/inbox.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
-import { tellDropped } from '../../inbox/tell-dropped.ts';
-import { startChecks } from '../../ops/checks.ts';
-import { clockWatch, refuseWrongClock } from '../../ops/clocks.ts';
-import type { Logger } from '../../ops/log.ts';
-import { certificateWatch } from '../../ops/watch-expiry.ts';
-import { stateCheck } from '../../ops/watch-state.ts';
-import { pause } from '../../temporal/pause.ts';
+import { requireService } from '../../lib/config/check-settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { startChecks } from '../../lib/health/checks.ts';
+import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
+import { certificateWatch } from '../../lib/health/watch-expiry.ts';
+import { stateCheck } from '../../lib/health/watch-state.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import { pause } from '../../lib/temporal/pause.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import type { ForwardDeps } from '../../webhook/forward-entry.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
+import { openInbox } from '../../webhook/inbox/inbox.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { tellDropped } from '../../webhook/inbox/tell-dropped.ts';
 import { startWebhook } from '../../webhook/server.ts';
 import { startParts } from './parts.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
@@ -96,8 +96,8 @@ function linkOnDemand(settings: Settings, log: Logger) {
   let timer: NodeJS.Timeout | undefined;
   async function load() {
     const [{ openTemporalLink }, { sendInvoiceEvent }] = await Promise.all([
-      import('../../temporal/connect.ts'),
-      import('../../temporal/invoice-client.ts'),
+      import('../../lib/temporal/connect.ts'),
+      import('../../workflows/client/invoice-client.ts'),
     ]);
     return { link: openTemporalLink(settings, { log }), sendInvoiceEvent };
   }

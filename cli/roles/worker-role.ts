@@ -1,9 +1,9 @@
 /** The worker as a role; `worker/` does the work. */
 
 import { join } from 'node:path';
-import { openInbox } from '../../inbox/inbox.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
 import { forwardWaiting } from '../../webhook/forward-waiting.ts';
+import { openInbox } from '../../webhook/inbox/inbox.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 

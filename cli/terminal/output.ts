@@ -1,6 +1,6 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
-import type { Scrub } from '../../ops/scrub.ts';
+import type { Scrub } from '../../lib/log/scrub.ts';
 import {
   barProgress,
   CLEAR,

@@ -1,6 +1,6 @@
 /** What a person reads on stderr holds no secret, whoever wrote it: a command, an error, a library's warning. */
 
-import type { Scrub } from '../../ops/scrub.ts';
+import type { Scrub } from '../../lib/log/scrub.ts';
 
 let scrub: Scrub | null = null;
 

@@ -1,7 +1,7 @@
 /** Who may act: an operator by a password of its own, on a page of ours. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { operatorOf } from '../admin-guard.ts';
 
 declare module 'fastify' {

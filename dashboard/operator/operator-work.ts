@@ -1,6 +1,6 @@
 /** What an operator may have done from the dashboard; whoever starts it says how (cli/operator). */
 
-import type { AuditLog } from '../../ops/audit-log.ts';
+import type { AuditLog } from '../../lib/audit-log.ts';
 import type { DecodePayloads } from './remote-codec.ts';
 
 /** One thing to be done, complete: what was agreed to is what is done. */

@@ -3,10 +3,10 @@
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Settings } from '../../config/settings.ts';
-import { messageOf } from '../../config/system-error.ts';
-import { BillsyncError, sentenceOf } from '../../contract/errors.ts';
-import { audited } from '../../ops/audit-log.ts';
+import { audited } from '../../lib/audit-log.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { messageOf } from '../../lib/config/system-error.ts';
+import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { one, type Query } from '../address.ts';
 import type { GuestOperators } from '../guest-pages.ts';
 import { frame, type PageContext, sendPage } from '../page-context.ts';

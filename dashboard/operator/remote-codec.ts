@@ -4,7 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { operatorOf } from '../admin-guard.ts';
 import { isOfOurs } from './operator-guard.ts';
 

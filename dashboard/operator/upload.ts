@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
-import { BillsyncError, EXIT } from '../../contract/errors.ts';
-import { makeFolder } from '../../ops/durable-files.ts';
+import { makeFolder } from '../../lib/files/durable-files.ts';
+import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 
 /** The form held no file, or one that is too large. */
 export class UploadError extends BillsyncError {

@@ -1,7 +1,7 @@
 /** Deliveries as they came, newest first. */
 
 import type { FastifyInstance } from 'fastify';
-import { EVENT_TYPES } from '../../contract/names.ts';
+import { EVENT_TYPES } from '../../lib/wire/names.ts';
 import { one, pageNumber, type Query, withQuery } from '../address.ts';
 import { ask, asOfNow, type PageContext, type PublishedPage, sendPublished } from '../page-context.ts';
 

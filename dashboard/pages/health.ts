@@ -1,8 +1,8 @@
 /** How this process is: for probes, for Prometheus, and as a page. */
 
 import type { FastifyInstance } from 'fastify';
-import type { Settings } from '../../config/settings.ts';
-import type { Metrics } from '../../ops/metrics.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
 import { ask, type PageContext, sendFramed } from '../page-context.ts';
 import { registerProbes } from '../probes.ts';
 

@@ -1,7 +1,7 @@
 /** What to do about each alert; the page that alerts link to. */
 
 import type { FastifyInstance } from 'fastify';
-import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../ops/runbook/runbook.ts';
+import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { frame, type PageContext, sendPage } from '../page-context.ts';
 
 /** Adds `/runbook`; each alert has its heading, `/runbook#disk-full`. */

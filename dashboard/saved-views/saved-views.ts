@@ -2,11 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { naming } from '../../config/system-error.ts';
-import { DamagedFileError } from '../../ops/damaged-file.ts';
-import { replaceDurably, systemCode } from '../../ops/durable-files.ts';
-import { takeLock } from '../../ops/lock-file.ts';
-import { createSemaphore } from '../../ops/semaphore.ts';
+import { naming } from '../../lib/config/system-error.ts';
+import { DamagedFileError } from '../../lib/files/damaged-file.ts';
+import { replaceDurably, systemCode } from '../../lib/files/durable-files.ts';
+import { takeLock } from '../../lib/files/lock-file.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { type Query, withQuery } from '../address.ts';
 

@@ -1,6 +1,6 @@
 /** Two answers of one report, of two periods, side by side: what each costs, the difference and its percentage. */
 
-import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import { comparedDaysOf, markIncomplete, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';

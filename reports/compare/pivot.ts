@@ -1,6 +1,6 @@
 /** A report by several columns with one of them across: months, or carriers, stand side by side. */
 
-import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import { ReportFilterError } from '../errors.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';

@@ -1,6 +1,7 @@
 /** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
 
-import { visible } from '../../contract/printable.ts';
+import { visible } from '../../lib/wire/printable.ts';
+import { dayBefore } from '../relative-period.ts';
 import type { ReportCell, ReportColumn, ReportHead } from '../report-result.ts';
 
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */
@@ -89,4 +90,13 @@ export function grouped(digits: string): string {
 
 function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/%]/g, '\\$&');
+}
+
+/** `October 2026` for a whole month, else the first and the last day. @param days the end exclusive */
+export function daysName({ from, to }: { readonly from: string; readonly to: string }): string {
+  const last = dayBefore(to);
+  if (!from.endsWith('-01') || !to.endsWith('-01') || from.slice(0, 7) !== last.slice(0, 7))
+    return `${from} to ${last}`;
+  const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+  return month.format(new Date(`${from}T00:00:00Z`));
 }

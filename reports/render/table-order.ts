@@ -1,6 +1,6 @@
 /** The rows of a table in the order a reader asks for, and what they sum to. */
 
-import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import { ReportFilterError } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';

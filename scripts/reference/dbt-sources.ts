@@ -4,8 +4,8 @@
  */
 
 import { stringify } from 'yaml';
-import { CSV_COLUMNS } from '../../contract/columns.ts';
-import { EVENT_TYPES, FILE_SOURCES, INVOICE_STATES } from '../../contract/names.ts';
+import { CSV_COLUMNS } from '../../lib/wire/columns.ts';
+import { EVENT_TYPES, FILE_SOURCES, INVOICE_STATES } from '../../lib/wire/names.ts';
 import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
 import { columnMeaning, withoutMarks } from '../../warehouse/duckdb/view-comments.ts';
 import { readColumns, VIEWS } from './view-columns.ts';

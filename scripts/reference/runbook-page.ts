@@ -1,6 +1,6 @@
-/** docs/reference/runbook.md: what to do about every alert, from the entries in `ops/runbook/`. */
+/** docs/reference/runbook.md: what to do about every alert, from the entries in `lib/alerts/runbook/`. */
 
-import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../ops/runbook/runbook.ts';
+import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { code, page, table } from './markdown.ts';
 
 export function runbookPage(): string {

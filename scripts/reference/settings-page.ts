@@ -1,6 +1,6 @@
 /** docs/reference/settings.md, from the definitions that the settings are read by. */
 
-import { SETTING_DEFINITIONS, type SettingDefinition } from '../../config/setting-definitions.ts';
+import { SETTING_DEFINITIONS, type SettingDefinition } from '../../lib/config/setting-definitions.ts';
 import { code, page, table } from './markdown.ts';
 
 const GROUPS: Readonly<Record<SettingDefinition['group'], string>> = {

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { findGaps, type Gap } from '../../activities/find-gaps.ts';
-import type { Alert } from '../../ops/alerts.ts';
-import { createMetrics } from '../../ops/metrics.ts';
+import type { Alert } from '../../lib/alerts/alerts.ts';
+import { createMetrics } from '../../lib/metrics/metrics.ts';
 
 const weekly: Gap = {
   kind: 'period',

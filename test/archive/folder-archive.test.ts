@@ -9,7 +9,7 @@ import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.ts';
 import { openEventFolder } from '../../archive/event-folder.ts';
 import { ArchiveAwayError, openFolderArchive } from '../../archive/folder-archive.ts';
 import { openArchive } from '../../archive/open-archive.ts';
-import type { ArchivedFile } from '../../contract/csv-file.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { temporaryNameOf } from '../support/temporary-name-of.ts';
 import { anArchivedEvent } from './an-event.ts';
 

@@ -7,8 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { median } from '../../bench/support/ratios.ts';
-import { expectKept } from '../../bench/support/rounds.ts';
+import { median } from '../bench/support/ratios.ts';
+import { expectKept } from '../bench/support/rounds.ts';
 import { createDice } from '../support/dice.ts';
 import {
   type Acknowledged,

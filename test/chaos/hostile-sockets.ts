@@ -13,7 +13,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { expectKept, type Promised } from '../../bench/support/rounds.ts';
+import { expectKept, type Promised } from '../bench/support/rounds.ts';
 import { type AttackInProgress, startAttack, totalOf } from '../support/hostile/start-attack.ts';
 import { aDelivery, basic } from '../webhook/a-delivery.ts';
 import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';

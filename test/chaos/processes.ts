@@ -4,7 +4,7 @@
  * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the figures.
  */
 
-import { processesNaming } from '../../temporal/processes.ts';
+import { processesNaming } from '../../lib/temporal/processes.ts';
 import { startForeignService } from '../support/foreign-service/foreign-service.ts';
 import {
   createRandom,

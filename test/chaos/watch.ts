@@ -6,7 +6,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { anchorOf } from '../../ops/runbook/runbook.ts';
+import { anchorOf } from '../../lib/alerts/runbook/runbook.ts';
 import { INVOICE_FAULTS } from '../support/watched/invoice-faults.ts';
 import { MACHINE_FAULTS } from '../support/watched/machine-faults.ts';
 import { isTold, playFault, type Told } from '../support/watched/play-fault.ts';

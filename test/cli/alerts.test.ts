@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { createAlerts } from '../../ops/alerts.ts';
-import { createLogger } from '../../ops/log.ts';
+import { createAlerts } from '../../lib/alerts/alerts.ts';
+import { createLogger } from '../../lib/log/log.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 

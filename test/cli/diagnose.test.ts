@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { diagnose, exitCodeOf } from '../../cli/doctor/diagnose.ts';
 import type { Check } from '../../cli/doctor/finding.ts';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 
 test('a check that never ends fails as unreachable, and those after it are made', async () => {
   const checks: Check[] = [

@@ -18,7 +18,7 @@ import { describeError } from '../../cli/errors.ts';
 import { sandboxOfUp } from '../../cli/find-sandbox.ts';
 import { learnPartnerId } from '../../cli/partner-id.ts';
 import { writeRunFile } from '../../cli/roles/run-file.ts';
-import { loadSettings } from '../../config/load-settings.ts';
+import { loadSettings } from '../../lib/config/load-settings.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { serviceSettings } from '../support/foreign-service/service-settings.ts';
 

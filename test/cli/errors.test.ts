@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest';
 import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.ts';
 import { withFilterFlags } from '../../cli/commands/reports/filter-flags.ts';
 import { CliError, describeError, EXIT } from '../../cli/errors.ts';
+import { TemporalUnreachableError } from '../../lib/temporal/connect.ts';
 import { asOtherVersion, NotPublishedError } from '../../reports/errors.ts';
-import { TemporalUnreachableError } from '../../temporal/connect.ts';
 import { EnvironmentMismatchError, WarehouseLockedError } from '../../warehouse/errors.ts';
 
 describe('describeError', () => {

@@ -8,10 +8,10 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { verifyArchive } from '../../archive/verify-archive.ts';
 import { PURGE_CLASSES, planPurge } from '../../cli/retention/plan-purge.ts';
 import { runPurge } from '../../cli/retention/run-purge.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
 import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import {
   aCsv,

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunningDashboard } from '../../dashboard/server.ts';
+import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import { statementPages } from '../../statements/page/statement-pages.ts';
 import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.ts';
 import { monthsInvoices } from '../support/reports/months-invoices.ts';
 import {
@@ -180,7 +180,8 @@ describe('the dashboard in a browser', () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${dashboard.url}/reports/carriers`);
-    await page.getByText('Carriers: all').click();
+    await page.getByText('Add filter').click();
+    await page.locator('#choose-carrier > summary').click();
     await page.getByLabel('fedex', { exact: true }).check();
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**carrier=fedex**', { waitUntil: 'load' });
@@ -302,7 +303,7 @@ describe('a table of a report', () => {
     const { page } = watched;
     await page.goto(`${dashboard.url}/reports/carriers`);
     await page.emulateMedia({ media: 'print' });
-    for (const part of ['nav', 'form.filters', '.downloads', '.go-on', 'footer'])
+    for (const part of ['nav', 'form.filters', '.go-on', 'header'])
       expect(await page.locator(part).first().isVisible(), part).toBe(false);
     expect(await page.locator(`${ROWS} tbody tr`).first().isVisible()).toBe(true);
     // A foot is repeated on each sheet, where it would seem to be the sum of that sheet.

@@ -8,10 +8,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
-import { decideOnAlerts } from '../../ops/alert-decisions.ts';
-import { createAlerts } from '../../ops/alerts.ts';
-import { createHealth } from '../../ops/health.ts';
-import { createSemaphore } from '../../ops/semaphore.ts';
+import { decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
+import { createAlerts } from '../../lib/alerts/alerts.ts';
+import { createHealth } from '../../lib/health/health.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { INJECTIONS } from '../support/hostile/injections.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
@@ -44,11 +44,11 @@ describe('what is not well', () => {
     const over = await dashboardOver(fixture.path, { health });
     try {
       const read = async (path: string) => (await fetch(over.url + path)).text();
-      expect(await read('/invoices')).not.toContain('class="unwell"');
+      expect(await read('/invoices')).not.toContain('class="unwell');
       health.set('temporal', { isHealthy: false, detail: '10.0.0.1:7233 does not answer' });
       for (const path of ['/', '/invoices', '/reports', '/alerts', '/quarantine', '/nowhere']) {
         expect(await read(path)).toMatch(
-          /class="unwell".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
+          /class="unwell [^"]*".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
         );
       }
     } finally {
@@ -73,9 +73,9 @@ describe('what is not well', () => {
     // One that is about many links to each invoice that it names, and to nothing that is none.
     expect(page.split(`<a href="/invoices/${parked.id}">INV-STUCK</a>`)).toHaveLength(3);
     expect(page).not.toContain('/invoices/00000000-0000-4000-8000-00000000000f');
-    expect(page).toMatch(/2026-03-01 08:00.*Its totals differ.*Ask the service\./);
+    expect(page).toMatch(/Its totals differ.*2026-03-01 08:00[\s\S]*Ask the service\./);
     expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>, ${parked.tenant}`);
-    expect(page).toContain('<a href="/runbook#disk-full">What to do</a>');
+    expect(page).toMatch(/<a class="[^"]+" href="\/runbook#disk-full">What to do<\/a>/);
     const runbook = await (await get('/runbook')).text();
     expect(runbook).toMatch(/<h2 id="disk-full">disk\/full<\/h2>[\s\S]*<code>df -h<\/code>/);
     expect(runbook).not.toContain('undefined');
@@ -104,9 +104,7 @@ describe('every page', () => {
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
       expect(answer.headers.get('cache-control')).toBe('no-store');
       const page = await answer.text();
-      expect(page).not.toMatch(
-        /<script(?! src="\/script-\w+\.js" type="module"><\/script>)|style="|on(click|load|error)=/,
-      );
+      expect(page).not.toMatch(/<script(?! src="\/script-\w+\.js"><\/script>)|style="|on(click|load|error)=/);
       expect(page.replaceAll('http://www.w3.org/', '')).not.toMatch(/(src|href)="(https?:)?\/\//);
     }
   });
@@ -145,13 +143,17 @@ describe('every page', () => {
 describe('the overview', () => {
   test('counts in each tile what the list behind it holds', async () => {
     const page = await (await get('/')).text();
-    const tiles = [...page.matchAll(/<li[^>]*><a href="([^"]+)"><strong>([\d,]+)<\/strong>/g)];
+    const tiles = [
+      ...page.matchAll(
+        /<a class="card[^"]*" href="([^"]+)"><div class="card-body"><strong[^>]*>([\d,]+)<\/strong>/g,
+      ),
+    ];
     const counted: Record<string, number> = {};
     const listed: Record<string, number> = {};
     for (const [, href = '', text = ''] of tiles) {
       counted[href] = Number(text.replace(',', ''));
       const list = await (await get(href.replaceAll('&amp;', '&'))).text();
-      const said = /<p>([\d,]+) invoices?\.<\/p>/.exec(list)?.[1];
+      const said = /<p[^>]*>([\d,]+) invoices?\.<\/p>/.exec(list)?.[1];
       const rows = list.split('<tbody>')[1]?.split('</tbody>')[0]?.match(/<tr/g)?.length ?? 0;
       listed[href] = said === undefined ? rows : Number(said.replace(',', ''));
     }
@@ -161,7 +163,9 @@ describe('the overview', () => {
 
   test('says where invoices stand, what needs a person and what is spent', async () => {
     const page = await (await get('/')).text();
-    expect(page).toMatch(/<a href="\/invoices\?state=needs_attention"><strong>1<\/strong>/);
+    expect(page).toMatch(
+      /href="\/invoices\?state=needs_attention"><div class="card-body"><strong[^>]*>1<\/strong>/,
+    );
     expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>`);
     for (const what of ['Tenants', 'Carriers', 'Lanes (origin and zone)'])
       expect(page).toContain(`aria-label="What moved most: ${what}"`);
@@ -204,7 +208,9 @@ describe('reports', () => {
         expect(page).toContain(`name="p_${parameter.name}"`);
         for (const choice of parameter.choices ?? [])
           expect(page).toMatch(
-            parameter.takesSeveral ? `${choice}` : new RegExp(`<option( selected)?>${choice}</option>`),
+            parameter.takesSeveral
+              ? `value="${choice}"`
+              : new RegExp(`<option value="${choice}"( selected)?>`),
           );
       }
       expect(page).toContain(`/reports/${report.name}/download?format=xlsx`);
@@ -251,7 +257,7 @@ describe('reports', () => {
     const answer = await get('/reports/tenants?from=yesterday');
     expect(answer.status).toBe(400);
     const page = await answer.text();
-    expect(page).toContain('role="alert">&quot;yesterday&quot; is no date for from');
+    expect(page).toMatch(/role="alert">(<div>)?&quot;yesterday&quot; is no date for from/);
     expect(page).toContain('<form');
     expect((await get('/reports/tenant')).status).toBe(404);
     expect((await get('/reports/tenants/download?format=exe')).status).toBe(400);
@@ -291,9 +297,7 @@ describe('reports', () => {
       }),
     );
     expect(page?.status).toBe(200);
-    expect(page?.text).toMatch(
-      /<p class="problem" role="alert">Spend: Report .* was stopped at its limit of 4 s\./,
-    );
+    expect(page?.text).toMatch(/role="alert"><div>Spend: Report .* was stopped at its limit of 4 s\./);
     expect(page?.text).toMatch(/INV-WRONG.*Its rows contradict its header: /);
     expect(page?.text).not.toContain('No shipments are loaded yet.');
     expect([figures?.status, figures?.text]).toEqual([503, expect.stringContaining('limit of 4 s')]);

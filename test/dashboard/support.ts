@@ -2,8 +2,8 @@
 
 import { pino } from 'pino';
 import { type DashboardOptions, type RunningDashboard, startDashboard } from '../../dashboard/server.ts';
-import { createHealth } from '../../ops/health.ts';
-import { createMetrics } from '../../ops/metrics.ts';
+import { createHealth } from '../../lib/health/health.ts';
+import { createMetrics } from '../../lib/metrics/metrics.ts';
 
 export const SILENT = pino({ level: 'silent' });
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { VERBS } from '../../cli/verbs.ts';
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
+import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFile(join(root, file), 'utf8');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { VERBS } from '../../cli/verbs.ts';
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
+import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 
 const base = join(import.meta.dirname, '../../deploy/kubernetes/base');
 const example = join(import.meta.dirname, '../../deploy/kubernetes/overlays/example');

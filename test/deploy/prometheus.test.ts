@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { METRICS } from '../../ops/metric-definitions.ts';
-import { ALERT_NAMES, anchorOf } from '../../ops/runbook/runbook.ts';
+import { ALERT_NAMES, anchorOf } from '../../lib/alerts/runbook/runbook.ts';
+import { METRICS } from '../../lib/metrics/metric-definitions.ts';
 import { grafanaDashboard } from '../../scripts/reference/grafana-dashboard.ts';
 import { promtool } from '../support/tools/promtool.ts';
 

@@ -8,8 +8,8 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { METRICS } from '../../ops/metric-definitions.ts';
-import { processesNaming } from '../../temporal/processes.ts';
+import { METRICS } from '../../lib/metrics/metric-definitions.ts';
+import { processesNaming } from '../../lib/temporal/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { serviceSettings } from '../support/foreign-service/service-settings.ts';

@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadSettings } from '../../config/load-settings.ts';
-import { SETTING_DEFINITIONS } from '../../config/setting-definitions.ts';
-import { SettingsError } from '../../config/settings-error.ts';
+import { loadSettings } from '../../lib/config/load-settings.ts';
+import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
+import { SettingsError } from '../../lib/config/settings-error.ts';
 import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.ts';

@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { startBackfill } from '../../temporal/backfill-client.ts';
-import type { InvoiceRoute } from '../../temporal/invoice-client.ts';
-import { askReconcile } from '../../temporal/writer-client.ts';
+import { startBackfill } from '../../workflows/client/backfill-client.ts';
+import type { InvoiceRoute } from '../../workflows/client/invoice-client.ts';
+import { askReconcile } from '../../workflows/client/writer-client.ts';
 import type { InvoiceActivities } from '../../workflows/options.ts';
 import type { Pace } from '../../workflows/pace.ts';
 import { eventually } from '../support/eventually.ts';

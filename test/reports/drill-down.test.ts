@@ -9,7 +9,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addDecimals, compareDecimals } from '../../contract/decimal.ts';
+import { addDecimals, compareDecimals } from '../../lib/wire/decimal.ts';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
 import { type CellLead, leadOfCell } from '../../reports/drill-down/leads.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';

@@ -15,7 +15,7 @@ import type { Archive } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import { BillsyncError } from '../../contract/errors.ts';
+import { BillsyncError } from '../../lib/wire/errors.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import {
   type ForeignInvoice,

@@ -2,7 +2,7 @@
 
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAssistantServer } from '../../assistants/assistant-server.ts';
+import { createAssistantServer } from '../../finance/assistants/assistant-server.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
 

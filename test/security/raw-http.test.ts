@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSemaphore } from '../../ops/semaphore.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import { startWebhook, type Webhook } from '../../webhook/server.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { speak, statusesIn } from '../support/hostile/raw-http.ts';

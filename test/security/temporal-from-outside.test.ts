@@ -3,10 +3,10 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { invoiceWorkflowId } from '../../contract/names.ts';
-import { createHealth } from '../../ops/health.ts';
-import { scheduleId, showSchedule } from '../../temporal/schedule.ts';
+import { createHealth } from '../../lib/health/health.ts';
+import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import { temporalWatches } from '../../worker/watch-schedules.ts';
+import { scheduleId, showSchedule } from '../../workflows/client/schedule.ts';
 import { eventually } from '../support/eventually.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';

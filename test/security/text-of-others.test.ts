@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openChannels } from '../../ops/alert-channels/channels.ts';
-import { createAlerts } from '../../ops/alerts.ts';
-import { createLogger } from '../../ops/log.ts';
+import { createAlerts } from '../../lib/alerts/alerts.ts';
+import { openChannels } from '../../lib/alerts/channels/channels.ts';
+import { createLogger } from '../../lib/log/log.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 

@@ -1,9 +1,9 @@
 /** Wrong credentials cost time, a line and an alert; right ones cost nothing, from whatever address. */
 
 import { expect, test } from 'vitest';
-import type { Alert, Alerts } from '../../ops/alerts.ts';
-import { createFailedLogins, type FailedLogins } from '../../ops/failed-logins.ts';
-import { createLogger } from '../../ops/log.ts';
+import type { Alert, Alerts } from '../../lib/alerts/alerts.ts';
+import { createFailedLogins, type FailedLogins } from '../../lib/failed-logins.ts';
+import { createLogger } from '../../lib/log/log.ts';
 import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { attack } from '../support/hostile/attack.ts';

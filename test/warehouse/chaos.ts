@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
-import { RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
+import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';

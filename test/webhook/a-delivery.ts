@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import type { Archive } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
-import { loadSettings } from '../../config/load-settings.ts';
-import type { Settings } from '../../config/settings.ts';
-import type { Quarantine } from '../../contract/quarantine.ts';
-import { type Inbox, openInbox } from '../../inbox/inbox.ts';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
-import { createHealth, type Health } from '../../ops/health.ts';
-import { createLogger, type Logger } from '../../ops/log.ts';
-import { createMetrics, type Metrics } from '../../ops/metrics.ts';
+import { loadSettings } from '../../lib/config/load-settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { createHealth, type Health } from '../../lib/health/health.ts';
+import { createLogger, type Logger } from '../../lib/log/log.ts';
+import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
+import type { Quarantine } from '../../lib/wire/quarantine.ts';
+import { type Inbox, openInbox } from '../../webhook/inbox/inbox.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 
 export const PARTNER = '11111111-1111-1111-1111-111111111111';
 

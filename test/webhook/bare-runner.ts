@@ -12,7 +12,7 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createLogger } from '../../ops/log.ts';
+import { createLogger } from '../../lib/log/log.ts';
 import { prepareTlsFiles, readTlsFiles } from '../../webhook/tls-files.ts';
 import { basic, testSettings } from './a-delivery.ts';
 

@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
-import { openInbox } from '../../inbox/inbox.ts';
+import { openInbox } from '../../webhook/inbox/inbox.ts';
 
 export interface Acknowledged {
   readonly eventId: string;

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InboxEntry } from '../../inbox/inbox.ts';
 import { createForwardQueue } from '../../webhook/forward-queue.ts';
+import type { InboxEntry } from '../../webhook/inbox/inbox.ts';
 
 let count = 0;
 function anEntry(invoiceId: string | null, kind: InboxEntry['kind'] = 'event'): InboxEntry {

@@ -1,8 +1,8 @@
 /** What an endpoint left behind is forwarded by the reconciliation, and only that. */
 
 import { describe, expect, test } from 'vitest';
-import type { InvoiceEvent } from '../../contract/invoice-event.ts';
-import { FsyncError } from '../../ops/flush.ts';
+import { FsyncError } from '../../lib/files/flush.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { forwardWaiting } from '../../webhook/forward-waiting.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { aDelivery, openParts, type Parts } from './a-delivery.ts';

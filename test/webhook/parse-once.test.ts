@@ -1,7 +1,7 @@
 /** A delivery is parsed at the door and not again by the forwarder, unless a byte of it is another. */
 
 import { describe, expect, test } from 'vitest';
-import { parseDelivery } from '../../contract/parse-delivery.ts';
+import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { parseOnce } from '../../webhook/parse-once.ts';
 import { aDelivery, type DeliveryOver, PARTNER } from './a-delivery.ts';
 

@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openQuarantine } from '../../inbox/quarantine-folder.ts';
-import { tellDropped } from '../../inbox/tell-dropped.ts';
-import type { Alert, Alerts } from '../../ops/alerts.ts';
+import type { Alert, Alerts } from '../../lib/alerts/alerts.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { tellDropped } from '../../webhook/inbox/tell-dropped.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { aDelivery, openParts } from './a-delivery.ts';
 

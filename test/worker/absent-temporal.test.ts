@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EmbeddedTemporal } from '../../temporal/embedded.ts';
+import type { EmbeddedTemporal } from '../../lib/temporal/embedded.ts';
 import { publishedPath } from '../../worker/published-path.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { dashboardOver } from '../dashboard/support.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { beatEvery } from '../../activities/beat.ts';
-import type { Alerts } from '../../ops/alerts.ts';
-import { createHealth } from '../../ops/health.ts';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { createHealth } from '../../lib/health/health.ts';
 import { Database } from '../../warehouse/duckdb/database.ts';
 import { duckDbCheck } from '../../worker/check-duckdb.ts';
 

@@ -1,8 +1,8 @@
 /** An activity that somebody without the key starts does nothing. */
 
 import { describe, expect, test } from 'vitest';
-import { UNENCRYPTED } from '../../contract/names.ts';
-import { UnencryptedPayloadError } from '../../temporal/codec.ts';
+import { UnencryptedPayloadError } from '../../lib/temporal/codec.ts';
+import { UNENCRYPTED } from '../../lib/wire/names.ts';
 import { refuseUnencrypted } from '../../worker/refuse-unencrypted.ts';
 
 describe('refuseUnencrypted', () => {

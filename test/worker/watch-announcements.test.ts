@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createAlerts } from '../../ops/alerts.ts';
-import { openAlerts } from '../../ops/open-alerts.ts';
+import { createAlerts } from '../../lib/alerts/alerts.ts';
+import { openAlerts } from '../../lib/alerts/open-alerts.ts';
 import { watchAnnouncements } from '../../worker/watch-announcements.ts';
 import {
   aCsv,

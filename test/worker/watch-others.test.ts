@@ -1,7 +1,7 @@
 /** What others run is said to be away only after a while, and is taken back at once. */
 
 import { expect, test } from 'vitest';
-import { createHealth } from '../../ops/health.ts';
+import { createHealth } from '../../lib/health/health.ts';
 import { othersCheck } from '../../worker/watch-others.ts';
 
 test('Temporal or the service being unwell is an alert after a while, not before, until it is well again', () => {

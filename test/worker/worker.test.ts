@@ -6,18 +6,18 @@ import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { invoiceWorkflowId } from '../../contract/names.ts';
-import { openConnection } from '../../temporal/connect.ts';
-import type { EmbeddedTemporal } from '../../temporal/embedded.ts';
+import { openConnection } from '../../lib/temporal/connect.ts';
+import type { EmbeddedTemporal } from '../../lib/temporal/embedded.ts';
+import { invoiceWorkflowId } from '../../lib/wire/names.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
 import {
   applySchedule,
   pauseSchedule,
   resumeSchedule,
   showSchedule,
   triggerSchedule,
-} from '../../temporal/schedule.ts';
-import { askImport, askReconcile, askSnapshot, askVerify } from '../../temporal/writer-client.ts';
-import type { RunningWorker } from '../../worker/start-worker.ts';
+} from '../../workflows/client/schedule.ts';
+import { askImport, askReconcile, askSnapshot, askVerify } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRandom } from '../support/foreign-service/foreign-story.ts';
 import { settled } from './books.ts';

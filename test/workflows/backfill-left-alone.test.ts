@@ -4,18 +4,18 @@ import { randomUUID } from 'node:crypto';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import {
-  type BackfillHandle,
-  type BackfillRequest,
-  followBackfill,
-  startBackfill,
-} from '../../temporal/backfill-client.ts';
-import {
   type BackfillBatch,
   type BackfillBatchResult,
   type BackfillResult,
   backfillBatchSignal,
   backfillControlSignal,
 } from '../../workflows/backfill-messages.ts';
+import {
+  type BackfillHandle,
+  type BackfillRequest,
+  followBackfill,
+  startBackfill,
+} from '../../workflows/client/backfill-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { PARTNER_ID } from './invoice-builders.ts';

@@ -7,8 +7,8 @@ import {
   type BackfillOutcome,
   followBackfill,
   startBackfill,
-} from '../../temporal/backfill-client.ts';
-import { sendInvoiceEvent } from '../../temporal/invoice-client.ts';
+} from '../../workflows/client/backfill-client.ts';
+import { sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { startWorkers } from '../support/temporal/temporal.ts';

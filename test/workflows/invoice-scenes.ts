@@ -4,15 +4,15 @@ import { type Client, ServiceError, type WorkflowHandle } from '@temporalio/clie
 import { findBatchEnd } from '../../activities/find-batch-end.ts';
 import { isWorkflowOpen } from '../../activities/is-workflow-open.ts';
 import { startLookUps } from '../../activities/start-look-ups.ts';
-import type { InvoiceEvent } from '../../contract/invoice-event.ts';
-import { invoiceWorkflowId } from '../../contract/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
+import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import {
   type InvoiceRoute,
   lookUpInvoice,
   retryInvoice,
   sendInvoiceEvent,
   watchInvoice,
-} from '../../temporal/invoice-client.ts';
+} from '../../workflows/client/invoice-client.ts';
 import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.ts';
 import type { Pace } from '../../workflows/pace.ts';
 import { eventually } from '../support/eventually.ts';

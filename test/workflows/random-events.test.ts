@@ -2,7 +2,7 @@
 
 import { Worker } from '@temporalio/worker';
 import { expect, inject, test } from 'vitest';
-import { createDataConverter } from '../../temporal/codec.ts';
+import { createDataConverter } from '../../lib/temporal/codec.ts';
 import { createDice } from '../support/dice.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { TEST_KEYS } from '../support/temporal/temporal.ts';

@@ -3,15 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { scheduleWatch } from '../../temporal/look-at-schedules.ts';
+import { scheduleWatch } from '../../workflows/client/look-at-schedules.ts';
 import {
   applySchedule,
   pauseSchedule,
   resumeSchedule,
   scheduleId,
   triggerSchedule,
-} from '../../temporal/schedule.ts';
-import { askReconcile } from '../../temporal/writer-client.ts';
+} from '../../workflows/client/schedule.ts';
+import { askReconcile } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   connectForTests,

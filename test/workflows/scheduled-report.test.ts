@@ -10,16 +10,16 @@ import {
   type ScheduledReport,
   TENANT_STATEMENTS,
 } from '../../activities/write-report.ts';
-import type { Alert } from '../../ops/alerts.ts';
-import { sentFolder } from '../../statements/sent-statements.ts';
+import { sentFolder } from '../../finance/statements/sent-statements.ts';
+import type { Alert } from '../../lib/alerts/alerts.ts';
+import { writeReport } from '../../worker/write-report.ts';
+import { writeScheduled } from '../../worker/write-scheduled.ts';
 import {
   applyReportSchedule,
   listReportSchedules,
   removeReportSchedule,
   triggerReportSchedule,
-} from '../../temporal/report-schedules.ts';
-import { writeReport } from '../../worker/write-report.ts';
-import { writeScheduled } from '../../worker/write-scheduled.ts';
+} from '../../workflows/client/report-schedules.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   anInvoice,

@@ -6,7 +6,7 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { InvoiceLedger } from '../../activities/ledger.ts';
-import type { InvoiceState } from '../../contract/names.ts';
+import type { InvoiceState } from '../../lib/wire/names.ts';
 import type { InvoiceActivities } from '../../workflows/options.ts';
 import { aLocation } from './invoice-builders.ts';
 

@@ -3,8 +3,8 @@
 import { Client, WorkflowFailedError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { invoiceWorkflowId } from '../../contract/names.ts';
-import { applySchedule, scheduleId, showSchedule } from '../../temporal/schedule.ts';
+import { invoiceWorkflowId } from '../../lib/wire/names.ts';
+import { applySchedule, scheduleId, showSchedule } from '../../workflows/client/schedule.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { foreignEvents } from '../support/temporal/temporal.ts';

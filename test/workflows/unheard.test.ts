@@ -2,8 +2,8 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { invoiceWorkflowId } from '../../contract/names.ts';
-import { lookUpInvoice, sendInvoiceEvent } from '../../temporal/invoice-client.ts';
+import { invoiceWorkflowId } from '../../lib/wire/names.ts';
+import { lookUpInvoice, sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import { type InvoiceResult, invoiceEventSignal } from '../../workflows/messages.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';

@@ -2,8 +2,8 @@
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { CSV_HEADERS } from '../../contract/columns.ts';
-import { MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
+import { CSV_HEADERS } from '../../lib/wire/columns.ts';
+import { MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 
 const BUFFERED_CHARACTERS = 1 << 18;
 

@@ -1,9 +1,9 @@
 /** What csv-parse is asked to do with a file, as values that can be sent to a thread. */
 
 import { closeSync, openSync, readSync } from 'node:fs';
-import { type CsvScan, type CsvTolerance, isHeaderOnly } from '../../contract/csv-file.ts';
-import type { CsvForm } from '../../contract/csv-form.ts';
-import { CsvScanner, MAX_RECORD_BYTES } from '../../contract/csv-scanner.ts';
+import { type CsvScan, type CsvTolerance, isHeaderOnly } from '../../lib/wire/csv-file.ts';
+import type { CsvForm } from '../../lib/wire/csv-form.ts';
+import { CsvScanner, MAX_RECORD_BYTES } from '../../lib/wire/csv-scanner.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';

@@ -1,8 +1,8 @@
 /** The count and sum of rows as csv-parse reads them, as `totalsOf` says it of rows that are loaded. */
 
-import { CSV_HEADERS, type CsvHeader } from '../../contract/columns.ts';
-import { fromTenThousandths, toTenThousandths } from '../../contract/decimal.ts';
-import { addDamage, type DamageCounts, NO_DAMAGE } from '../../contract/spreadsheet-damage.ts';
+import { CSV_HEADERS, type CsvHeader } from '../../lib/wire/columns.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { addDamage, type DamageCounts, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
 import type { Row } from '../duckdb/statements.ts';
 
 interface Total {

@@ -3,8 +3,8 @@
  * view.
  */
 
-import { CSV_COLUMNS } from '../../contract/columns.ts';
-import { EVENT_TYPES } from '../../contract/names.ts';
+import { CSV_COLUMNS } from '../../lib/wire/columns.ts';
+import { EVENT_TYPES } from '../../lib/wire/names.ts';
 
 export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(CSV_COLUMNS.map(({ name, meaning, unit }) => [name, withUnit(meaning, unit)])),

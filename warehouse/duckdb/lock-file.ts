@@ -3,7 +3,7 @@
  * same process drops that lock.
  */
 
-import { type LockFile, type LockRequest, takeLock } from '../../ops/lock-file.ts';
+import { type LockFile, type LockRequest, takeLock } from '../../lib/files/lock-file.ts';
 import { WarehouseLockedError } from '../errors.ts';
 
 /** @throws WarehouseLockedError a living process has it */

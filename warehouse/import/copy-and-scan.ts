@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { chmodSync, closeSync, constants, copyFileSync, openSync, readSync } from 'node:fs';
-import type { ArchivedFile } from '../../contract/csv-file.ts';
-import { CsvScanner } from '../../contract/csv-scanner.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
+import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 
 /** Small enough to stay in the processor's cache between hash and scan. */
 const CHUNK_BYTES = 1 << 18;

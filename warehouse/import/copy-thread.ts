@@ -1,7 +1,7 @@
 /** The thread of `take-copy.ts`: copies one file, says so, scans the copy, says what it found, ends. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ArchivedFile } from '../../contract/csv-file.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { copyPrivately, scanCopy } from './copy-and-scan.ts';
 
 export type CopyMessage = 'copied' | ArchivedFile;

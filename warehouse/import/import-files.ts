@@ -6,7 +6,7 @@
  */
 
 import { statSync } from 'node:fs';
-import { createSemaphore } from '../../ops/semaphore.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import { KeyedMutex } from '../duckdb/read-write-lock.ts';
 import { inWaves } from '../load/waves.ts';
 import {

@@ -1,7 +1,7 @@
 /** Keeps the files that were refused in quarantine, whoever brought them, until another one of their invoice is loaded. */
 
-import { cellAdvice } from '../../contract/cell-advice.ts';
-import type { Quarantine } from '../../contract/quarantine.ts';
+import { cellAdvice } from '../../lib/wire/cell-advice.ts';
+import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { CRASH_RULE } from '../load/load-attempts.ts';
 import type { Rejection } from '../warehouse.ts';
 

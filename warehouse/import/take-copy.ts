@@ -9,9 +9,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { ArchivedFile } from '../../contract/csv-file.ts';
-import { syncHandle } from '../../ops/flush.ts';
-import { temporaryName } from '../../ops/temporary-names.ts';
+import { syncHandle } from '../../lib/files/flush.ts';
+import { temporaryName } from '../../lib/files/temporary-names.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { copyPrivately, scanCopy } from './copy-and-scan.ts';
 import type { CopyMessage } from './copy-thread.ts';
 

@@ -1,6 +1,6 @@
 /** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
 
-import { SettingsError } from '../../config/settings-error.ts';
+import { SettingsError } from '../../lib/config/settings-error.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import { extensionsFor, loadExtensions } from './extensions.ts';
 import { applicationName, ledgerSchema, unreachable } from './ledger.ts';
@@ -23,7 +23,7 @@ export function lakeSchema(generation: number): string {
   return `billsync_lake_${generation}`;
 }
 
-/** Above the limit of a call of DuckDB (`ops/native-calls.ts`). */
+/** Above the limit of a call of DuckDB (`lib/health/native-calls.ts`). */
 const IDLE_LIMIT_MS = 11 * 60_000;
 
 /** In the memory of one DuckDB instance. */

@@ -1,6 +1,6 @@
 /** What can be wrong with a lake besides what can be wrong with any warehouse. */
 
-import { EXIT } from '../../contract/errors.ts';
+import { EXIT } from '../../lib/wire/errors.ts';
 import { WarehouseError } from '../errors.ts';
 
 /** PostgreSQL does not answer, or refuses us. */

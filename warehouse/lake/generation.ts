@@ -6,7 +6,7 @@
  */
 
 import pg from 'pg';
-import type { EnvironmentName } from '../../contract/names.ts';
+import type { EnvironmentName } from '../../lib/wire/names.ts';
 import { EnvironmentMismatchError, WarehouseTooNewError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import { ledgerMigrations, ledgerStatement, ledgerValues } from './lake-statements.ts';

@@ -4,8 +4,8 @@
  */
 
 import { existsSync } from 'node:fs';
-import type { Settings } from '../../config/settings.ts';
-import { refuseLeftWal } from '../../ops/left-wal.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { refuseLeftWal } from '../../lib/duckdb/left-wal.ts';
 import { Database } from '../duckdb/database.ts';
 import { NoLakeYetError } from './errors.ts';
 import type { RunStatement } from './run-statement.ts';

@@ -7,8 +7,8 @@
  */
 
 import type { Archive } from '../../archive/archive.ts';
-import { DamagedFileError } from '../../ops/damaged-file.ts';
-import type { Logger } from '../../ops/log.ts';
+import { DamagedFileError } from '../../lib/files/damaged-file.ts';
+import type { Logger } from '../../lib/log/log.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/read-write-lock.ts';
 import type { Ingested } from '../ledger/ingest.ts';

@@ -1,7 +1,7 @@
 /** Where the service's statements about an invoice differ from each other or from the file that is loaded. */
 
-import { compareDecimals } from '../../contract/decimal.ts';
-import { isWebhookStatus, WEBHOOK_STATUSES } from '../../contract/names.ts';
+import { compareDecimals } from '../../lib/wire/decimal.ts';
+import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
 import { namedHash } from './derive-current.ts';
 import { statusOf } from './derive-header.ts';
 import { compare, latest } from './instants.ts';

@@ -7,7 +7,7 @@ import {
   RANK_OF_STATUS,
   RANKS,
   type Rank,
-} from '../../contract/names.ts';
+} from '../../lib/wire/names.ts';
 import { compare } from './instants.ts';
 import { type Evidence, HEADER_CELLS, type HeaderCell, type HeaderCells } from './invoice-lines.ts';
 

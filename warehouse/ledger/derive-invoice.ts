@@ -5,7 +5,7 @@
  * header and which version count is decided by rank and by what was stated last, not by what came last.
  */
 
-import { type InvoiceState, RANKS, type Rank } from '../../contract/names.ts';
+import { type InvoiceState, RANKS, type Rank } from '../../lib/wire/names.ts';
 import type { Proof } from '../warehouse.ts';
 import { currentLoad, openAttention, openFailure } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';

@@ -1,6 +1,6 @@
 /** What the ledgers say about an invoice, line by line, and the row that is made of them. */
 
-import type { FileSource, InvoiceState } from '../../contract/names.ts';
+import type { FileSource, InvoiceState } from '../../lib/wire/names.ts';
 import type { Proof, VoidWord } from '../warehouse.ts';
 
 export const HEADER_CELLS = [

@@ -1,8 +1,8 @@
 /** Invoices as the rest of billsync asks for them: the view `invoices`, in camelCase. */
 
-import type { InvoiceHeader } from '../../contract/invoice-event.ts';
-import type { InvoiceState } from '../../contract/names.ts';
-import { uuidOrNull } from '../../contract/uuid-or-null.ts';
+import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
+import type { InvoiceState } from '../../lib/wire/names.ts';
+import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import type { InvoiceStanding, InvoiceSummary } from '../warehouse.ts';
 

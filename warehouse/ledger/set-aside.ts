@@ -5,7 +5,7 @@
  * network: those are thrown on, and everything is tried again.
  */
 
-import { printable } from '../../contract/printable.ts';
+import { printable } from '../../lib/wire/printable.ts';
 import { isRowError } from '../duckdb/row-error.ts';
 import type { Row, Statements } from '../duckdb/statements.ts';
 import type { SetAside } from '../opening.ts';

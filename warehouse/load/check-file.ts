@@ -6,7 +6,7 @@ import {
   isHeaderOnly,
   isOfOtherForm,
   isSpecified,
-} from '../../contract/csv-file.ts';
+} from '../../lib/wire/csv-file.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
 import type { Read, Reading } from '../csv/readings.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';

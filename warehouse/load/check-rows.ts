@@ -1,7 +1,7 @@
 /** Holds the rows of a load against the byte scan, the announcement and the invoice's header, and makes the load's line of them. */
 
-import { compareDecimals } from '../../contract/decimal.ts';
-import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../contract/spreadsheet-damage.ts';
+import { compareDecimals } from '../../lib/wire/decimal.ts';
+import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
 import { isCurrency } from '../csv/currencies.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { MisreadError } from '../errors.ts';

@@ -8,8 +8,8 @@
 
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArchivedFile } from '../../contract/csv-file.ts';
-import { temporaryName } from '../../ops/temporary-names.ts';
+import { temporaryName } from '../../lib/files/temporary-names.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 
 export interface Chunks {
   /** Holds `0.csv`, `1.csv` and so on, each with the file's header. */

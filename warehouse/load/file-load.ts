@@ -1,7 +1,7 @@
 /** A file that is to be loaded, and where its rows go. */
 
-import type { ArchivedFile, CsvTolerance } from '../../contract/csv-file.ts';
-import type { FileSource } from '../../contract/names.ts';
+import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
+import type { FileSource } from '../../lib/wire/names.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Statements } from '../duckdb/statements.ts';
 

@@ -6,9 +6,9 @@
  * It knows no diagnosis: a file that has to be looked at leaves the batch and is loaded alone.
  */
 
-import { hasAllColumns } from '../../contract/csv-file.ts';
-import { GroupCommit } from '../../ops/group-commit.ts';
-import type { Metrics } from '../../ops/metrics.ts';
+import { GroupCommit } from '../../lib/group-commit.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
+import { hasAllColumns } from '../../lib/wire/csv-file.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { FileLoadOutcome, LoadOutcome } from '../warehouse.ts';

@@ -8,9 +8,9 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { isOfOtherForm, isSpecified } from '../../contract/csv-file.ts';
-import { RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
-import { printable } from '../../contract/printable.ts';
+import { isOfOtherForm, isSpecified } from '../../lib/wire/csv-file.ts';
+import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
+import { printable } from '../../lib/wire/printable.ts';
 import type { Database } from '../duckdb/database.ts';
 import { isRowError } from '../duckdb/row-error.ts';
 import type { Session } from '../duckdb/session.ts';

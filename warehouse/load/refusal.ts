@@ -1,9 +1,9 @@
 /** Why a file is not loaded, told whole: what the byte scan found, and what is wrong in the cells. */
 
-import type { CsvTolerance } from '../../contract/csv-file.ts';
-import { MAX_FINDINGS, type ScanRule } from '../../contract/csv-scanner.ts';
-import { dropIdleZeros } from '../../contract/decimal.ts';
-import { printable } from '../../contract/printable.ts';
+import type { CsvTolerance } from '../../lib/wire/csv-file.ts';
+import { MAX_FINDINGS, type ScanRule } from '../../lib/wire/csv-scanner.ts';
+import { dropIdleZeros } from '../../lib/wire/decimal.ts';
+import { printable } from '../../lib/wire/printable.ts';
 import type { BrokenRows } from '../csv/find-broken-rows.ts';
 import { readFormOf } from '../csv/read-form.ts';
 import { readBounded } from '../csv/read-in-thread.ts';

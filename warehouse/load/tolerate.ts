@@ -8,8 +8,8 @@
  */
 
 import { mkdir, rm } from 'node:fs/promises';
-import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../contract/csv-file.ts';
-import { temporaryName } from '../../ops/temporary-names.ts';
+import { temporaryName } from '../../lib/files/temporary-names.ts';
+import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../lib/wire/csv-file.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
 import type { Rejection } from '../warehouse.ts';
 import type { Chunks } from './chunks.ts';

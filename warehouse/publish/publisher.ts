@@ -6,8 +6,8 @@
  * quarter where it takes 2 s.
  */
 
-import type { Logger } from '../../ops/log.ts';
-import type { Metrics } from '../../ops/metrics.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { Publication, Warehouse } from '../warehouse.ts';
 
 /** The part of a warehouse that it needs. */

@@ -1,7 +1,7 @@
 /** What opening does before anybody may write: read on in the archive, repeat loads it tells of, tell it of loads it lacks. */
 
 import type { Archive, Fact } from '../../archive/archive.ts';
-import type { Logger } from '../../ops/log.ts';
+import type { Logger } from '../../lib/log/log.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Row, Statements } from '../duckdb/statements.ts';
 import { type Ingested, ingest, type LoadFact } from '../ledger/ingest.ts';

@@ -6,8 +6,8 @@
  */
 
 import { readRetention } from '../../archive/retention.ts';
-import { exists } from '../../ops/durable-files.ts';
-import { version } from '../../ops/version.ts';
+import { exists } from '../../lib/files/durable-files.ts';
+import { version } from '../../lib/version.ts';
 import { type Database, removeDatabase } from '../duckdb/database.ts';
 import { migrate } from '../duckdb/migrate.ts';
 import { views } from '../duckdb/sql.ts';

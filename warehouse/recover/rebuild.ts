@@ -11,8 +11,8 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { refuseLeftWal } from '../../ops/left-wal.ts';
-import type { Logger } from '../../ops/log.ts';
+import { refuseLeftWal } from '../../lib/duckdb/left-wal.ts';
+import type { Logger } from '../../lib/log/log.ts';
 import { claimDataFolder } from '../data-folder.ts';
 import { Database, removeDatabase } from '../duckdb/database.ts';
 import { lockWarehouse } from '../duckdb/lock-file.ts';

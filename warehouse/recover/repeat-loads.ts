@@ -2,9 +2,9 @@
 
 import type { Archive } from '../../archive/archive.ts';
 import { purgedFilesOf } from '../../archive/retention.ts';
-import { CSV_TOLERANCES } from '../../contract/csv-file.ts';
-import type { Logger } from '../../ops/log.ts';
-import { createSemaphore } from '../../ops/semaphore.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
+import { CSV_TOLERANCES } from '../../lib/wire/csv-file.ts';
 import { KeyedMutex } from '../duckdb/read-write-lock.ts';
 import type { Ledgers } from '../duckdb/statements.ts';
 import { FileNotArchivedError, MisreadError } from '../errors.ts';

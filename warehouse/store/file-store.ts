@@ -7,8 +7,8 @@
  */
 
 import type { Archive } from '../../archive/archive.ts';
-import type { LockFile } from '../../ops/lock-file.ts';
-import { createSemaphore } from '../../ops/semaphore.ts';
+import type { LockFile } from '../../lib/files/lock-file.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import { requireDiskSpace, sizeOf } from '../disk-space.ts';
 import { CONNECTIONS, type Database } from '../duckdb/database.ts';
 

@@ -1,8 +1,8 @@
 /** A file is loaded once: what is there already is known, a load that counts is told to the archive, and nothing in between is forgotten. */
 
 import type { Archive, Fact } from '../../archive/archive.ts';
-import type { ArchivedFile, CsvTolerance } from '../../contract/csv-file.ts';
-import { GroupCommit } from '../../ops/group-commit.ts';
+import { GroupCommit } from '../../lib/group-commit.ts';
+import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
 import { FileNotArchivedError, LoadedMeanwhileError } from '../errors.ts';
 import type { HeldRecord } from '../ledger/archive-diff.ts';
 import { knownLoads } from '../load/known-load.ts';

@@ -4,12 +4,12 @@
  */
 
 import type { Archive, Fact } from '../../archive/archive.ts';
-import type { CsvTolerance } from '../../contract/csv-file.ts';
-import type { InvoiceHeader } from '../../contract/invoice-event.ts';
-import type { InvoiceState, WebhookStatus } from '../../contract/names.ts';
-import { uuidOrNull } from '../../contract/uuid-or-null.ts';
-import { GroupCommit } from '../../ops/group-commit.ts';
-import type { Logger } from '../../ops/log.ts';
+import { GroupCommit } from '../../lib/group-commit.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import type { CsvTolerance } from '../../lib/wire/csv-file.ts';
+import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
+import type { InvoiceState, WebhookStatus } from '../../lib/wire/names.ts';
+import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
 import { ReadWriteLock } from '../duckdb/read-write-lock.ts';
 import { VoidNotSeenError } from '../errors.ts';
 import { checkDecision } from '../ledger/decide.ts';

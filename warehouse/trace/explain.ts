@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parse } from 'csv-parse';
 import type { Archive } from '../../archive/archive.ts';
-import type { InvoiceState } from '../../contract/names.ts';
+import type { InvoiceState } from '../../lib/wire/names.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { openForReading } from '../lake/lake-source.ts';
 import type { Proof } from '../warehouse.ts';

@@ -1,7 +1,7 @@
 /** What a file of the archive holds, as one number and a few sums that `verify` holds against the rows that were loaded of it. */
 
-import { CSV_TOLERANCES, type CsvScan, isSpecified } from '../../contract/csv-file.ts';
-import { RECORDS_PER_CUT } from '../../contract/csv-scanner.ts';
+import { CSV_TOLERANCES, type CsvScan, isSpecified } from '../../lib/wire/csv-file.ts';
+import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { numberChunks } from '../load/chunks.ts';

@@ -7,8 +7,8 @@
 
 import type { Archive } from '../../archive/archive.ts';
 import { purgedFilesOf } from '../../archive/retention.ts';
-import type { ArchivedFile } from '../../contract/csv-file.ts';
-import { DamagedFileError } from '../../ops/damaged-file.ts';
+import { DamagedFileError } from '../../lib/files/damaged-file.ts';
+import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Row } from '../duckdb/statements.ts';

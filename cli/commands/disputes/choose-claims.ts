@@ -1,9 +1,9 @@
 /** The claims that a command is about: named by their ids, or chosen by state and carrier. */
 
 import { type Command, Option } from 'commander';
-import { CLAIM_STATES, type ClaimState, chosenOf } from '../../../disputes/claim.ts';
-import type { Disputes } from '../../../disputes/disputes.ts';
-import type { StandingClaim } from '../../../disputes/standing.ts';
+import { CLAIM_STATES, type ClaimState, chosenOf } from '../../../finance/disputes/claim.ts';
+import type { Disputes } from '../../../finance/disputes/disputes.ts';
+import type { StandingClaim } from '../../../finance/disputes/standing.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import type { Output } from '../../terminal/output.ts';
 import { printable } from '../../terminal/terminal-text.ts';

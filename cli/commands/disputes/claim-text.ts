@@ -1,7 +1,7 @@
 /** Claims as a person reads them at a terminal. */
 
-import type { claimableJson, claimJson, totalsJson } from '../../../disputes/claim-json.ts';
-import type { StandingClaim } from '../../../disputes/standing.ts';
+import type { claimableJson, claimJson, totalsJson } from '../../../finance/disputes/claim-json.ts';
+import type { StandingClaim } from '../../../finance/disputes/standing.ts';
 import { counted } from '../../terminal/output.ts';
 import type { Column } from '../../terminal/render-table.ts';
 import { printable } from '../../terminal/terminal-text.ts';

@@ -9,7 +9,7 @@ export async function disputesOf(command: Command) {
   const { settings, output } = contextOf(command);
   await checkEnvironment(settings);
   const [{ openDisputes }, { publishedPath }] = await Promise.all([
-    import('../../../disputes/disputes.ts'),
+    import('../../../finance/disputes/disputes.ts'),
     import('../../published.ts'),
   ]);
   const { dataDir } = settings;

@@ -1,9 +1,9 @@
 /** `billsync disputes export`: claims of one carrier as a file that can be sent to it. */
 
 import { type Command, Option } from 'commander';
-import { NOTHING } from '../../../disputes/totals.ts';
-import { CLAIM_FORMATS, type ClaimFormat } from '../../../disputes/workbook.ts';
-import { writeWhole } from '../../../ops/write-whole.ts';
+import { NOTHING } from '../../../finance/disputes/totals.ts';
+import { CLAIM_FORMATS, type ClaimFormat } from '../../../finance/disputes/workbook.ts';
+import { writeWhole } from '../../../lib/files/write-whole.ts';
 import { counted } from '../../terminal/output.ts';
 import { verb } from '../../verb.ts';
 import { type ChooseFlags, chosen, listed, named, withChoice } from './choose-claims.ts';
@@ -32,7 +32,7 @@ export function exportCommand(): Command {
     );
   return command.action(async (ids: readonly string[], flags: ExportFlags, command: Command) => {
     const { disputes, output } = await disputesOf(command);
-    const { claimFile } = await import('../../../disputes/workbook.ts');
+    const { claimFile } = await import('../../../finance/disputes/workbook.ts');
     const all = await listed(disputes, output);
     const claims = ids.length > 0 ? named(all, ids) : chosen(all, { state: 'open', ...flags });
     const format = flags.format ?? (flags.output.endsWith('.csv') ? 'csv' : 'xlsx');

@@ -1,11 +1,11 @@
 /** `billsync disputes find` and `open`: from what a report found to claims. */
 
 import type { Command } from 'commander';
-import { claimableJson } from '../../../disputes/claim-json.ts';
-import type { Claimable } from '../../../disputes/claimable.ts';
-import type { Disputes } from '../../../disputes/disputes.ts';
-import { FINDING_NAMES } from '../../../disputes/finding-kinds.ts';
-import { userName } from '../../../ops/user.ts';
+import { claimableJson } from '../../../finance/disputes/claim-json.ts';
+import type { Claimable } from '../../../finance/disputes/claimable.ts';
+import type { Disputes } from '../../../finance/disputes/disputes.ts';
+import { FINDING_NAMES } from '../../../finance/disputes/finding-kinds.ts';
+import { userName } from '../../../lib/user.ts';
 import { filtersNamed, type NamedFilters } from '../../../reports/report-filters.ts';
 import { noteOutcome } from '../../audited-commands.ts';
 import { CliError, EXIT } from '../../errors.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { Archive } from '../../../archive/archive.ts';
-import type { Settings } from '../../../config/settings.ts';
+import type { Settings } from '../../../lib/config/settings.ts';
 import { claimDataFolder } from '../../../warehouse/data-folder.ts';
 import type { Imported, ImportRequest } from '../../../warehouse/import/import-file.ts';
 import { type CopyBegun, takeCopy } from '../../../warehouse/import/take-copy.ts';
@@ -73,7 +73,7 @@ interface Importing {
 const ASKED_AT_ONCE = 16;
 
 async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
-  const { askImport } = await import('../../../temporal/writer-client.ts');
+  const { askImport } = await import('../../../workflows/client/writer-client.ts');
   const { inOrderOfInvoices } = await import('../../../warehouse/import/import-files.ts');
   let done = 0;
   return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
@@ -94,7 +94,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   const { settings, warehouse, archive, requests, begun, onDone } = here;
   const { importFiles } = await import('../../../warehouse/import/import-files.ts');
   const service = await openService(settings, archive);
-  const { openQuarantine } = await import('../../../inbox/quarantine-folder.ts');
+  const { openQuarantine } = await import('../../../webhook/inbox/quarantine-folder.ts');
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
   const asking = service === null ? deps : { ...deps, lookUp: service.describe };

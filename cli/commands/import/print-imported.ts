@@ -1,7 +1,7 @@
 /** What became of files that were imported, for people and for programs. */
 
-import { cellAdvice } from '../../../contract/cell-advice.ts';
-import { SPREADSHEET_RULE } from '../../../contract/spreadsheet-damage.ts';
+import { cellAdvice } from '../../../lib/wire/cell-advice.ts';
+import { SPREADSHEET_RULE } from '../../../lib/wire/spreadsheet-damage.ts';
 import type { Imported } from '../../../warehouse/import/import-file.ts';
 import type { Rejection } from '../../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../../errors.ts';

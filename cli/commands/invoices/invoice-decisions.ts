@@ -1,8 +1,8 @@
 /** `billsync invoices restore` and `use-version`: what only a person may decide, kept with who, when and why. */
 
 import type { Command } from 'commander';
-import type { Settings } from '../../../config/settings.ts';
-import { userName } from '../../../ops/user.ts';
+import type { Settings } from '../../../lib/config/settings.ts';
+import { userName } from '../../../lib/user.ts';
 import type { Decided, Decision } from '../../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.ts';
@@ -109,7 +109,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
   return withWriter(settings, {
     role: 'decide',
     async ask(client) {
-      const { askDecision } = await import('../../../temporal/writer-client.ts');
+      const { askDecision } = await import('../../../workflows/client/writer-client.ts');
       const decided = await askDecision(client, settings, decision);
       const partnerId = decided.partnerId ?? settings.partnerId;
       // Its workflow may wait for this, or nobody may be getting its file any more.
@@ -119,7 +119,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
         !decision.isDryRun &&
         partnerId !== null
       ) {
-        const { lookUpInvoice } = await import('../../../temporal/invoice-client.ts');
+        const { lookUpInvoice } = await import('../../../workflows/client/invoice-client.ts');
         const address = { partnerId, invoiceId: decision.invoiceId };
         await lookUpInvoice(client, settings, address, { cause: 'person' });
       }

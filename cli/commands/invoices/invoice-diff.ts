@@ -1,6 +1,6 @@
 /** `invoices show --diff`: what the newest file of an invoice says differently from the one before. */
 
-import type { Settings } from '../../../config/settings.ts';
+import type { Settings } from '../../../lib/config/settings.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
 import { diffVersions } from '../../../warehouse/trace/version-diff.ts';
 import { CliError, EXIT } from '../../errors.ts';

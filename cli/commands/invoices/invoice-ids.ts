@@ -1,8 +1,8 @@
 /** Finds invoices in what people have at hand: lines, a CSV with a column for them, or JSON lines; by id or number. */
 
 import { CsvError, parse } from 'csv-parse/sync';
-import type { Settings } from '../../../config/settings.ts';
-import { beginningOf } from '../../../contract/well-formed.ts';
+import type { Settings } from '../../../lib/config/settings.ts';
+import { beginningOf } from '../../../lib/wire/well-formed.ts';
 import { nearestNames } from '../../../reports/nearest-names.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { printable } from '../../terminal/terminal-text.ts';

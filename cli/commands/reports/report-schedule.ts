@@ -3,8 +3,8 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ScheduledReport } from '../../../activities/write-report.ts';
-import type { Settings } from '../../../config/settings.ts';
-import { systemErrorIn } from '../../../config/system-error.ts';
+import type { Settings } from '../../../lib/config/settings.ts';
+import { systemErrorIn } from '../../../lib/config/system-error.ts';
 import { bindParameters } from '../../../reports/bind-parameters.ts';
 import { findReport } from '../../../reports/catalogue.ts';
 import type { OptionalTables } from '../../../reports/optional-tables.ts';
@@ -16,7 +16,7 @@ import {
   listReportSchedules,
   type ReportCadence,
   removeReportSchedule,
-} from '../../../temporal/report-schedules.ts';
+} from '../../../workflows/client/report-schedules.ts';
 import { withTemporal } from '../../ask-temporal.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import type { Output } from '../../terminal/output.ts';

@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { invoiceWorkflowId, taskQueues } from '../../../contract/names.ts';
-import { openConnection } from '../../../temporal/connect.ts';
-import type { EmbeddedRecord } from '../../../temporal/embedded-record.ts';
+import { openConnection } from '../../../lib/temporal/connect.ts';
+import type { EmbeddedRecord } from '../../../lib/temporal/embedded-record.ts';
+import { invoiceWorkflowId, taskQueues } from '../../../lib/wire/names.ts';
 
 /** Starts the invoice's workflow when none runs, as `signalWithStart` does. */
 export async function signalInClearText(

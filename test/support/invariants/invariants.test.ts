@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Client } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openInbox } from '../../../inbox/inbox.ts';
+import { openInbox } from '../../../webhook/inbox/inbox.ts';
 import {
   aCsv,
   anEvent,

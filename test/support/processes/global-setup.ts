@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedTemporal } from '../../../temporal/embedded.ts';
+import { startEmbeddedTemporal } from '../../../lib/temporal/embedded.ts';
 import { workflowBundle } from '../../../worker/workflow-bundle.ts';
 import '../temporal/temporal-context.ts';
 

@@ -1,8 +1,8 @@
 /** Queues and a pace of a test's own: invoices that wait milliseconds where real ones wait hours. */
 
 import { randomUUID } from 'node:crypto';
-import type { InvoiceRoute } from '../../../temporal/invoice-client.ts';
 import type { QueueNames } from '../../../worker/create-workers.ts';
+import type { InvoiceRoute } from '../../../workflows/client/invoice-client.ts';
 import type { Pace } from '../../../workflows/pace.ts';
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Client } from '@temporalio/client';
 import { pino } from 'pino';
-import { connectTemporal } from '../../../temporal/connect.ts';
+import { connectTemporal } from '../../../lib/temporal/connect.ts';
 
 /** @throws TemporalUnreachableError no server runs for that folder */
 export async function withTemporalBeside<T>(

@@ -1,7 +1,7 @@
 /** Faults of one invoice each, by the sandbox; they do not hurt each other and are played together. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT } from '../../../contract/errors.ts';
+import { EXIT } from '../../../lib/wire/errors.ts';
 import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
 import type { Stage, ToldAlert, WatchedFault } from './watched-fault.ts';
 

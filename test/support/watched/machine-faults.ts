@@ -3,8 +3,8 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { processesNaming } from '../../../lib/temporal/processes.ts';
 import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
-import { processesNaming } from '../../../temporal/processes.ts';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
 import { discard, run } from './invoice-faults.ts';
 import type { Stage, WatchedFault } from './watched-fault.ts';

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openAlerts } from '../../../ops/open-alerts.ts';
-import { anchorOf } from '../../../ops/runbook/runbook.ts';
+import { openAlerts } from '../../../lib/alerts/open-alerts.ts';
+import { anchorOf } from '../../../lib/alerts/runbook/runbook.ts';
 import type { Stage, ToldAlert, WatchedFault } from './watched-fault.ts';
 
 /** Seconds from the fault until each said it; null: not within the time. */

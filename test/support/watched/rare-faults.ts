@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientOptions } from '@temporalio/client';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
-import { invoiceWorkflowId } from '../../../contract/names.ts';
-import { openQuarantine } from '../../../inbox/quarantine-folder.ts';
-import { type AlertName, RUNBOOK } from '../../../ops/runbook/runbook.ts';
-import { createDataConverter } from '../../../temporal/codec.ts';
-import type { TemporalConnection } from '../../../temporal/connect.ts';
-import { reportScheduleId } from '../../../temporal/report-schedules.ts';
-import { scheduleId } from '../../../temporal/schedule.ts';
+import { type AlertName, RUNBOOK } from '../../../lib/alerts/runbook/runbook.ts';
+import { createDataConverter } from '../../../lib/temporal/codec.ts';
+import type { TemporalConnection } from '../../../lib/temporal/connect.ts';
+import { invoiceWorkflowId } from '../../../lib/wire/names.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { reportScheduleId } from '../../../workflows/client/report-schedules.ts';
+import { scheduleId } from '../../../workflows/client/schedule.ts';
 import { anArchivedEvent, anEvent as anEventWith } from '../../archive/an-event.ts';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
 import { anEvent } from '../../workflows/invoice-builders.ts';
@@ -80,7 +80,7 @@ const removeFrom = ({ product }: RareStage, name: string): void =>
 
 /** Claims are looked at when a worker starts, and each hour. */
 export async function restartWorker({ product }: RareStage): Promise<void> {
-  const { processesNaming } = await import('../../../temporal/processes.ts');
+  const { processesNaming } = await import('../../../lib/temporal/processes.ts');
   for (const pid of processesNaming(['worker', product.dataDir])) process.kill(pid, 'SIGKILL');
 }
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { encodeEntry } from '../../../inbox/inbox-entry.ts';
+import { encodeEntry } from '../../../webhook/inbox/inbox-entry.ts';
 import { aDelivery } from '../../webhook/a-delivery.ts';
 import { acknowledge, run } from './invoice-faults.ts';
 import { loaded, type RareFault, rare, rebuild, restartWorker, untilLoaded } from './rare-faults.ts';

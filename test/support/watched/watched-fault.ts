@@ -1,6 +1,6 @@
 /** A fault that is injected into a running billsync, and by which alert it has to be told. */
 
-import type { AlertName } from '../../../ops/runbook/runbook.ts';
+import type { AlertName } from '../../../lib/alerts/runbook/runbook.ts';
 import type { Sandbox } from '../../../sandbox/service.ts';
 import type { Product } from '../processes/product.ts';
 

@@ -5,8 +5,8 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeCsv } from '../../../bench/support/make-csv.ts';
 import { takeCopy } from '../../../warehouse/import/take-copy.ts';
+import { makeCsv } from '../../bench/support/make-csv.ts';
 
 let folder: string;
 beforeAll(async () => {

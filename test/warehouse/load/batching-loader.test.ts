@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CSV_HEADERS } from '../../../contract/columns.ts';
-import { CsvScanner } from '../../../contract/csv-scanner.ts';
+import { CSV_HEADERS } from '../../../lib/wire/columns.ts';
+import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
 import { BatchingLoader } from '../../../warehouse/load/load-batch.ts';
 import type { FileLoadOutcome, LoadOutcome } from '../../../warehouse/warehouse.ts';
 

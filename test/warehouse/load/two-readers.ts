@@ -6,10 +6,10 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { CSV_HEADERS, STORED_COLUMNS } from '../../../contract/columns.ts';
-import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../contract/csv-file.ts';
-import { CsvScanner } from '../../../contract/csv-scanner.ts';
-import { temporaryName } from '../../../ops/temporary-names.ts';
+import { temporaryName } from '../../../lib/files/temporary-names.ts';
+import { CSV_HEADERS, STORED_COLUMNS } from '../../../lib/wire/columns.ts';
+import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../lib/wire/csv-file.ts';
+import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
 import { isCurrency } from '../../../warehouse/csv/currencies.ts';
 import { findBrokenRows } from '../../../warehouse/csv/find-broken-rows.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';

@@ -1,5 +1,5 @@
 -- Every connection to a file that may be loaded into goes on with this: how an invoice CSV is read and what a good row is.
--- What stands in double braces is made of contract/columns.ts (duckdb/csv-columns.ts).
+-- What stands in double braces is made of lib/wire/columns.ts (duckdb/csv-columns.ts).
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
 -- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
 -- One thread reads a file from its beginning to its end: where several split one they guess where a record begins, and
@@ -23,7 +23,7 @@ from read_csv(
 -- back as a year before Christ).
 create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast(cell as date) as varchar) = cell;
 
--- Whether there is anything in a cell that a person sees (contract/invisible.ts says what is not). Nearly all begin with a
+-- Whether there is anything in a cell that a person sees (lib/wire/invisible.ts says what is not). Nearly all begin with a
 -- letter or digit, which the comparison tells; only the others are searched.
 create or replace temp macro is_something(cell) as case
     when cell >= '!' and cell < chr(127) then true
@@ -111,7 +111,7 @@ where load_id between first_load and last_load
 group by load_id, currency_code
 order by load_id, currency_code;
 
--- Signs that a spreadsheet has saved the file (contract/spreadsheet-damage.ts), asked of files that a person brought. A
+-- Signs that a spreadsheet has saved the file (lib/wire/spreadsheet-damage.ts), asked of files that a person brought. A
 -- pattern is tried where a cheaper comparison lets a row pass.
 create or replace temp macro is_scientific(cell) as case
     when contains(cell, 'E+') or contains(cell, 'e+') then regexp_full_match(cell, '-?[0-9]([.,][0-9]+)?[eE]\+[0-9]+')

@@ -1,0 +1,90 @@
+/** What an assistant may ask: the filters and conditions of the commands, under the same names and with the same words. */
+
+import { z } from 'zod';
+import { RELATIVE_PERIODS } from '../../reports/relative-period.ts';
+import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.ts';
+import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
+import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
+
+/** As many rows as an answer holds at most: more would fill an assistant's memory without being read. */
+const MOST_ROWS = 2_000;
+const USUAL_ROWS = 200;
+
+/** A question that is larger is a mistake or an attack; one list of so many values is planned in milliseconds. */
+const MAX_VALUES = 1_000;
+const MAX_CONDITIONS = 30;
+const MAX_LETTERS = 500;
+
+const text = z.string().max(MAX_LETTERS);
+const names = z.array(text).max(MAX_VALUES);
+/** No more entries than there are conditions or parameters. */
+const few = [
+  (entries: object) => Object.keys(entries).length <= MAX_CONDITIONS,
+  `no more than ${MAX_CONDITIONS}`,
+] as const;
+
+const filters = {
+  from: text.describe('First day, YYYY-MM-DD.'),
+  to: text.describe('The day AFTER the last one, YYYY-MM-DD.'),
+  by: z.enum(DATE_BASES).describe('Which date `from` and `to` mean; by default the ship date.'),
+  partner: names.describe('Only these partners, by id or name. Partners are never added up.'),
+  tenant: names.describe('Only these tenants, by id or name.'),
+  carrier: names.describe('Only these carriers, in capital or small letters.'),
+  zone: names.describe('Only these zones, as the carrier wrote them; the empty text is "no zone".'),
+  currency: names.describe('Only these currencies, as ISO 4217 codes. Currencies are never added up.'),
+  level: z.enum(REPORT_LEVELS).describe("Invoices of tenants, or the partner's own that sum them."),
+  as_known_on: text.describe(
+    'Answer as it would have been answered then: an ISO 8601 instant, or a day, which is its end in UTC.',
+  ),
+};
+
+const rows = z
+  .int()
+  .min(1)
+  .max(MOST_ROWS)
+  .default(USUAL_ROWS)
+  .describe('At most so many rows; the answer says how many there are in all.');
+
+export const reportQuestion = z.strictObject({
+  report: text.describe('Name of the report, as list_reports gives it.'),
+  ...z.object(filters).partial().shape,
+  period: z
+    .enum(RELATIVE_PERIODS)
+    .optional()
+    .describe('A period relative to today in UTC, instead of `from` and `to`.'),
+  compare: text
+    .optional()
+    .describe('Beside each figure what it was before: previous, last-year, or FROM..TO, its end exclusive.'),
+  parameters: z
+    .record(text, text)
+    .refine(...few)
+    .default({})
+    .describe("The report's own parameters, as list_reports describes them."),
+  rows,
+});
+
+export const shipmentsQuestion = z.strictObject({
+  ...z.object(filters).partial().shape,
+  conditions: z
+    .record(text, names)
+    .refine(...few)
+    .default({})
+    .describe(
+      `More conditions: ${TYPED_CONDITIONS.map(({ name, label }) => `${name} (${label})`).join(', ')}; or exactly this ` +
+        `value, the empty text for none: ${EXACT_CONDITIONS.join(', ')}. Several values of one mean any of them.`,
+    ),
+  columns: names
+    .default([])
+    .describe(`Only these columns of ${SHIPMENT_COLUMNS.join(', ')}; by default all.`),
+  sort: text.default(USUAL_SORT).describe('A column, with - before it for the largest first.'),
+  after: z
+    .string()
+    .max(10 * MAX_LETTERS)
+    .optional()
+    .describe('`next` of the page before.'),
+  rows,
+});
+
+export const explainQuestion = z.strictObject({
+  tracking_number: text.min(1).describe('Letter by letter, as the carrier wrote it.'),
+});

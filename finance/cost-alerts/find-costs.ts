@@ -1,0 +1,176 @@
+/** Holds the rules against what is published: each row of a rule's report that meets it is a finding. */
+
+import { createHash } from 'node:crypto';
+import {
+  compareDecimals,
+  dividedHalfAway,
+  fromTenThousandths,
+  toTenThousandths,
+} from '../../lib/wire/decimal.ts';
+import { findReport } from '../../reports/catalogue.ts';
+import { ReportFilterError } from '../../reports/errors.ts';
+import { expectMatches } from '../../reports/match-filters.ts';
+import { daysOf, lastFullWeek, weeksBefore } from '../../reports/relative-period.ts';
+import { filtersNamed, type ReportFilters } from '../../reports/report-filters.ts';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
+import { runReport } from '../../reports/run-report.ts';
+import type { CostRule } from './rules.ts';
+import { type Days, whereToLook } from './where-to-look.ts';
+
+export interface CostFinding {
+  readonly rule: string;
+  /** The same for the same rule, period and row, whatever its figures become; 16 hex digits. */
+  readonly id: string;
+  /** One line: what the row is, and the figures by which it is a finding. */
+  readonly what: string;
+  /** The command that shows it. */
+  readonly command: string;
+  /** The dashboard's page, from its root. */
+  readonly page: string;
+}
+
+export interface FindOptions {
+  readonly databasePath: string;
+  readonly now: Date;
+  readonly timeLimitMs: number;
+}
+
+/**
+ * @returns in the order of the report
+ * @throws what `runReport` throws; ReportFilterError for a column that the report has not, or a filter that matched nothing
+ */
+export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
+  const days = daysOfRule(rule, options.now);
+  const filters = { ...filtersNamed(rule.filters), ...days };
+  const ask = (of: ReportFilters): Promise<ReportResult> =>
+    runReport({
+      ...{ databasePath: options.databasePath, timeLimitMs: options.timeLimitMs },
+      ...{ name: rule.report, parameters: rule.parameters, filters: of },
+    });
+  const result = await ask(filters);
+  expectMatches(result.head.matches);
+  const keys = await keysOf(result);
+  const weeks = rule.trailing;
+  const rows =
+    weeks === undefined
+      ? result.rows
+      : beside(result.rows, (await ask({ ...filters, ...weeksBefore(days.from ?? '', weeks) })).rows, {
+          rule,
+          keys,
+          weeks,
+        });
+  checkColumns(rule, result);
+  return rows
+    .filter((row) => Object.entries(rule.when).every(([name, test]) => meets(row[name] ?? null, test)))
+    .map((row) => findingOf(rule, row, { keys, days }));
+}
+
+const ADDED = ['average_before', 'difference', 'change_percent'];
+
+function daysOfRule({ period, trailing }: CostRule, now: Date): Days {
+  if (period === undefined && trailing === undefined) return {};
+  return period === undefined || period === 'last-week' ? lastFullWeek(now) : daysOf(period, now);
+}
+
+/** By what rows are told apart: what the report groups by, else its words and days. Figures change and are none of it. */
+async function keysOf({ name: report, columns }: ReportResult): Promise<readonly string[]> {
+  const [lead] = (await findReport(report)).leads;
+  const grouped = lead?.by.map(({ column }) => column) ?? [];
+  const isKey = ({ name, type }: ReportColumn): boolean =>
+    grouped.length > 0 ? grouped.includes(name) || name === 'partner_id' : type === 'text' || type === 'date';
+  return columns.filter(isKey).map(({ name }) => name);
+}
+
+/** @throws ReportFilterError a column that is not there, or is no number and is held against one */
+function checkColumns({ report, when, trailing, of }: CostRule, { columns }: ReportResult): void {
+  const numbers = columns
+    .filter(({ type }) => type === 'decimal' || type === 'count')
+    .map(({ name }) => name);
+  if (trailing !== undefined) {
+    if (!numbers.includes(of))
+      throw new ReportFilterError(
+        'of',
+        `${report} has no column "${of}" to average: take ${numbers.join(', ')}.`,
+      );
+    numbers.push(...ADDED);
+  }
+  for (const [name, test] of Object.entries(when)) {
+    const known = 'is' in test ? columns.map((column) => column.name) : numbers;
+    if (!known.includes(name))
+      throw new ReportFilterError(
+        'when',
+        `${report} has no such column "${name}" to compare: take ${known.join(', ')}.`,
+      );
+  }
+}
+
+interface Beside {
+  readonly rule: CostRule;
+  readonly keys: readonly string[];
+  readonly weeks: number;
+}
+
+/** Each row with the average of the weeks before; one that has no row now, or had none then, counts as zero there. */
+function beside(
+  now: readonly ReportRow[],
+  then: readonly ReportRow[],
+  { rule, keys, weeks }: Beside,
+): readonly ReportRow[] {
+  const keyOf = (row: ReportRow): string => JSON.stringify(keys.map((name) => row[name] ?? null));
+  const earlier = new Map(then.map((row) => [keyOf(row), row]));
+  const here = new Set(now.map(keyOf));
+  const isRatio = rule.of.startsWith('cost_per_');
+  const nothing = { [rule.of]: isRatio ? null : '0' };
+  const gone = then
+    .filter((row) => !here.has(keyOf(row)))
+    .map((row) => ({
+      ...Object.fromEntries(['tenant', ...keys].map((name) => [name, row[name] ?? null])),
+      ...nothing,
+    }));
+  return [...now, ...gone].map((row): ReportRow => {
+    const had = earlier.get(keyOf(row))?.[rule.of] ?? nothing[rule.of] ?? null;
+    const is = row[rule.of] ?? nothing[rule.of] ?? null;
+    if (had === null || is === null)
+      return { ...row, average_before: null, difference: null, change_percent: null };
+    const average = dividedHalfAway(toTenThousandths(String(had)), isRatio ? 1n : BigInt(weeks));
+    const difference = toTenThousandths(String(is)) - average;
+    return {
+      ...row,
+      average_before: fromTenThousandths(average),
+      difference: fromTenThousandths(difference),
+      change_percent:
+        average <= 0n ? null : fromTenThousandths(dividedHalfAway(difference * 1_000_000n, average)),
+    };
+  });
+}
+
+/** A cell that is missing meets nothing. */
+function meets(cell: ReportCell, test: CostRule['when'][string]): boolean {
+  if (cell === null) return false;
+  const text = String(cell);
+  if ('is' in test) return text === test.is;
+  return 'above' in test ? compareDecimals(text, test.above) > 0 : compareDecimals(text, test.below) < 0;
+}
+
+function findingOf(
+  rule: CostRule,
+  row: ReportRow,
+  { keys, days }: { readonly keys: readonly string[]; readonly days: Days },
+): CostFinding {
+  const said = (names: readonly string[]): string =>
+    names
+      .flatMap((name) => (row[name] === null || row[name] === undefined ? [] : [`${name} ${row[name]}`]))
+      .join(', ');
+  const figures = rule.trailing === undefined ? [] : [rule.of, ...ADDED];
+  const words = row.tenant === undefined || keys.includes('tenant') ? keys : ['tenant', ...keys];
+  const shown = words.filter(
+    (name) => !/_id$/.test(name) || (row[name.replace(/_id$/, '')] ?? null) === null,
+  );
+  const identity = [rule.name, days.from ?? '', days.to ?? '', ...keys.map((name) => row[name] ?? null)];
+  return {
+    rule: rule.name,
+    id: createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16),
+    what: said([...shown, ...new Set([...figures, ...Object.keys(rule.when)])]),
+    ...whereToLook(rule, days),
+  };
+}

@@ -1,0 +1,91 @@
+/** The rules by which cost alerts are raised: a file that people write, checked whole before any of it is believed. */
+
+import { z } from 'zod';
+import { readCheckedYaml } from '../../lib/checked-yaml.ts';
+import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
+import { bindParameters } from '../../reports/bind-parameters.ts';
+import { findReport } from '../../reports/catalogue.ts';
+import { RELATIVE_PERIODS } from '../../reports/relative-period.ts';
+import { checkFilters } from '../../reports/report-filters.ts';
+
+const names = z.array(z.string()).default([]);
+/** Text or a number as YAML wrote it; compared exactly, never as a float. */
+const amount = z.string().regex(/^-?\d{1,14}(\.\d{1,6})?$/, 'write digits with a point, as in 12.50');
+
+const Rule = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,59}$/, 'small letters, digits and hyphens, at most 60'),
+  report: z.string(),
+  parameters: z.record(z.string(), z.string()).default({}),
+  filters: z
+    .strictObject({
+      ...{ partner: names, tenant: names, carrier: names, zone: names, currency: names },
+      ...{ level: z.string().optional(), by: z.string().optional() },
+    })
+    .prefault({}),
+  period: z.enum([...RELATIVE_PERIODS, 'last-week']).optional(),
+  /** Weeks before the last one whose average it is held against. */
+  trailing: z
+    .string()
+    .regex(/^([1-9]|[1-4]\d|5[0-2])$/, 'a number of weeks, 1 to 52')
+    .transform(Number)
+    .optional(),
+  /** What is averaged: a sum is divided by the weeks, a ratio is that of all of them. */
+  of: z
+    .enum(['billing_cost', 'shipments', 'packages', 'cost_per_shipment', 'cost_per_lb'])
+    .default('billing_cost'),
+  /** By column; a row that meets them all is a finding. Without any, every row is one. */
+  when: z
+    .record(
+      z.string(),
+      z.union([
+        z.strictObject({ above: amount }),
+        z.strictObject({ below: amount }),
+        z.strictObject({ is: z.string() }),
+      ]),
+    )
+    .default({}),
+});
+
+const Rules = z.strictObject({ rules: z.array(Rule) });
+
+export type CostRule = z.output<typeof Rule>;
+
+/** The file is there and says something that cannot be meant; no rule of it is applied. */
+export class CostRulesError extends BillsyncError {
+  readonly code = 'cost-rules-invalid';
+  override readonly exitCode = EXIT.usage;
+}
+
+const HINT = 'docs/how-to/cost-alerts.md shows what a rule may say; `billsync alerts costs` tries the file';
+
+/**
+ * @returns null when there is no such file
+ * @throws CostRulesError naming the line, the rule and what to write instead
+ */
+export async function readCostRules(path: string): Promise<readonly CostRule[] | null> {
+  const read = await readCheckedYaml(path, Rules, (problem) => new CostRulesError(problem, { hint: HINT }));
+  if (read === null) return null;
+  const { rules } = read.value;
+  const seen = new Set<string>();
+  for (const [index, rule] of rules.entries()) {
+    const wrong = seen.has(rule.name) ? 'another rule has this name' : await problemOf(rule);
+    if (wrong !== null) read.refuse(['rules', index], `rule ${rule.name}: ${wrong}`);
+    seen.add(rule.name);
+  }
+  return rules;
+}
+
+/** What the form cannot tell: whether the report takes it. */
+async function problemOf(rule: CostRule): Promise<string | null> {
+  if (rule.trailing !== undefined && rule.period !== undefined)
+    return 'trailing is of the last whole week, so a period cannot be given';
+  try {
+    const report = await findReport(rule.report);
+    bindParameters(report, rule.parameters);
+    checkFilters({ level: rule.filters.level, by: rule.filters.by });
+    return null;
+  } catch (error) {
+    if (error instanceof BillsyncError) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,157 @@
+/** Tells of findings of the cost rules, each once, in whatever channels alerts go to. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { messageOf, naming } from '../../lib/config/system-error.ts';
+import { replaceDurably, systemCode } from '../../lib/files/durable-files.ts';
+import type { Check } from '../../lib/health/checks.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import { BillsyncError } from '../../lib/wire/errors.ts';
+import { NotPublishedError } from '../../reports/errors.ts';
+import { type CostFinding, findCosts } from './find-costs.ts';
+import { type CostRule, readCostRules } from './rules.ts';
+
+export interface CostWatchOptions {
+  readonly rulesPath: string;
+  /** Where it is kept what was told; below a folder that is there. */
+  readonly memoryPath: string;
+  readonly databasePath: string;
+  /** The dashboard's address, for links; null: the command is named instead. */
+  readonly dashboardUrl: string | null;
+  readonly alerts: Alerts;
+  readonly log: Logger;
+  readonly now?: () => Date;
+  /** Least time between two looks, however often something is published. */
+  readonly pauseMs?: number;
+}
+
+export interface CostWatch {
+  /** To be told of each publication. */
+  published(): void;
+  /** A tenant without an invoice brings no publication, so it is looked at without one too. */
+  readonly check: Check;
+  close(): Promise<void>;
+}
+
+/** Where both lie in a data folder. */
+export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' | 'memoryPath'> {
+  return { rulesPath: join(dataDir, 'cost-rules.yaml'), memoryPath: join(dataDir, 'run/cost-findings.json') };
+}
+
+/** More new findings of one rule at a time are told as a number: a rule's first look may find hundreds. */
+const TOLD_ONE_BY_ONE = 10;
+const TIME_LIMIT_MS = 60_000;
+const EVERY_MS = 3_600_000;
+const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
+/** Of findings that are no longer found; days are part of what a finding is, so this outlives every period. */
+const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
+
+/** Looks after publications, at most once in `pauseMs`, and when its check runs; a look that fails is an alert until one succeeds. */
+export function watchCosts(options: CostWatchOptions): CostWatch {
+  const { log, pauseMs = 60_000 } = options;
+  let looking: Promise<void> | null = null;
+  let planned: NodeJS.Timeout | undefined;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let isWanted = false;
+  let isClosed = false;
+
+  function plan(): void {
+    isWanted = true;
+    if (isClosed || planned !== undefined || looking !== null) return;
+    planned = setTimeout(look, Math.max(0, lookedAtMs + pauseMs - performance.now())).unref();
+  }
+  function look(): void {
+    planned = undefined;
+    isWanted = false;
+    looking = lookAtCosts(options)
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'the cost rules could not be applied to what is published');
+        options.alerts.raise({ ...CANNOT_APPLY, detail: withHint(error) });
+      })
+      .finally(() => {
+        looking = null;
+        lookedAtMs = performance.now();
+        if (isWanted) plan();
+      });
+  }
+  return {
+    published: plan,
+    check: { component: 'cost rules', everyMs: EVERY_MS, run: plan },
+    async close() {
+      isClosed = true;
+      clearTimeout(planned);
+      await looking;
+    },
+  };
+}
+
+/** One look: every rule, each for itself, so that a broken one keeps no other from being told. */
+export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
+  const { rulesPath, memoryPath, databasePath, alerts, now = () => new Date() } = options;
+  const problems: string[] = [];
+  const rules = await readCostRules(rulesPath).catch((error: unknown) => {
+    problems.push(messageOf(error));
+    return [];
+  });
+  const told = rules === null || rules.length === 0 ? new Map<string, string>() : await readTold(memoryPath);
+  const at = now();
+  let isNews = false;
+  for (const rule of rules ?? []) {
+    try {
+      const found = await findCosts(rule, { databasePath, now: at, timeLimitMs: TIME_LIMIT_MS });
+      const fresh = found.filter(({ id }) => !told.has(id));
+      isNews ||= fresh.length > 0;
+      tell(rule, fresh, options);
+      for (const { id } of found) told.set(id, at.toISOString());
+    } catch (error) {
+      if (error instanceof NotPublishedError) return;
+      problems.push(`rule ${rule.name}: ${withHint(error)}`);
+    }
+  }
+  // Told before it is noted: a process that dies between tells twice, and never not at all.
+  if (isNews) await keepTold(memoryPath, told, at);
+  if (problems.length === 0) return alerts.resolve('cost-rules');
+  alerts.raise({ ...CANNOT_APPLY, detail: problems.join('; ') });
+}
+
+function withHint(error: unknown): string {
+  const hint = error instanceof BillsyncError && error.hint !== null ? ` (${error.hint})` : '';
+  return `${messageOf(error)}${hint}`;
+}
+
+function tell(
+  rule: CostRule,
+  fresh: readonly CostFinding[],
+  { alerts, dashboardUrl }: CostWatchOptions,
+): void {
+  const shownAt = ({ command, page }: CostFinding): string =>
+    dashboardUrl === null ? command : new URL(page.slice(1), `${dashboardUrl.replace(/\/*$/, '')}/`).href;
+  for (const finding of fresh.slice(0, TOLD_ONE_BY_ONE)) {
+    const key = `cost-rule/${rule.name}/${finding.id}` as const;
+    alerts.raise({ key, title: `${rule.name}: ${finding.what}`, detail: shownAt(finding) });
+  }
+  const [next, ...more] = fresh.slice(TOLD_ONE_BY_ONE);
+  if (next === undefined) return;
+  const title = `${rule.name}: ${more.length + 1} more finding${more.length === 0 ? '' : 's'}`;
+  alerts.raise({ key: `cost-rule/${rule.name}/${next.id}`, title, detail: shownAt(next) });
+}
+
+/** Instant of the last look that found it, by id. A file that cannot be read is told anew from, and replaced. */
+async function readTold(path: string): Promise<Map<string, string>> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) =>
+    systemCode(error) === 'ENOENT' ? '{}' : naming(path)(error),
+  );
+  try {
+    const told = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return new Map(told.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
+  } catch {
+    return new Map();
+  }
+}
+
+async function keepTold(path: string, told: ReadonlyMap<string, string>, at: Date): Promise<void> {
+  const oldest = new Date(at.getTime() - FORGOTTEN_AFTER_MS).toISOString();
+  const kept = [...told].filter(([, foundAt]) => foundAt >= oldest);
+  await replaceDurably(path, `${JSON.stringify(Object.fromEntries(kept))}\n`).catch(naming(path));
+}

@@ -1,0 +1,147 @@
+/** A claim: one billed line that a carrier is asked to credit, wholly or in part, and what people decided about it. */
+
+import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
+
+/** What is known of the line when it is claimed, and never changed after. */
+export interface ClaimedLine {
+  /** Report that found it; `shipments` when a person named the line. */
+  readonly finding: string;
+  readonly partnerId: string | null;
+  readonly invoiceLevel: string;
+  readonly invoiceId: string;
+  readonly invoiceNumber: string | null;
+  /** Of the invoice's file. */
+  readonly rowNumber: number;
+  readonly tenant: string | null;
+  readonly carrier: string;
+  readonly trackingNumber: string;
+  readonly currencyCode: string;
+  /** Dates are `YYYY-MM-DD`. */
+  readonly shipDate: string | null;
+  readonly carrierInvoiceDate: string | null;
+  readonly invoiceDate: string | null;
+  /** Decimal text, four decimals, like all amounts. */
+  readonly billed: string;
+  /** What it should have cost. */
+  readonly expected: string;
+  /** `billed` less `expected`, less what was credited before; above zero. */
+  readonly claimed: string;
+  readonly reason: string;
+  /** What the number had been credited, in all, when it was claimed (positive): none of it answers this claim. */
+  readonly creditedBefore: string;
+}
+
+export const CLAIM_STATES = ['open', 'sent', 'credited', 'rejected', 'closed'] as const;
+export type ClaimState = (typeof CLAIM_STATES)[number];
+
+/** To which states a claim may go. */
+export const NEXT_STATES: Readonly<Record<ClaimState, readonly ClaimState[]>> = {
+  open: ['sent', 'closed'],
+  sent: ['credited', 'rejected', 'closed'],
+  credited: ['sent', 'closed'],
+  rejected: ['sent', 'closed'],
+  closed: ['open'],
+};
+
+/** Who did what to a claim. */
+export interface ClaimChange {
+  /** From 1, the opening; each change is one more. */
+  readonly version: number;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  readonly by: string;
+  /** null: as it was. */
+  readonly state: ClaimState | null;
+  /** '' when nothing was said. */
+  readonly note: string;
+}
+
+export interface Claim extends ClaimedLine {
+  /** Our reference, `D-17`. */
+  readonly id: string;
+  readonly state: ClaimState;
+  readonly version: number;
+  /** The newest note; '' for none. */
+  readonly note: string;
+  /** Oldest first; the first is the opening. */
+  readonly history: readonly ClaimChange[];
+}
+
+/** Nothing was changed: a claim is not what the person saw, or does not take what was asked. */
+export class ClaimChangedError extends BillsyncError {
+  readonly code = 'claim-changed';
+  override readonly exitCode = EXIT.checkFailed;
+}
+
+/** The change makes no sense for the claim as it is. */
+export class ClaimRefusedError extends BillsyncError {
+  readonly code = 'claim-refused';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** Those in a state and against a carrier, in any case; null: all. */
+export function chosenOf<T extends Pick<Claim, 'state' | 'carrier'>>(
+  claims: readonly T[],
+  { state, carrier }: { readonly state: ClaimState | null; readonly carrier: string | null },
+): readonly T[] {
+  return claims.filter(
+    (claim) =>
+      (state === null || claim.state === state) &&
+      (carrier === null || claim.carrier.toLowerCase() === carrier.toLowerCase()),
+  );
+}
+
+/** What became of claims, in one sentence. */
+export function changedText(claims: readonly Claim[]): string {
+  return `${claims.map(({ id, state, version }) => `${id} is ${state}, version ${version}`).join('; ')}.`;
+}
+
+/** What tells claimed lines apart. */
+export function lineKey({ invoiceId, rowNumber }: Pick<ClaimedLine, 'invoiceId' | 'rowNumber'>): string {
+  return `${invoiceId}:${rowNumber}`;
+}
+
+/** Of one key the credits are one sum: lines of both levels of invoices show the same credit. */
+export function numberKey(line: NumberOf): string {
+  return JSON.stringify([
+    ...[
+      line.partnerId,
+      line.invoiceLevel,
+      line.carrier.toLowerCase(),
+      line.trackingNumber,
+      line.currencyCode,
+    ],
+  ]);
+}
+
+export type NumberOf = Pick<
+  ClaimedLine,
+  'partnerId' | 'invoiceLevel' | 'carrier' | 'trackingNumber' | 'currencyCode'
+>;
+
+/** Closed before it was ever sent: nobody was asked for anything. */
+export function isWithdrawn({ state, history }: Pick<Claim, 'state' | 'history'>): boolean {
+  return state === 'closed' && !history.some((change) => change.state === 'sent');
+}
+
+/** No second claim may stand on the line of such a one. */
+export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
+  return state !== 'rejected' && state !== 'closed';
+}
+
+/** @throws ClaimRefusedError a claim in its state does not take that state */
+export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, wanted: ClaimState): void {
+  if (NEXT_STATES[state].includes(wanted)) return;
+  throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${wanted}`, {
+    hint: `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
+  });
+}
+
+const LONGEST_NOTE = 2_000;
+
+/** A note as it is kept. @throws ClaimRefusedError it is too long */
+export function noteOf(note: string): string {
+  const kept = note.trim().normalize('NFC');
+  if (kept.length <= LONGEST_NOTE) return kept;
+  throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${LONGEST_NOTE}`);
+}

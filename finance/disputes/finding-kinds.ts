@@ -1,0 +1,63 @@
+/** The reports from whose rows claims are made, and what a claim keeps of a row. */
+
+import type { ReportRow } from '../../reports/report-result.ts';
+
+/** Of a report from whose rows claims are made. */
+export interface Finding {
+  /** Columns that tell its rows apart, besides `partner_id`. */
+  readonly keys: readonly string[];
+  /** What is claimed of a row that is a line; null: a statement of `sql/` finds the lines of its rows. */
+  readonly claimed: ((row: ReportRow) => string) | null;
+  readonly reason: string;
+}
+
+export const FINDINGS = {
+  duplicates: {
+    keys: ['carrier', 'tracking_number', 'currency_code'],
+    claimed: null,
+    reason: 'Charged more than once',
+  },
+  outliers: {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.difference),
+    reason: 'Charged far above the usual price of this service, zone and weight',
+  },
+  'rate-variance': {
+    keys: ['carrier', 'service_level', 'currency_code'],
+    claimed: null,
+    reason: 'Charged above the agreed rate',
+  },
+  rebills: {
+    keys: ['invoice_id', 'replacement_id', 'currency_code'],
+    claimed: null,
+    reason: 'Charged more on the replacement than on the voided invoice',
+  },
+  'price-changes': {
+    // A row has a zone where the report was asked by zone.
+    keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
+    claimed: null,
+    reason: 'Charged above the price of the months before',
+  },
+  'dimensional-weight': {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.difference ?? 0),
+    reason: 'Billed by a weight far above the usual of this service and origin',
+  },
+  'late-billed': {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.billing_cost),
+    reason: 'Charged too late',
+  },
+} satisfies Readonly<Record<string, Finding>>;
+
+/** What is claimed without a report: lines that a person names by their tracking numbers. */
+export const NAMED = 'shipments';
+export type FindingName = keyof typeof FINDINGS | typeof NAMED;
+export const FINDING_NAMES = [...Object.keys(FINDINGS), NAMED] as readonly FindingName[];
+
+/** What a row of a report is told by, in a form and at a terminal; null: nothing is claimed of that report. */
+export function rowKey(report: string, row: ReportRow): string | null {
+  if (!Object.hasOwn(FINDINGS, report)) return null;
+  const { keys } = FINDINGS[report as keyof typeof FINDINGS];
+  return JSON.stringify([row.partner_id ?? null, ...keys.map((name) => row[name] ?? null)]);
+}

@@ -1,0 +1,166 @@
+/** From rows of audit reports to the lines that can be claimed, each with what it should have cost. */
+
+import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
+import { ReportFilterError } from '../../reports/errors.ts';
+import { expectMatches } from '../../reports/match-filters.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
+import { statementText } from '../../reports/statement-text.ts';
+import type { ClaimedLine } from './claim.ts';
+import { FINDINGS, type Finding, type FindingName, NAMED, rowKey } from './finding-kinds.ts';
+
+export interface FindRequest extends SessionRequest {
+  readonly finding: FindingName;
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Rows by `rowKey`; null: all of them. */
+  readonly rows: ReadonlySet<string> | null;
+  /** Only lines of these numbers; null: all. `shipments` needs them. */
+  readonly trackingNumbers: readonly string[] | null;
+  /** Instead of the usual words; at most one line. */
+  readonly reason?: string | undefined;
+}
+
+/** A line that can be claimed; `creditedBefore` is looked up when it is. */
+export type FoundLine = Omit<ClaimedLine, 'creditedBefore'>;
+
+export interface Found {
+  /** In the order of currency, then what is claimed, highest first. Each line once, whatever rows it is of. */
+  readonly lines: readonly FoundLine[];
+  /** What has to be known to trust it, as the report says it: that there is more than its limit, or a file is missing. */
+  readonly notes: readonly string[];
+}
+
+/** @throws what `runReport` throws; ReportFilterError a filter matched nothing, or no number was named */
+export async function findLines(request: FindRequest): Promise<Found> {
+  const { finding, trackingNumbers } = request;
+  const session = await openReportSession(request);
+  const notes = new Set<string>();
+  const ask: Ask = async (asked, parameters) => {
+    const { rows, head } = await session.run(asked, parameters);
+    expectMatches(head.matches);
+    // A statement of ours takes files of other findings too, and so would say that they are missing.
+    if (typeof asked === 'string') for (const note of head.notes) notes.add(note);
+    else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
+    return rows;
+  };
+  try {
+    const claimed =
+      finding === NAMED
+        ? await ask(await questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
+        : await claimedOf(ask, { ...request, finding });
+    const amounts = new Map(claimed.map((row) => [lineOf(row), String(row.claimed)]));
+    const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
+    const rows = await ask(await questionNamed('lines'), { rows: JSON.stringify(places) });
+    const lines = rows
+      .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineOf(row)) ?? '0') }))
+      .filter(({ amount }) => amount > 0n)
+      .sort(byAmount)
+      .map(({ row, amount }) => foundLine(row, { request, amount }));
+    return { lines, notes: [...notes] };
+  } finally {
+    session.close();
+  }
+}
+
+/** A report, or a statement of `sql/`, which is written as reports are and so has all that reports have: filters, levels, partners. */
+type Ask = (asked: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
+type Parameters = Readonly<Record<string, string>>;
+
+async function claimedOf(
+  ask: Ask,
+  {
+    finding,
+    parameters = {},
+    rows: wanted,
+    trackingNumbers,
+  }: FindRequest & { readonly finding: keyof typeof FINDINGS },
+): Promise<readonly ReportRow[]> {
+  const { claimed, keys }: Finding = FINDINGS[finding];
+  const question = claimed === null ? await questionNamed(finding) : null;
+  const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
+  const ofReport = (await findReport(finding)).parameters.map(({ name }) => name);
+  const rows = (
+    await ask(
+      finding,
+      only(parameters, (name) => ofReport.includes(name) || !ofQuestion.includes(name)),
+    )
+  ).filter(
+    (row) =>
+      (wanted?.has(rowKey(finding, row) ?? '') ?? true) &&
+      (row.tracking_number === undefined || isNamed(row, trackingNumbers)),
+  );
+  if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
+  const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
+  const asksNumbers = trackingNumbers !== null && ofQuestion.includes('numbers');
+  return ask(question, {
+    ...only(parameters, (name) => ofQuestion.includes(name)),
+    rows: JSON.stringify(chosen),
+    ...(asksNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
+  });
+}
+
+function only(parameters: Parameters, isTaken: (name: string) => boolean): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => isTaken(name)));
+}
+
+function isNamed({ tracking_number }: ReportRow, trackingNumbers: readonly string[] | null): boolean {
+  return trackingNumbers?.includes(String(tracking_number)) ?? true;
+}
+
+function numbersAsRows(numbers: readonly string[] | null): readonly ReportRow[] {
+  if (numbers === null || numbers.length === 0)
+    throw new ReportFilterError('tracking', 'Name the tracking numbers whose charges are claimed.');
+  return numbers.map((tracking_number) => ({ tracking_number }));
+}
+
+async function questionNamed(name: string): Promise<ReportDefinition> {
+  return parseReport(name, await statementText(new URL(`./sql/${name}.sql`, import.meta.url)));
+}
+
+function lineOf({ invoice_id, row_number }: ReportRow): string {
+  return `${invoice_id}:${row_number}`;
+}
+
+function foundLine(
+  row: ReportRow,
+  { request, amount }: { readonly request: FindRequest; readonly amount: bigint },
+): FoundLine {
+  const { finding } = request;
+  const textOf = (name: string): string | null =>
+    row[name] === null || row[name] === undefined ? null : String(row[name]);
+  const billed = toTenThousandths(String(row.billing_cost));
+  const usual = finding === NAMED ? 'Should not have been charged' : FINDINGS[finding].reason;
+  return {
+    finding,
+    partnerId: textOf('partner_id'),
+    invoiceLevel: String(row.invoice_level),
+    invoiceId: String(row.invoice_id),
+    invoiceNumber: textOf('invoice_number'),
+    rowNumber: Number(row.row_number),
+    tenant: textOf('tenant'),
+    carrier: String(row.carrier),
+    trackingNumber: String(row.tracking_number),
+    currencyCode: String(row.currency_code),
+    shipDate: textOf('ship_date'),
+    carrierInvoiceDate: textOf('carrier_invoice_date'),
+    invoiceDate: textOf('invoice_date'),
+    billed: fromTenThousandths(billed),
+    expected: fromTenThousandths(billed - amount),
+    claimed: fromTenThousandths(amount),
+    reason: request.reason ?? usual,
+  };
+}
+
+interface Valued {
+  readonly row: ReportRow;
+  /** Ten-thousandths. */
+  readonly amount: bigint;
+}
+
+function byAmount(one: Valued, other: Valued): number {
+  const [mine, others] = [String(one.row.currency_code), String(other.row.currency_code)];
+  if (mine !== others) return mine < others ? -1 : 1;
+  if (one.amount !== other.amount) return one.amount > other.amount ? -1 : 1;
+  return String(one.row.tracking_number) < String(other.row.tracking_number) ? -1 : 1;
+}

@@ -1,0 +1,135 @@
+/** What an operator is asked to agree to before a claim is opened or changed, and the doing of it. */
+
+import { z } from 'zod';
+import type { Offered } from '../../../dashboard/guest-pages.ts';
+import { CLAIM_STATES, ClaimRefusedError, changedText, checkNext } from '../claim.ts';
+import type { Claimable } from '../claimable.ts';
+import type { Disputes } from '../disputes.ts';
+import { FINDING_NAMES } from '../finding-kinds.ts';
+import { totalsOf } from '../totals.ts';
+
+/** What is named one by one; the rest is counted. */
+const MOST_NAMED = 100;
+
+const Asked = z.object({
+  filters: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  parameters: z.record(z.string(), z.string()),
+});
+
+/** From ticked rows of a report. @throws BillsyncError nothing can be claimed of them, and why */
+export async function offerClaims(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
+  const finding = FINDING_NAMES.find((name) => name === form.get('report'));
+  const asked = Asked.safeParse(jsonOf(form.get('asked') ?? ''));
+  if (finding === undefined || !asked.success) throw new ClaimRefusedError('The form is not one of ours');
+  const rows = new Set(form.getAll('row'));
+  if (rows.size === 0)
+    throw new ClaimRefusedError('No row is ticked', { hint: 'go back and tick what is to be claimed' });
+  const { lines: found } = await disputes.find({ finding, ...asked.data, rows, trackingNumbers: null });
+  return offerLines(disputes, found, finding);
+}
+
+/** @param from what found them, for the audit log @throws ClaimRefusedError none of them can be claimed */
+export function offerLines(disputes: Disputes, found: readonly Claimable[], from: string): Offered {
+  const lines = found.filter(({ hindrance }) => hindrance === null);
+  const passed = found.filter(({ hindrance }) => hindrance !== null);
+  if (lines.length === 0)
+    throw new ClaimRefusedError('There is nothing to be claimed', {
+      hint:
+        passed
+          .slice(0, 3)
+          .map((line) => lineText(line).replace(/\.$/, ''))
+          .join('; ') || 'no line of these rows was billed too high',
+    });
+  const named = [...lines, ...passed].slice(0, MOST_NAMED);
+  const rest = found.length - named.length;
+  return {
+    described: {
+      title: `Open ${lines.length === 1 ? 'a claim' : `${lines.length} claims`}: ${sumOf(lines)}`,
+      consequences: [
+        ...named.map(lineText),
+        ...(rest > 0 ? [`And ${rest} more.`] : []),
+        'Each line becomes a claim that is open; nothing is sent, and no report is changed.',
+      ],
+      label: 'Open',
+      reasonLabel: 'Note, for yourselves',
+      isReasonOptional: true,
+      command: 'disputes open',
+      target: [from, ...lines.slice(0, MOST_NAMED).map(({ trackingNumber }) => trackingNumber)],
+      back: '/disputes',
+    },
+    async perform(note, by) {
+      const ids = (await disputes.open(lines, { note, by })).map(({ id }) => id);
+      return {
+        detail: `Opened ${ids.join(', ')}.`,
+        next: { path: `/disputes/${ids[0]}`, label: `Claim ${ids[0]}` },
+      };
+    },
+  };
+}
+
+/** Of claims with the versions that were seen. @throws BillsyncError they do not take it, and why */
+export async function offerChange(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
+  const asked = form.get('state') ?? '';
+  const state = CLAIM_STATES.find((each) => each === asked) ?? null;
+  if (state === null && asked !== '') throw new ClaimRefusedError('There is no such state');
+  const seen = form.getAll('claim').map((text) => {
+    const [id = '', version = ''] = text.split(':');
+    return { id, version: Number(version) };
+  });
+  if (seen.length === 0) throw new ClaimRefusedError('No claim is ticked');
+  const { claims } = await disputes.list();
+  const found = seen.map(({ id }) => {
+    const claim = claims.find((each) => each.id === id);
+    if (claim === undefined) throw new ClaimRefusedError('There is no such claim');
+    if (state !== null) checkNext(claim, state);
+    return claim;
+  });
+  const ids = found.map(({ id }) => id);
+  const named = ids.length <= 3 ? ids.join(', ') : `${ids.length} claims`;
+  return {
+    described: {
+      title:
+        state === null ? `Note on ${named}` : `${named} ${ids.length === 1 ? 'becomes' : 'become'} ${state}`,
+      consequences: found
+        .slice(0, MOST_NAMED)
+        .map(
+          ({ id, state: now, trackingNumber, outstanding, recovered, currencyCode }) =>
+            `${id} is ${now}: ${trackingNumber}, claimed ${outstanding} ${currencyCode}, recovered ${recovered} ${currencyCode}.`,
+        ),
+      label: state === null ? 'Add the note' : 'Change',
+      reasonLabel: 'Note, for yourselves',
+      isReasonOptional: state !== null,
+      command: state === null ? 'disputes note' : 'disputes state',
+      target: [...(state === null ? [] : [state]), ...ids],
+      back: ids.length === 1 ? `/disputes/${ids[0]}` : '/disputes',
+    },
+    async perform(note, by) {
+      const changed = await disputes.change({ claims: seen, state, note, by });
+      return { detail: changedText(changed), next: null };
+    },
+  };
+}
+
+function lineText(line: Claimable): string {
+  const { trackingNumber, invoiceNumber, invoiceId, billed, expected, claimed, currencyCode, hindrance } =
+    line;
+  const which = `${trackingNumber} on invoice ${invoiceNumber ?? invoiceId}`;
+  if (hindrance !== null) return `${which} is passed over: ${hindrance}.`;
+  return `${which}: billed ${billed}, expected ${expected}, claimed ${claimed} ${currencyCode}.`;
+}
+
+/** By currency; partners are told apart on the list. */
+function sumOf(lines: readonly Claimable[]): string {
+  const standing = lines.map((line) => ({ ...line, outstanding: line.claimed, recovered: '0' }));
+  return totalsOf(standing)
+    .map(({ claimed, currencyCode }) => `${claimed} ${currencyCode}`)
+    .join(', ');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

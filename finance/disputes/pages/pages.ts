@@ -1,0 +1,136 @@
+/** `/disputes` in the dashboard: claims, one claim with its history, and the forms by which operators change them. */
+
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { GuestHost, GuestPages } from '../../../dashboard/guest-pages.ts';
+import { BillsyncError, sentenceOf } from '../../../lib/wire/errors.ts';
+import { XLSX_TYPE } from '../../../reports/render/render-report.ts';
+import { CLAIM_STATES, ClaimRefusedError, chosenOf, NEXT_STATES } from '../claim.ts';
+import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.ts';
+import type { Disputes } from '../disputes.ts';
+import { rowKey } from '../finding-kinds.ts';
+import { totalsOf } from '../totals.ts';
+import { CLAIM_FORMATS, claimFile } from '../workbook.ts';
+import { offerChange, offerClaims } from './offers.ts';
+import { render } from './render.ts';
+
+const ADDRESS = '/disputes';
+/** More are found by state and carrier. */
+const MOST_SHOWN = 500;
+
+interface Named {
+  readonly Params: { readonly id: string };
+}
+
+/** The dashboard knows them as a guest's. */
+export function disputePages(disputes: Disputes, now: () => Date = () => new Date()): GuestPages {
+  return {
+    address: ADDRESS,
+    label: 'Disputes',
+    icon: 'law',
+    rows: { label: 'Claim the ticked rows', action: `${ADDRESS}/choose`, keyOf: rowKey },
+    async find(words) {
+      const { claims } = await disputes.list();
+      return claims
+        .filter(({ id, trackingNumber }) =>
+          [id.toLowerCase(), trackingNumber.toLowerCase()].includes(words.toLowerCase()),
+        )
+        .map(({ id, trackingNumber, state }) => ({
+          ...{ kind: 'claim', name: id, more: `${trackingNumber}, ${state}`, address: `${ADDRESS}/${id}` },
+        }));
+    },
+    register(app, host) {
+      registerPages(app, host, { disputes, now });
+      if (host.operators !== null) registerForms(host.operators, disputes);
+    },
+  };
+}
+
+function registerPages(
+  app: FastifyInstance,
+  host: GuestHost,
+  { disputes, now }: { readonly disputes: Disputes; readonly now: () => Date },
+): void {
+  app.get(ADDRESS, (request, reply) =>
+    told(host, reply, async () => {
+      const { claims, problems } = await disputes.list();
+      const asked = Asked.parse(request.query);
+      const chosen = chosenOf(claims, asked);
+      const totals = totalsOf(chosen);
+      const carriers = [...Map.groupBy(claims, ({ carrier }) => carrier.toLowerCase()).values()]
+        .map(([of]) => of?.carrier ?? '')
+        .sort();
+      const shown = chosen.slice(0, MOST_SHOWN);
+      const html = render('claims', {
+        ...{ asked, problems, totals, carriers, shown, states: CLAIM_STATES },
+        ...{ left: chosen.length - shown.length, canAct: host.operators !== null },
+        next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
+        files: CLAIM_FORMATS,
+      });
+      const figures = { claims: chosen.map(claimJson), totals: totals.map(totalsJson), problems };
+      return host.send(reply, { title: 'Disputes', html, figures });
+    }),
+  );
+  app.get(`${ADDRESS}/export`, (request, reply) =>
+    told(host, reply, async () => {
+      const asked = Asked.parse(request.query);
+      const chosen = [...chosenOf((await disputes.list()).claims, asked)].reverse();
+      const { body } = await claimFile(chosen, asked.format, now());
+      const name = `claims-${asked.carrier?.replace(/[^\w-]+/g, '-') ?? 'all'}.${asked.format}`;
+      return reply
+        .type(asked.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
+        .header('content-disposition', `attachment; filename="${name}"`)
+        .send(typeof body === 'string' ? body : Buffer.from(body));
+    }),
+  );
+  app.get<Named>(`${ADDRESS}/:id`, (request, reply) =>
+    told(host, reply, async () => {
+      const { claims, problems } = await disputes.list();
+      const claim = claims.find(({ id }) => id === request.params.id);
+      if (claim === undefined) {
+        reply.callNotFound();
+        return reply;
+      }
+      const html = render('claim', {
+        ...{ claim, problems, next: NEXT_STATES[claim.state], canAct: host.operators !== null },
+      });
+      return host.send(reply, { title: `Claim ${claim.id}`, html, figures: wholeClaimJson(claim) });
+    }),
+  );
+}
+
+/** What claims mostly become, first. */
+const BY_USE = ['sent', 'credited', 'rejected', 'closed', 'open'] as const;
+
+function registerForms(operators: NonNullable<GuestHost['operators']>, disputes: Disputes): void {
+  operators.post(`${ADDRESS}/choose`, (form, request, reply) =>
+    operators.offer(reply, request.operator, () => offerClaims(disputes, form)),
+  );
+  operators.post(`${ADDRESS}/change`, (form, request, reply) =>
+    operators.offer(reply, request.operator, () => offerChange(disputes, form)),
+  );
+}
+
+/** What is in an address that nobody wrote by hand; anything else is as if it were not there. */
+const Asked = z.object({
+  state: z.enum(CLAIM_STATES).nullable().catch(null),
+  carrier: z.string().min(1).nullable().catch(null),
+  format: z.enum(CLAIM_FORMATS).catch('xlsx'),
+});
+
+/** A mistake in a file or in what is asked is a sentence on the page. */
+export async function told(
+  host: GuestHost,
+  reply: FastifyReply,
+  answer: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof BillsyncError)) throw error;
+    const problem = sentenceOf(error);
+    const status = error instanceof ClaimRefusedError ? 400 : 503;
+    const page = { title: 'Disputes', html: render('problem', { problem }), figures: { error: problem } };
+    return host.send(reply.code(status), page);
+  }
+}

@@ -1,0 +1,18 @@
+/** Renders the templates of `views/`. */
+
+import { money, renderPart, stateBadge } from '../../../dashboard/views.ts';
+import { escapeAttribute } from '../../../reports/render/escape-html.ts';
+import { grouped, instantLabel } from '../../../reports/render/labels.ts';
+import { templatesIn } from '../../../reports/render/templates.ts';
+
+const eta = templatesIn(new URL('../views', import.meta.url));
+
+export function render(
+  view: 'claims' | 'claim' | 'problem' | 'at-risk',
+  values: Readonly<Record<string, unknown>>,
+): string {
+  return eta.render(`./${view}`, {
+    ...{ ...values, grouped, attribute: escapeAttribute, instant: instantLabel },
+    ...{ money, stateBadge, noOperator: renderPart('no-operator', {}) },
+  });
+}

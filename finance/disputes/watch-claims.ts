@@ -1,0 +1,90 @@
+/** Tells of claims that wait for a person: those to be sent before the carrier takes them no more, and those that nobody answered. */
+
+import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { messageOf } from '../../lib/config/system-error.ts';
+import type { Check } from '../../lib/health/checks.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
+import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
+import type { StandingClaim } from './standing.ts';
+import { NOTHING } from './totals.ts';
+import { type ClaimWindows, readClaimWindows } from './windows.ts';
+
+export interface ClaimWatchOptions extends DisputesOptions {
+  readonly alerts: Alerts;
+  readonly log: Logger;
+}
+
+const EVERY_MS = 3_600_000;
+
+/** Days pass whether anything is published or not. */
+export function claimsCheck(options: ClaimWatchOptions): Check {
+  return { component: 'claims', everyMs: EVERY_MS, run: () => lookAtClaims(options) };
+}
+
+/** One look; an alert that nothing is left of is resolved. */
+export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
+  const { alerts, dataDir, log, now = () => new Date() } = options;
+  try {
+    const { claims } = await openDisputes(options).list();
+    const windows = await readClaimWindows(disputePaths(dataDir).windowsPath);
+    tell(alerts, {
+      ...{ key: 'claims-to-send', title: 'Claims are to be sent before the carrier takes them no more' },
+      claims: claims.filter((claim) => isDue(claim, windows)),
+      when: ({ deadline }) => `by ${deadline?.closesOn}`,
+    });
+    tell(alerts, {
+      ...{ key: 'claims-unanswered', title: 'Claims were sent and nothing is credited of them' },
+      claims: claims.filter((claim) => isUnanswered(claim, windows, now())),
+      when: (claim) => `since ${lastChanged(claim).slice(0, 10)}`,
+    });
+  } catch (error) {
+    log.error({ err: error }, 'the claims could not be looked at');
+    const detail = error instanceof BillsyncError ? sentenceOf(error) : messageOf(error);
+    alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be looked at', detail });
+  }
+}
+
+function isDue({ state, outstanding, deadline }: StandingClaim, { warn_days }: ClaimWindows): boolean {
+  return state === 'open' && outstanding !== NOTHING && deadline !== null && deadline.daysLeft <= warn_days;
+}
+
+function isUnanswered(claim: StandingClaim, { answer_days }: ClaimWindows, now: Date): boolean {
+  const { state, outstanding, recovered } = claim;
+  if (state !== 'sent' || outstanding === NOTHING || recovered !== NOTHING) return false;
+  const waitedMs = now.getTime() - Date.parse(lastChanged(claim));
+  return waitedMs >= answer_days * 86_400_000;
+}
+
+/** ISO 8601 UTC. A note that somebody asked again is a change, too. */
+function lastChanged({ history }: StandingClaim): string {
+  return history.at(-1)?.at ?? '';
+}
+
+const MOST_NAMED = 10;
+
+interface Waiting {
+  readonly key: 'claims-to-send' | 'claims-unanswered';
+  readonly title: string;
+  readonly claims: readonly StandingClaim[];
+  readonly when: (claim: StandingClaim) => string;
+}
+
+/** Names those that wait longest. */
+function tell(alerts: Alerts, { key, title, claims, when }: Waiting): void {
+  if (claims.length === 0) {
+    alerts.resolve(key);
+    return;
+  }
+  const named = [...claims]
+    .reverse()
+    .map((claim) => ({ ...claim, day: when(claim) }))
+    .sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day)))
+    .slice(0, MOST_NAMED)
+    .map(
+      ({ id, carrier, claimed, currencyCode, day }) =>
+        `${id} (${carrier}, ${claimed} ${currencyCode}) ${day}`,
+    );
+  const rest = claims.length > MOST_NAMED ? `, and ${claims.length - MOST_NAMED} more` : '';
+  alerts.raise({ key, title, detail: `${named.join(', ')}${rest}` });
+}

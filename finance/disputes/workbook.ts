@@ -1,0 +1,102 @@
+/** Claims as a file that a carrier takes: a line for each, with our reference to name in the credit. */
+
+import { buffer } from 'node:stream/consumers';
+import { renderCsv } from '../../reports/render/csv-text.ts';
+import { inOneBatch } from '../../reports/render/render-report.ts';
+import type { ReportColumn } from '../../reports/report-result.ts';
+import { ClaimRefusedError } from './claim.ts';
+import type { StandingClaim } from './standing.ts';
+import { NOTHING, totalsOf } from './totals.ts';
+
+export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
+export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
+
+export interface ClaimFile {
+  readonly body: string | Uint8Array;
+  /** How many claims it holds; those that ask for nothing any more are left out. */
+  readonly claims: number;
+  readonly leftOut: number;
+}
+
+/**
+ * @param claims of one carrier and one partner
+ * @throws ClaimRefusedError they are of several, or none is left
+ */
+export async function claimFile(
+  claims: readonly StandingClaim[],
+  format: ClaimFormat,
+  now: Date,
+): Promise<ClaimFile> {
+  const asked = claims.filter(({ outstanding }) => outstanding !== NOTHING);
+  const [first] = asked;
+  if (first === undefined) throw new ClaimRefusedError('None of these claims asks for anything');
+  refuseSeveral(
+    'carriers',
+    asked.map(({ carrier }) => carrier.toLowerCase()),
+  );
+  refuseSeveral(
+    'partners',
+    asked.map(({ partnerId }) => partnerId ?? 'unknown'),
+  );
+  const sheet = { columns: COLUMNS, rows: asked.map(rowOf) };
+  const counts = { claims: asked.length, leftOut: claims.length - asked.length };
+  if (format === 'csv') return { ...counts, body: renderCsv(sheet) };
+  const { renderWorkbook } = await import('../../reports/render/xlsx-file.ts');
+  const about = [
+    ['Claims', `${asked.length} against ${first.carrier}, as of ${now.toISOString().slice(0, 10)}`],
+    ...totalsOf(asked).map(({ claimed, currencyCode }) => ['Claimed', `${claimed} ${currencyCode}`]),
+    ['One row per', 'billed line'],
+    ['Billed', 'what the invoice named charges for the line'],
+    ['Expected', 'what the line should have cost'],
+    ['Claimed', 'what is asked back: billed less expected, less what was credited of it before'],
+    ['Our reference', 'please name it with each credit'],
+  ] as const satisfies readonly (readonly string[])[];
+  return {
+    ...counts,
+    body: await buffer(
+      renderWorkbook(
+        { columns: sheet.columns, batches: inOneBatch(sheet.rows) },
+        { sheet: 'Claims', about: about.map(([label = '', text = '']) => [label, text]) },
+      ),
+    ),
+  };
+}
+
+function refuseSeveral(what: string, names: readonly string[]): void {
+  const several = [...new Set(names)].sort();
+  if (several.length <= 1) return;
+  throw new ClaimRefusedError(`These are claims of several ${what}: ${several.join(', ')}`, {
+    hint: 'one file goes to one carrier: choose with --carrier, or name the claims',
+  });
+}
+
+function rowOf(claim: StandingClaim) {
+  return {
+    our_reference: claim.id,
+    carrier: claim.carrier,
+    tracking_number: claim.trackingNumber,
+    invoice_number: claim.invoiceNumber,
+    ship_date: claim.shipDate,
+    billed: claim.billed,
+    expected: claim.expected,
+    amount: claim.outstanding,
+    currency_code: claim.currencyCode,
+    reason: claim.reason,
+  };
+}
+
+const text = { type: 'text', scale: 0, unit: null, align: 'left', isDetail: false } as const;
+const money = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
+/** The names are also those of `report adjustments --disputes FILE`. */
+const COLUMNS: readonly ReportColumn[] = [
+  { ...text, name: 'our_reference' },
+  { ...text, name: 'carrier' },
+  { ...text, name: 'tracking_number' },
+  { ...text, name: 'invoice_number' },
+  { ...text, name: 'ship_date', type: 'date' },
+  { ...money, name: 'billed' },
+  { ...money, name: 'expected' },
+  { ...money, name: 'amount', label: 'Claimed' },
+  { ...text, name: 'currency_code', label: 'Currency' },
+  { ...text, name: 'reason' },
+];

@@ -1,0 +1,224 @@
+/** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
+
+import { ReportInterruptedError } from '../../reports/errors.ts';
+import type { DateBasis } from '../../reports/report-filters.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { askBilled, type BilledSession, type Days } from './ask-billed.ts';
+import { composeStatement } from './compose.ts';
+import type { Billed } from './corrections.ts';
+import { StatementRefusedError, StatementsFailedError } from './errors.ts';
+import { daysOfMonth } from './months.ts';
+import { openSentStatements, type SentStatements } from './sent-statements.ts';
+import { namedLines, type ShipmentLines } from './shipment-lines.ts';
+import { tenantOf } from './stated-rows.ts';
+import { keyOf, type Statement, type StatementTenant } from './statement.ts';
+
+export interface StatementsWanted {
+  /** By id or name; empty: all that have something to report. */
+  readonly tenants: readonly string[];
+  readonly partners: readonly string[];
+  /** `YYYY-MM`. */
+  readonly period: string;
+  /** The date that puts a line into the month; the ship date by default, as in reports. */
+  readonly by?: DateBasis | undefined;
+  /** A CSV of own costs, as `report margin` reads it. */
+  readonly costs?: string | undefined;
+  /** It goes out: it is kept, and the next one corrects it. */
+  readonly isFinal: boolean;
+  readonly withShipments: boolean;
+}
+
+export interface StatementSources {
+  /** `reports.duckdb`. */
+  readonly databasePath: string;
+  /** `sentFolder` of the data folder. */
+  readonly sentFolder: string;
+  /** For all of it. */
+  readonly timeLimitMs: number;
+  readonly now: Date;
+}
+
+export interface MadeStatement {
+  readonly statement: Statement;
+  readonly shipments: ShipmentLines | null;
+  /** `sent before`: it is what was sent then, word for word. */
+  readonly state: 'draft' | 'sent now' | 'sent before';
+}
+
+/** Held in memory, and more would fill no sheet that a person reads. */
+export const MOST_LINES = 250_000;
+
+/**
+ * @param deliver is given one after the other; a statement that is sent is durable before
+ * @returns how many there were
+ * @throws StatementsFailedError of several some failed; the others were delivered
+ * @throws NoSuchTenantError, StatementRefusedError, SentStatementError, and what reports throw
+ */
+export async function makeStatements(
+  sources: StatementSources,
+  wanted: StatementsWanted,
+  deliver: (made: MadeStatement) => Promise<void>,
+): Promise<number> {
+  const days = daysOfMonth(wanted.period);
+  const { session, markUp } = await openWithMarkUp(sources, wanted, days);
+  try {
+    const sent = openSentStatements(sources.sentFolder);
+    const making = { ...{ sources, wanted, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
+    const cells = await session.ask('billed', days);
+    const tenants = new Map<string, StatementTenant>();
+    for (const row of [...(await session.tenants()), ...cells])
+      tenants.set(keyOf(tenantOf(row)), tenantOf(row));
+    const isAll = wanted.tenants.length === 0;
+    if (!isAll && tenants.size > wanted.tenants.length)
+      throw ambiguous(wanted.tenants, [...tenants.values()]);
+    let count = 0;
+    const failed: { tenant: string; error: unknown }[] = [];
+    for (const tenant of tenants.values()) {
+      try {
+        const made = await makeOne({ ...making, cells }, tenant, isAll);
+        if (made === null) continue;
+        await deliver(made);
+        count += 1;
+      } catch (error) {
+        // The time limit is that of all together.
+        if (tenants.size === 1 || error instanceof ReportInterruptedError) throw error;
+        failed.push({ tenant: tenant.tenant, error });
+      }
+    }
+    if (failed.length > 0) throw new StatementsFailedError(count, failed);
+    // Noted last: who was killed before begins again, and finds what was sent already.
+    if (isAll && wanted.isFinal) await sent.noteAllTenants(wanted.period);
+    return count;
+  } finally {
+    session.close();
+  }
+}
+
+function ambiguous(asked: readonly string[], tenants: readonly StatementTenant[]): StatementRefusedError {
+  const names = tenants.map(({ tenant, tenant_id: id, partner_id: partner }) =>
+    [
+      tenant,
+      id === null || tenant.includes(id) ? '' : ` (${id})`,
+      partner === null ? '' : ` of ${partner}`,
+    ].join(''),
+  );
+  return new StatementRefusedError(
+    `"${asked.join('", "')}" is ${tenants.length} tenants: ${names.join(', ')}`,
+    { hint: 'name one by its id, or its partner' },
+  );
+}
+
+interface Making {
+  readonly sources: StatementSources;
+  readonly wanted: StatementsWanted;
+  readonly days: Days;
+  readonly session: BilledSession;
+  readonly sent: SentStatements;
+  readonly markUp: readonly ReportRow[] | null;
+  readonly rowsOf: ReturnType<typeof rowsBetween>;
+  readonly cells: readonly ReportRow[];
+}
+
+/** @returns null when there is nothing to tell and nobody asked for this tenant */
+async function makeOne(
+  making: Making,
+  tenant: StatementTenant,
+  isAll: boolean,
+): Promise<MadeStatement | null> {
+  const { wanted, sources, sent } = making;
+  for (;;) {
+    const before = await sent.of(tenant);
+    refuseOtherDate(before, making.session.by, tenant);
+    const at = before.findIndex(({ period }) => period === wanted.period);
+    const found = before[at];
+    if (found !== undefined)
+      return { statement: found, shipments: await sent.shipmentsOf(tenant, at + 1), state: 'sent before' };
+    const composed = await compose(making, tenant, before);
+    if (isAll && isEmpty(composed)) return null;
+    const shipments = wanted.withShipments ? await linesOf(making, tenant) : null;
+    const statement: Statement = {
+      ...composed,
+      shipments: shipments === null ? null : namedLines(shipments),
+      sent_at: wanted.isFinal ? sources.now.toISOString() : null,
+    };
+    if (!wanted.isFinal) return { statement, shipments, state: 'draft' };
+    if (await sent.keep(statement, shipments, before.length + 1))
+      return { statement, shipments, state: 'sent now' };
+  }
+}
+
+/** A correction compares the parts of an invoice in each month, so that all statements of a tenant divide invoices alike. */
+function refuseOtherDate(before: readonly Statement[], by: DateBasis, { tenant }: StatementTenant): void {
+  const other = before.find((statement) => statement.by !== by);
+  if (other === undefined) return;
+  throw new StatementRefusedError(
+    `The statements sent to ${tenant} are by ${other.by.replace('-', ' ')} since ${before[0]?.period}, so that one by ${by.replace('-', ' ')} would bill lines twice or not at all`,
+    { hint: `take --by ${other.by}` },
+  );
+}
+
+async function compose(
+  { wanted, session, sent, rowsOf, cells, markUp, days }: Making,
+  tenant: StatementTenant,
+  before: readonly Statement[],
+): Promise<Statement> {
+  const { period } = wanted;
+  const months = before.map((each) => each.period);
+  const since = [...months, (await sent.allTenantsSince()) ?? period, period].sort()[0] ?? period;
+  const last = [...months, period].sort().at(-1) ?? period;
+  const { invoices, notCounted } = await rowsOf({
+    from: daysOfMonth(since).from,
+    to: last === period ? days.to : daysOfMonth(last).to,
+  });
+  const { publication, publishedAt, by } = session;
+  const billed = { publication, publishedAt, cells, invoices, notCounted };
+  return composeStatement(billed, { tenant, period, by, sent: before, since, markUp });
+}
+
+async function linesOf({ session, days }: Making, tenant: StatementTenant): Promise<ShipmentLines> {
+  const lines = await session.shipments(tenant, days, MOST_LINES + 1);
+  if (lines.rows.length <= MOST_LINES) return lines;
+  throw new StatementRefusedError(`${tenant.tenant} has more than ${MOST_LINES} lines in that month`, {
+    hint: 'add --no-shipments, and take the lines from `billsync export`',
+  });
+}
+
+function isEmpty({ billed, corrections, left_out }: Statement): boolean {
+  return billed.length === 0 && corrections.length === 0 && left_out.length === 0;
+}
+
+/** Most tenants have the same months behind them, which are read once for all. */
+function rowsBetween(session: BilledSession) {
+  const known = new Map<string, Pick<Billed, 'invoices' | 'notCounted'>>();
+  return async (days: Days) => {
+    const key = `${days.from} ${days.to}`;
+    const found = known.get(key) ?? {
+      invoices: await session.ask('invoices', days),
+      notCounted: await session.ask('not-counted', days),
+    };
+    known.set(key, found);
+    return found;
+  };
+}
+
+/** The margins of the same publication: it may be replaced between the two readings. */
+async function openWithMarkUp(sources: StatementSources, wanted: StatementsWanted, days: Days) {
+  const { databasePath, timeLimitMs } = sources;
+  const { tenants, partners, by, costs } = wanted;
+  for (;;) {
+    const session = await askBilled({ databasePath, timeLimitMs, tenants, partners, by });
+    if (costs === undefined) return { session, markUp: null };
+    try {
+      // Asked of all tenants: the cost of a number that several were billed for is divided among them.
+      const filters = { ...days, by: session.by, level: 'tenant', partners };
+      const asked = { databasePath, timeLimitMs, name: 'margin', filters, tables: { costs } };
+      const { head, rows } = await runReport(asked);
+      if (head.publication === session.publication) return { session, markUp: rows };
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+    session.close();
+  }
+}

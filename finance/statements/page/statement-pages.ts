@@ -1,0 +1,164 @@
+/** The dashboard's page of statements: a tenant's of a month, and its files. It sends nothing; `--final` does. */
+
+import type { FastifyReply } from 'fastify';
+import type { GuestHost, GuestPages } from '../../../dashboard/guest-pages.ts';
+import { BillsyncError, EXIT, sentenceOf } from '../../../lib/wire/errors.ts';
+import { cellLabel, columnLabel } from '../../../reports/render/labels.ts';
+import { templatesIn } from '../../../reports/render/templates.ts';
+import { checkFilters, DATE_BASES, type DateBasis } from '../../../reports/report-filters.ts';
+import { askBilled } from '../ask-billed.ts';
+import { StatementRefusedError } from '../errors.ts';
+import { type MadeStatement, makeStatements, type StatementSources } from '../make-statements.ts';
+import { lastMonth } from '../months.ts';
+import { PAPERS } from '../paper-sizes.ts';
+import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
+import { tenantOf } from '../stated-rows.ts';
+import { headOf, type StatementTable, tablesOf } from '../statement-tables.ts';
+
+const ADDRESS = '/statements';
+const eta = templatesIn(new URL('.', import.meta.url));
+
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+type Sources = Omit<StatementSources, 'now'> & { readonly now: () => Date };
+
+/** @param sources.now what is the last month */
+export function statementPages(sources: Sources): GuestPages {
+  async function answer(query: Query, reply: FastifyReply, host: GuestHost): Promise<FastifyReply> {
+    const tenant = one(query, 'tenant');
+    const period = one(query, 'period') ?? lastMonth(sources.now());
+    const format = one(query, 'format');
+    const by = one(query, 'by');
+    const page = {
+      tenants: await tenantsIn(sources),
+      tenant,
+      period,
+      by,
+      bases: DATE_BASES,
+      problem: null,
+      shown: null,
+    };
+    const send = (title: string, values: object, figures: unknown): Promise<FastifyReply> =>
+      host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), figures });
+    if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
+    try {
+      const wanted = format === undefined || format === 'json' ? null : formatOf(query, format);
+      const found = await statementOf(sources, { tenant, period, by: checkFilters({ by }).by });
+      const file = wanted === null ? null : await fileOf(found, wanted);
+      if (file !== null)
+        return reply
+          .type(file.contentType)
+          .header('content-disposition', `attachment; filename="${file.name}"`)
+          .send(typeof file.body === 'string' ? file.body : Buffer.from(file.body));
+      const { statement } = found;
+      return await send('Statements', { shown: shownOf(found, tenant) }, statement);
+    } catch (error) {
+      if (!(error instanceof BillsyncError) || !STATUS.has(error.exitCode)) throw error;
+      reply.code(STATUS.get(error.exitCode) ?? 400);
+      const problem = sentenceOf(error);
+      return send('Statements', { problem }, { error: problem });
+    }
+  }
+
+  return {
+    address: ADDRESS,
+    label: 'Statements',
+    icon: 'log',
+    rows: null,
+    register(app, host) {
+      app.get(ADDRESS, (request, reply) => answer(request.query as Query, reply, host));
+    },
+  };
+}
+
+async function statementOf(
+  sources: Sources,
+  { tenant, ...of }: { readonly tenant: string; readonly period: string; readonly by: DateBasis },
+): Promise<MadeStatement> {
+  const found: MadeStatement[] = [];
+  await makeStatements(
+    { ...sources, now: sources.now() },
+    { tenants: [tenant], partners: [], ...of, isFinal: false, withShipments: true },
+    async (each) => void found.push(each),
+  );
+  const [made] = found;
+  if (made === undefined) throw new Error('A tenant that is named has a statement.');
+  return made;
+}
+
+/** To choose from. */
+async function tenantsIn({ databasePath, timeLimitMs }: Sources) {
+  const session = await askBilled({ databasePath, timeLimitMs, tenants: [], partners: [] });
+  try {
+    return (await session.tenants()).map(tenantOf).map(({ tenant, tenant_id }) => ({
+      value: tenant_id ?? tenant,
+      label: tenant,
+    }));
+  } finally {
+    session.close();
+  }
+}
+
+/** Errors that a reader can do something about. */
+const STATUS: ReadonlyMap<number, number> = new Map([
+  [EXIT.usage, 400],
+  [EXIT.nothingMatched, 404],
+  [EXIT.checkFailed, 503],
+]);
+
+/** `shipments` is the file that goes with a PDF or a CSV. @throws StatementRefusedError there is no such format or paper */
+function formatOf(query: Query, asked: string) {
+  const format = STATEMENT_FORMATS.find((each) => each === (asked === 'shipments' ? 'csv' : asked));
+  if (format === undefined)
+    throw new StatementRefusedError(`There is no format "${asked}" of statements`, {
+      hint: `take json, shipments, ${STATEMENT_FORMATS.join(', ')}`,
+    });
+  const paper = PAPERS.find((each) => each === (one(query, 'paper') ?? 'a4'));
+  if (paper === undefined)
+    throw new StatementRefusedError('There is no such paper', { hint: `take ${PAPERS.join(', ')}` });
+  return { format, paper, isLines: asked === 'shipments' };
+}
+
+async function fileOf(made: MadeStatement, { format, paper, isLines }: ReturnType<typeof formatOf>) {
+  const [first, lines] = await renderStatement(made, format, paper);
+  return (isLines ? lines : first) ?? null;
+}
+
+function shownOf({ statement, shipments, state }: MadeStatement, tenant: string) {
+  const address = (more: Readonly<Record<string, string>>): string =>
+    `${ADDRESS}?${new URLSearchParams({ tenant, period: statement.period, by: statement.by, ...more })}`;
+  return {
+    title: `${state === 'draft' ? 'Draft statement' : 'Statement'} of ${statement.period}, ${statement.tenant}`,
+    head: headOf(statement),
+    tables: tablesOf(statement).map(cellsOf),
+    cannotSay: statement.cannot_say,
+    downloads: [
+      { label: 'PDF, A4', address: address({ format: 'pdf', paper: 'a4' }) },
+      { label: 'PDF, Letter', address: address({ format: 'pdf', paper: 'letter' }) },
+      { label: 'Excel', address: address({ format: 'xlsx' }) },
+      { label: 'CSV', address: address({ format: 'csv' }) },
+      ...(shipments === null
+        ? []
+        : [{ label: 'Shipments (CSV)', address: address({ format: 'shipments' }) }]),
+    ],
+  };
+}
+
+function cellsOf({ title, about, columns, rows }: StatementTable) {
+  return {
+    ...{ title, about },
+    columns: columns.map((column) => ({ label: columnLabel(column), align: column.align })),
+    rows: rows.map((row) =>
+      columns.map((column) => ({
+        ...{ text: cellLabel(row[column.name] ?? null, column), align: column.align },
+        address: column.name === 'invoice_number' ? `/invoices/${row.invoice_id}` : null,
+      })),
+    ),
+  };
+}
+
+function one(query: Query, name: string): string | undefined {
+  const value = query[name];
+  const last = typeof value === 'string' ? value : value?.at(-1);
+  return last === '' ? undefined : last;
+}

@@ -1,0 +1,77 @@
+/** A statement as an Excel workbook: the statement on one sheet, the lines that it adds up on another. */
+
+import { buffer } from 'node:stream/consumers';
+import { columnLabel } from '../../reports/render/labels.ts';
+import { type Row, type Sheet, writeWorkbook } from '../../reports/render/workbook.ts';
+import { rowOf, widthOf } from '../../reports/render/xlsx-file.ts';
+import type { ReportColumn } from '../../reports/report-result.ts';
+import type { PaperSize } from './paper-sizes.ts';
+import type { ShipmentLines } from './shipment-lines.ts';
+import type { Statement } from './statement.ts';
+import { headOf, tablesOf } from './statement-tables.ts';
+
+/** Text stays text, whatever it looks like; a decimal of more than 15 digits is written as text, so that none is lost. */
+export async function statementXlsx(
+  statement: Statement,
+  shipments: ShipmentLines | null,
+  paper: PaperSize,
+): Promise<Uint8Array> {
+  const title = `${statement.sent_at === null ? 'Draft statement' : 'Statement'} of ${statement.period}`;
+  const tables = tablesOf(statement);
+  const rows: Row[] = [
+    [{ value: title, bold: true, size: 16 }],
+    ...headOf(statement, 'on the sheet Shipments, which as CSV has').map(
+      ([label, value]): Row => [bold(label), words(value)],
+    ),
+    ...tables.flatMap(({ title, about, columns, rows }): Row[] => [
+      [],
+      [{ value: title, bold: true, size: 13 }],
+      ...(about === '' ? [] : [[words(about)]]),
+      ...(rows.length === 0 ? [] : [header(columns)]),
+      ...rows.map((row) => rowOf(row, columns)),
+    ]),
+    [],
+    [{ value: 'What this statement cannot say', bold: true, size: 13 }],
+    ...statement.cannot_say.flatMap((sentence) => linesOf(sentence).map((line): Row => [words(line)])),
+  ];
+  // A cell beside an empty one runs over it, so that sentences need no width; longer ones would run off the page.
+  const widths = Array.from({ length: 9 }, (_, place) =>
+    Math.max(
+      14,
+      ...tables.map(({ columns, rows }) => {
+        const column = columns[place];
+        return column === undefined ? 0 : widthOf({ rows }, column);
+      }),
+    ),
+  );
+  const sheets: Sheet[] = [{ name: 'Statement', rows, widths }];
+  if (shipments !== null)
+    sheets.push({
+      name: 'Shipments',
+      rows: [header(shipments.columns), ...shipments.rows.map((row) => rowOf(row, shipments.columns))],
+      widths: shipments.columns.map((column) => widthOf(shipments, column)),
+      hasHeader: true,
+      filteredRows: () => shipments.rows.length,
+    });
+  return buffer(writeWorkbook(sheets, paper));
+}
+
+const LONGEST_LINE = 120;
+
+function linesOf(sentence: string): readonly string[] {
+  return sentence.match(new RegExp(`.{1,${LONGEST_LINE}}(?=\\s|$)`, 'g'))?.map((line) => line.trim()) ?? [];
+}
+
+function header(columns: readonly ReportColumn[]): Row {
+  return columns.map((column) => ({
+    ...{ value: columnLabel(column), bold: true, align: column.align, hasLineBelow: true },
+  }));
+}
+
+function bold(value: string) {
+  return { value, bold: true };
+}
+
+function words(value: string) {
+  return { value };
+}

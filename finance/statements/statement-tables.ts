@@ -1,0 +1,112 @@
+/** A statement as headed tables and lines of text: what a person sees in a workbook, on paper and on a page. */
+
+import { instantLabel } from '../../reports/render/labels.ts';
+import type { ColumnType, ReportColumn, ReportRow } from '../../reports/report-result.ts';
+import type { Statement } from './statement.ts';
+
+export interface StatementTable {
+  readonly title: string;
+  /** What its rows are, a sentence; empty: the title says it. */
+  readonly about: string;
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
+}
+
+/** Label and value, in the order in which they are read. @param attached where the lines are, before their SHA-256 */
+export function headOf(
+  statement: Statement,
+  attached = 'attached as CSV with',
+): readonly (readonly [string, string])[] {
+  const { tenant, tenant_id, partner_id, period, by, sent_at, publication, published_at } = statement;
+  return [
+    ['Tenant', tenant_id === null || tenant.includes(tenant_id) ? tenant : `${tenant} (${tenant_id})`],
+    ...(partner_id === null ? [] : [['Partner', partner_id] as const]),
+    ['Period', `${period}, by ${by.replace('-', ' ')}`],
+    ['State', sent_at === null ? 'draft: it may still change' : `sent, ${instantLabel(sent_at)}`],
+    ['Made of', `publication ${publication} of ${instantLabel(published_at)}`],
+    ['Shipments', attachedAs(statement, attached)],
+  ];
+}
+
+/** Without the tables that have no rows; the totals always come first. */
+export function tablesOf(statement: Statement): readonly StatementTable[] {
+  const { totals, billed, corrections, mark_up: markUp, invoices, left_out: leftOut } = statement;
+  const cells = (title: string, kind: string, about = ''): StatementTable =>
+    table(title, { about, columns: CELL, rows: billed.filter((cell) => cell.kind === kind) });
+  const all = [
+    table('Total', {
+      about: totals.length === 0 ? 'Nothing was billed in this month, and nothing is to be corrected.' : '',
+      ...{ columns: TOTAL, rows: totals },
+    }),
+    cells('Charges', 'charge'),
+    cells('Billed again', 'billed again', 'Lines of shipments that stood on an invoice that is void now.'),
+    cells('Credits', 'credit'),
+    table('Corrections of earlier statements', {
+      about: 'What was stated about these invoices before, and what is billed now.',
+      ...{ columns: CORRECTION, rows: corrections },
+    }),
+    table('Mark-up over own costs', {
+      about: 'As in the report margin. It is part of what is billed and changes no total.',
+      ...{ columns: MARK_UP, rows: markUp ?? [] },
+    }),
+    table('Proof', { about: 'The invoices, and what proved their files.', columns: PROOF, rows: invoices }),
+    table('Not in this statement', {
+      about: 'Invoices of this month that no total has.',
+      ...{ columns: LEFT_OUT, rows: leftOut },
+    }),
+  ];
+  return all.filter(({ title, rows }) => title === 'Total' || rows.length > 0);
+}
+
+function attachedAs({ shipments }: Statement, attached: string): string {
+  if (shipments === null) return 'not attached';
+  const lines = shipments.lines === 1 ? '1 line' : `${shipments.lines} lines`;
+  return `${lines}, ${attached} the SHA-256 ${shipments.sha256}`;
+}
+
+function table(
+  title: string,
+  { about, columns, rows }: { about: string; columns: readonly ReportColumn[]; rows: readonly object[] },
+): StatementTable {
+  return { title, about, columns, rows: rows as readonly ReportRow[] };
+}
+
+function column(name: string, type: ColumnType = 'text', label?: string): ReportColumn {
+  const isNumber = type === 'decimal' || type === 'count';
+  return {
+    ...{ name, type, scale: type === 'decimal' ? 4 : 0, unit: null },
+    ...{ align: isNumber ? 'right' : 'left', isDetail: false, ...(label === undefined ? {} : { label }) },
+  };
+}
+
+const currency = column('currency_code', 'text', 'Currency');
+const invoice = column('invoice_number', 'text', 'Invoice');
+const lines = column('lines', 'count');
+const money = (name: string, label?: string): ReportColumn => column(name, 'decimal', label);
+
+const TOTAL = [
+  ...[currency, lines, money('charges'), money('billed_again'), money('credits'), money('billed')],
+  ...[money('corrections'), money('total')],
+];
+const CELL = [
+  ...[column('carrier'), column('service_level', 'text', 'Service'), column('zone'), currency, lines],
+  ...[column('packages', 'count'), money('amount')],
+];
+const CORRECTION = [
+  ...[column('period'), invoice, column('why'), currency, money('told'), money('now')],
+  money('difference'),
+];
+const MARK_UP = [
+  ...[column('carrier'), currency, column('tracking_numbers', 'count', 'Numbers')],
+  column('covered_numbers', 'count', 'With a cost'),
+  ...[money('billing_cost', 'Billed'), money('covered_cost', 'Billed, with a cost'), money('own_cost')],
+  ...[money('margin', 'Mark-up'), column('margin_percent', 'decimal', 'Mark-up (%)')],
+];
+const PROOF = [
+  ...[invoice, currency, lines, money('amount'), column('proved_by')],
+  ...[column('file_sha256', 'text', 'SHA-256 of the file'), column('loaded_at', 'instant', 'Loaded')],
+];
+const LEFT_OUT = [
+  ...[invoice, column('state'), column('reason', 'text', 'Why')],
+  ...[currency, column('stated_total', 'text', 'Stated total')],
+];

@@ -1,0 +1,102 @@
+/** The effective settings of a process, checked once; the names of variables, which scripts rely on, stand in setting-definitions.ts. */
+
+import type { CsvTolerance } from '../wire/csv-file.ts';
+import type { EnvironmentName } from '../wire/names.ts';
+
+export interface WebhookCredentials {
+  /** `user:password` pairs, any of which is good (two during a rotation). */
+  readonly basicAuth: readonly { readonly user: string; readonly password: string }[];
+  /** Each is required. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+export interface Settings {
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly environment: EnvironmentName;
+  readonly service: {
+    /** null when no service is configured: commands that need one say so. */
+    readonly baseUrl: string | null;
+    readonly authUrl: string | null;
+    readonly clientId: string | null;
+    readonly clientSecret: string | null;
+    readonly apiKey: string | null;
+    readonly apiKeyHeader: string;
+    readonly caFile: string | null;
+    /** Both or none: shown to the service when it asks for a certificate, never to its storage. */
+    readonly clientCert: string | null;
+    readonly clientKey: string | null;
+    /** `https://user:password@proxy:3128`: secrets, as any URL of a proxy may be. */
+    readonly httpsProxy: string | null;
+    readonly httpProxy: string | null;
+    readonly noProxy: string | null;
+    readonly downloadHosts: readonly string[];
+    readonly allowPrivateHosts: boolean;
+  };
+  /** null: learned from the token. */
+  readonly partnerId: string | null;
+  /** `auto` takes any maker's prefix. */
+  readonly wirePrefix: string;
+  readonly webhook: {
+    readonly host: string;
+    readonly port: number;
+    readonly path: string;
+    /** false behind a proxy (BILLSYNC_WEBHOOK_TLS=off). */
+    readonly tls: boolean;
+    /** null: self-signed in the data folder. */
+    readonly tlsCert: string | null;
+    readonly tlsKey: string | null;
+    readonly credentials: WebhookCredentials;
+    /** true: an endpoint without credentials may be heard from other machines (BILLSYNC_WEBHOOK_OPEN). */
+    readonly open?: boolean;
+    /** How many connections may be open; the defaults stand in webhook/http-server.ts. */
+    readonly connectionLimits?: { readonly connections: number; readonly connectionsPerAddress: number };
+    /** Networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed. */
+    readonly trustedProxies?: readonly string[];
+    /** Further paths below `path` with credentials of their own, from the settings file. */
+    readonly paths: readonly { readonly path: string; readonly credentials: WebhookCredentials }[];
+  };
+  readonly admin: {
+    /** A duration; 20s by default. */
+    readonly pageLimit?: string;
+    readonly host: string;
+    readonly port: number;
+    /** `user:password` for the dashboard; needed when the host is not loopback. */
+    readonly basicAuth: { readonly user: string; readonly password: string } | null;
+    /** Who may act from the dashboard; nobody by default. */
+    readonly operators?: WebhookCredentials['basicAuth'];
+    /** Temporal's web pages up to the namespace, for links; null: there are none to link to. */
+    readonly temporalUi?: string | null;
+  };
+  /** Durations as text, e.g. `1h`; the last repeats. */
+  readonly overdueAfter: readonly string[];
+  readonly reconcileEvery: string;
+  /** When the details of loaded invoices are asked again: until how many days after the invoice date. */
+  readonly recheckLoadedDays: number;
+  /** Whether the service is asked about an invoice that only an event voided. */
+  readonly confirmVoids: boolean;
+  /** `id:base64` of 32 bytes, the first encrypts, all decrypt; empty: generated for embedded Temporal. */
+  readonly encryptionKeys: readonly { readonly id: string; readonly key: Uint8Array }[];
+  readonly warehouse:
+    | { readonly kind: 'duckdb'; readonly path: string }
+    | { readonly kind: 'ducklake'; readonly catalog: string; readonly dataPath: string };
+  readonly warehouseMemoryLimit: string | null;
+  /** What is accepted besides the specified form of a CSV. */
+  readonly csvTolerate: readonly CsvTolerance[];
+  readonly archive:
+    | { readonly kind: 'folder'; readonly path: string }
+    | { readonly kind: 's3'; readonly url: string };
+  /** false: embedded, because TEMPORAL_ADDRESS (or a profile) is unset. */
+  readonly temporalConfigured: boolean;
+  readonly alerts: {
+    readonly file: string | null;
+    readonly webhookUrl: string | null;
+    readonly quietWindow: string;
+    /** Where the runbook was put up for readers; alerts link to its headings. */
+    readonly runbookUrl?: string | null;
+    /** Where people open the dashboard; cost alerts link to its pages. */
+    readonly dashboardUrl?: string | null;
+  };
+  readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
+  readonly otlpEndpoint: string | null;
+}

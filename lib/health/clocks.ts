@@ -1,0 +1,134 @@
+/** Compares this machine's clock with the clocks of the servers that it calls, by the `Date` header of their answers. */
+
+import { setTimeout } from 'node:timers/promises';
+import { BillsyncError, EXIT } from '../wire/errors.ts';
+import type { StateWatch } from './watch-state.ts';
+
+export const MAX_UNALERTED_MS = 30_000;
+export const MAX_STARTED_MS = 5 * 60_000;
+
+export interface ServerClock {
+  /** @param sentAt `performance.now()` when the request was sent */
+  answered(dateHeader: string | undefined, sentAt: number): void;
+  /** Milliseconds since 1970 by the server's clock, counted on from the newest answer; null before the first. */
+  now(): number | null;
+  /**
+   * By how many milliseconds this machine's clock is ahead of the server's now; negative: behind; null before the first
+   * answer. The smallest difference that the answer's duration and the header's whole seconds allow.
+   */
+  aheadMs(): number | null;
+}
+
+export interface ComparedClock {
+  /** In messages: `the billing service`. */
+  readonly name: string;
+  aheadMs: ServerClock['aheadMs'];
+  /** Sends a request whose answer has a `Date`. */
+  ask(): Promise<unknown>;
+}
+
+interface Difference {
+  readonly name: string;
+  readonly aheadMs: number;
+}
+
+/** The header has no milliseconds. */
+const HEADER_MS = 999;
+/** The `Date` of an answer that took longer says too little. */
+const MAX_DURATION_MS = 10_000;
+/** A server that cannot be reached must not keep a process from starting. */
+const ANSWERS_WITHIN_MS = 3_000;
+const WATCHED_EVERY_MS = 30_000;
+export const CLOCK_HINT = 'set the clock, e.g. with NTP (`timedatectl` shows whether it is synchronized)';
+
+export class WrongClockError extends BillsyncError {
+  readonly code = 'wrong-clock';
+  override readonly exitCode = EXIT.checkFailed;
+
+  constructor(wrong: readonly Difference[]) {
+    super(`${describeDifferences(wrong)}; more than ${duration(MAX_STARTED_MS)} is refused`, {
+      hint: CLOCK_HINT,
+    });
+  }
+}
+
+export function createServerClock(): ServerClock {
+  type Answer = { readonly serverMs: number; readonly sentAt: number; readonly receivedAt: number };
+  let newest: Answer | null = null;
+  let compared: Answer | null = null;
+  return {
+    answered(dateHeader, sentAt) {
+      const serverMs = Date.parse(dateHeader ?? '');
+      if (Number.isNaN(serverMs)) return;
+      newest = { serverMs, sentAt, receivedAt: performance.now() };
+      if (newest.receivedAt - sentAt <= MAX_DURATION_MS) compared = newest;
+    },
+    now: () => (newest === null ? null : Math.round(newest.serverMs + performance.now() - newest.receivedAt)),
+    aheadMs() {
+      if (compared === null) return null;
+      const sinceHeader = performance.now() + compared.serverMs;
+      const ours = Date.now();
+      const latest = sinceHeader - compared.sentAt + HEADER_MS;
+      if (ours > latest) return ours - latest;
+      return Math.min(0, ours - (sinceHeader - compared.receivedAt));
+    },
+  };
+}
+
+/**
+ * Asks the servers that have not answered yet, when that is wanted, and those whose clock differs: the monotonic clock, by
+ * which an older answer is counted on, stops while a machine is suspended. A server that does not answer is left out.
+ */
+export async function compareClocks(
+  clocks: readonly ComparedClock[],
+  { asksAll }: { readonly asksAll: boolean },
+): Promise<readonly Difference[]> {
+  const compared = clocks.map(async ({ name, aheadMs, ask }) => {
+    const seenMs = aheadMs();
+    if (seenMs === null ? asksAll : Math.abs(seenMs) > MAX_UNALERTED_MS) {
+      const late = setTimeout(ANSWERS_WITHIN_MS, undefined, { ref: false });
+      await Promise.race([ask().catch(() => undefined), late]);
+    }
+    const ahead = aheadMs();
+    return ahead === null ? [] : [{ name, aheadMs: ahead }];
+  });
+  return (await Promise.all(compared)).flat();
+}
+
+/** @throws WrongClockError (exit 1) a server's clock differs by more than five minutes */
+export async function refuseWrongClock(clocks: readonly ComparedClock[]): Promise<void> {
+  const wrong = differing(await compareClocks(clocks, { asksAll: true }), MAX_STARTED_MS);
+  if (wrong.length > 0) throw new WrongClockError(wrong);
+}
+
+export function clockWatch(clocks: readonly ComparedClock[]): StateWatch {
+  return {
+    component: 'clock',
+    alert: { key: 'clock', title: "This machine's clock differs from a server's" },
+    isOutside: true,
+    everyMs: WATCHED_EVERY_MS,
+    async look() {
+      const wrong = differing(await compareClocks(clocks, { asksAll: false }), MAX_UNALERTED_MS);
+      return { isHealthy: wrong.length === 0, detail: describeDifferences(wrong) };
+    },
+  };
+}
+
+export function differing(differences: readonly Difference[], limitMs: number): readonly Difference[] {
+  return differences.filter(({ aheadMs }) => Math.abs(aheadMs) > limitMs);
+}
+
+export function describeDifferences(differences: readonly Difference[]): string {
+  if (differences.length === 0) return '';
+  const each = differences.map(({ name, aheadMs }) => {
+    const direction = aheadMs < 0 ? 'behind' : 'ahead of';
+    return `${duration(Math.abs(aheadMs))} ${direction} that of ${name}`;
+  });
+  return `this machine's clock is ${each.join(' and ')}`;
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+}

@@ -1,0 +1,25 @@
+/**
+ * Opens and changes claims as fast as it can until it is killed, and says on stdout what has been confirmed, a line each: ids
+ * and the version all of them have from then on. Arguments: the folder, and where its line numbers begin.
+ */
+
+import { openClaimJournal } from '../../../finance/disputes/journal.ts';
+import { aLine } from './a-claim.ts';
+
+const [, , folder = '', from = '0'] = process.argv;
+const journal = openClaimJournal(folder);
+const said = { at: new Date().toISOString(), by: 'writer', note: 'x'.repeat(300) };
+
+for (let batch = 0; ; batch += 1) {
+  const { nextNumber } = await journal.read();
+  const claims = Array.from({ length: 20 }, (_, index) => ({
+    ...aLine({ rowNumber: Number(from) + batch * 20 + index }),
+    id: `D-${nextNumber + index}`,
+  }));
+  await journal.append({ ...said, kind: 'opened', claims });
+  const ids = claims.map(({ id }) => id);
+  process.stdout.write(`${JSON.stringify({ ids, version: 1 })}\n`);
+  const changed = ids.map((id) => ({ id, version: 2 }));
+  await journal.append({ ...said, kind: 'changed', claims: changed, state: 'sent' });
+  process.stdout.write(`${JSON.stringify({ ids, version: 2 })}\n`);
+}

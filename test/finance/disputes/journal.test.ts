@@ -1,0 +1,242 @@
+/** The journal of claims: whole changes or none, whoever writes at once and whenever a process is killed. */
+
+import { spawn } from 'node:child_process';
+import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openClaimJournal } from '../../../finance/disputes/journal.ts';
+import { recoveredOf } from '../../../finance/disputes/recovered.ts';
+import { deadlineOf, readClaimWindows } from '../../../finance/disputes/windows.ts';
+import { cleanEnvironment } from '../../support/processes/billsync.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
+import { aLine } from './a-claim.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-disputes-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const said = { at: '2026-04-01T09:00:00.000Z', by: 'anna', note: '' };
+const path = () => join(folder, 'journal.ndjson');
+const open = (number: number, more: object = {}) => ({
+  ...said,
+  kind: 'opened' as const,
+  claims: [{ id: `D-${number}`, ...aLine({ rowNumber: number, ...more }) }],
+});
+const send = (id: string, version: number, by = 'anna') => ({
+  ...{ ...said, by },
+  ...({ kind: 'changed', state: 'sent', claims: [{ id, version }] } as const),
+});
+
+describe('the journal of claims', () => {
+  test('is empty before the first claim, and makes nothing by being read', async () => {
+    const journal = openClaimJournal(join(folder, 'disputes'));
+    expect(await journal.read()).toMatchObject({ problems: [], nextNumber: 1 });
+    await expect(readFile(join(folder, 'disputes/journal.ndjson'))).rejects.toThrow('ENOENT');
+  });
+
+  test('lets the first of two who change one version win, and keeps who did what', async () => {
+    const [anna, ben] = [openClaimJournal(folder), openClaimJournal(folder)];
+    await anna.append(open(1));
+    const [first, second] = await Promise.all([
+      anna.append(send('D-1', 2)),
+      ben.append(send('D-1', 2, 'ben')),
+    ]);
+    const { all, counts, problems } = await anna.read();
+    expect([counts(first), counts(second)].sort()).toEqual([false, true]);
+    expect(all.get('D-1')?.history.map(({ version, state }) => [version, state])).toEqual([
+      [1, 'open'],
+      [2, 'sent'],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  test('changes none of several claims when one of them has changed', async () => {
+    const journal = openClaimJournal(folder);
+    for (const number of [1, 2]) await journal.append(open(number));
+    await journal.append(send('D-2', 2, 'ben'));
+    const both = [
+      { id: 'D-1', version: 2 },
+      { id: 'D-2', version: 2 },
+    ];
+    const change = await journal.append({ ...said, kind: 'changed', state: 'closed', claims: both });
+    const { all, counts } = await journal.read();
+    expect(counts(change)).toBe(false);
+    expect(['D-1', 'D-2'].map((id) => all.get(id)?.state)).toEqual(['open', 'sent']);
+  });
+
+  test('gives a number and a line to one claim only, also when two open at once', async () => {
+    const journal = openClaimJournal(folder);
+    const first = await journal.append(open(1));
+    const sameNumber = await journal.append(open(1, { rowNumber: 9 }));
+    const sameLine = await journal.append(open(2, { rowNumber: 1 }));
+    const { counts, all } = await journal.read();
+    expect([first, sameNumber, sameLine].map(counts)).toEqual([true, false, false]);
+    expect([...all.keys()]).toEqual(['D-1']);
+  });
+
+  test('does not bring back a claim whose line is claimed anew', async () => {
+    const journal = openClaimJournal(folder);
+    await journal.append(open(1));
+    await journal.append({ ...send('D-1', 2), state: 'closed' });
+    await journal.append(open(2, { rowNumber: 1 }));
+    const again = await journal.append({ ...send('D-1', 3), state: 'open' });
+    expect((await journal.read()).counts(again)).toBe(false);
+  });
+
+  test('passes over a line that was cut off anywhere, tells it, and takes the next change', async () => {
+    const journal = openClaimJournal(folder);
+    await journal.append(open(1));
+    const { length } = await readFile(path());
+    await journal.append(send('D-1', 2));
+    const whole = await readFile(path());
+    for (let size = length + 2; size < whole.length - 1; size += 7) {
+      await writeFile(path(), whole.subarray(0, size));
+      const torn = await journal.read();
+      expect(torn.all.get('D-1')?.version).toBe(1);
+      expect(torn.problems).toEqual([expect.stringMatching(/line \d+, was cut off .* never made/)]);
+    }
+    await truncate(path(), length + 40);
+    const change = await journal.append(send('D-1', 2, 'ben'));
+    const after = await journal.read();
+    expect(after.counts(change)).toBe(true);
+    expect(after.problems).toEqual([expect.stringContaining('was cut off')]);
+  });
+
+  test('names a line that was damaged, goes on behind it, and gives its numbers to nobody', async () => {
+    const journal = openClaimJournal(folder);
+    await journal.append(open(7));
+    await writeFile(path(), (await readFile(path(), 'utf8')).replace('"opened"', '"oponed"'));
+    await journal.append(open(8));
+    await appendFile(path(), '\n{"change": 1}\n');
+    const { problems, nextNumber, all } = await journal.read();
+    expect(problems).toHaveLength(2);
+    expect(problems[0]).toMatch(/line 2, cannot be read .* compare with a backup/);
+    expect([nextNumber, [...all.keys()]]).toEqual([9, ['D-8']]);
+  });
+
+  test('has every confirmed change, each whole, after any number of kill -9', async () => {
+    const confirmed = new Map<string, number>();
+    for (let kill = 0; kill < 8; kill += 1) {
+      const args = [testProgram('finance/disputes/change-claims.ts'), folder, String(kill * 1_000_000)];
+      const writer = spawn(process.execPath, args, {
+        env: cleanEnvironment(),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let lines = 0;
+      for await (const line of createInterface({ input: writer.stdout })) {
+        const { ids, version } = JSON.parse(line) as { ids: string[]; version: number };
+        for (const id of ids) confirmed.set(id, version);
+        lines += 1;
+        // Anywhere within the next change: a change takes less than these few milliseconds.
+        if (lines === 3 + kill) setTimeout(() => writer.kill('SIGKILL'), Math.random() * 3);
+      }
+      const { all, problems } = await openClaimJournal(folder).read();
+      expect(problems.filter((problem) => !problem.includes('was cut off'))).toEqual([]);
+      for (const [id, version] of confirmed) expect(all.get(id)?.version).toBeGreaterThanOrEqual(version);
+      const claims = [...all.values()];
+      expect(claims.length % 20).toBe(0);
+      for (let first = 0; first < claims.length; first += 20)
+        expect(new Set(claims.slice(first, first + 20).map(({ version }) => version)).size).toBe(1);
+    }
+    expect(confirmed.size).toBeGreaterThan(8 * 20);
+  });
+});
+
+describe('what was recovered', () => {
+  const claim = (id: string, claimed: string, more: object = {}) => ({
+    ...aLine({ rowNumber: Number(id.slice(2)), claimed, ...more }),
+    id,
+  });
+  const of = (claims: ReturnType<typeof claim>[], credited: bigint) =>
+    Object.fromEntries(recoveredOf(claims, credited));
+
+  test.each([
+    ['nothing was credited', 0n, '0.0000', '0.0000'],
+    ['a part of the first', 99_999n, '9.9999', '0.0000'],
+    ['the first and a part of the second', 150_001n, '12.5000', '2.5001'],
+    ['more than both', 300_000n, '12.5000', '17.5000'],
+  ])('is divided among claims of one number, oldest first: %s', (_, credited, first, second) => {
+    const claims = [claim('D-1', '12.5000'), claim('D-2', '10.0000')];
+    expect(of(claims, credited)).toEqual({ 'D-1': first, 'D-2': second });
+  });
+
+  test('is nothing of what was credited before, and the newer claim has only what came after it', () => {
+    const claims = [
+      claim('D-1', '5.0000', { creditedBefore: '3.0000' }),
+      claim('D-2', '5.0000', { creditedBefore: '6.0000' }),
+    ];
+    expect(of(claims, 20_000n)).toEqual({ 'D-1': '0.0000', 'D-2': '0.0000' });
+    // 3 to 6 are the first one's alone; of the next 4 it has 2 left to take.
+    expect(of(claims, 100_000n)).toEqual({ 'D-1': '5.0000', 'D-2': '2.0000' });
+  });
+
+  test('goes to the newer of two claims of one line', () => {
+    const claims = [claim('D-1', '5.0000'), claim('D-2', '5.0000', { rowNumber: 1 })];
+    expect(of(claims, 40_000n)).toEqual({ 'D-1': '0.0000', 'D-2': '4.0000' });
+  });
+
+  test('sums to what was credited since the first claim, whatever the claims are', () => {
+    let state = 7;
+    const below = (limit: number): number => {
+      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return state % limit;
+    };
+    for (let round = 0; round < 2_000; round += 1) {
+      const claims = Array.from({ length: 1 + below(5) }, (_, index) =>
+        claim(`D-${index + 1}`, `${below(9)}.${String(below(10_000)).padStart(4, '0')}`, {
+          creditedBefore: `${below(4)}.0000`,
+          rowNumber: below(3),
+        }),
+      );
+      const credited = BigInt(below(200_000));
+      const least = claims.reduce((low, { creditedBefore }) => Math.min(low, Number(creditedBefore)), 99);
+      const expected = credited - BigInt(least) * 10_000n;
+      const sum = [...recoveredOf(claims, credited).values()].reduce(
+        (total, amount) => total + BigInt(amount.replace('.', '')),
+        0n,
+      );
+      expect(sum).toBe(expected > 0n ? expected : 0n);
+    }
+  });
+});
+
+describe('claim windows', () => {
+  const windows = (text: string) =>
+    writeFile(join(folder, 'claim-windows.yaml'), text).then(() =>
+      readClaimWindows(join(folder, 'claim-windows.yaml')),
+    );
+
+  test('count from the day the carrier counts from, the last day included', async () => {
+    const { windows: read } = await windows(
+      'windows:\n  - { carrier: UPS, days: 30 }\n  - { carrier: fedex, days: 10, from: ship-date }\n  - { carrier: "*", days: 5, from: invoice-date }',
+    );
+    const now = new Date('2026-04-05T23:59:00Z');
+    expect(deadlineOf(aLine(), read, now)).toEqual({ closesOn: '2026-04-05', daysLeft: 0 });
+    expect(deadlineOf(aLine({ carrier: 'fedex' }), read, now)).toEqual({
+      closesOn: '2026-03-12',
+      daysLeft: -24,
+    });
+    expect(deadlineOf(aLine({ carrier: 'usps' }), read, now)?.closesOn).toBe('2026-03-15');
+    expect(deadlineOf(aLine({ carrierInvoiceDate: null }), read, now)?.closesOn).toBe('2026-04-09');
+    expect(deadlineOf(aLine(), [], now)).toBeNull();
+    expect(await readClaimWindows(join(folder, 'nosuch.yaml'))).toEqual({
+      ...{ windows: [], warn_days: 14, answer_days: 30 },
+    });
+  });
+
+  test.each([
+    ['windows:\n  - carrier: ups\n    days: soon', 'line 3: days: a number of days'],
+    ['windows:\n  - carrier: ups\n    days: 0', 'line 3: days: a number of days'],
+    ['windows:\n  - { carrier: ups, days: 3 }\n  - { carrier: UPS, days: 4 }', 'line 3: another line is of'],
+    ['windows:\n  - { carrier: ups, days: 3, from: birth }', 'line 2: from'],
+    ['warn_days: -1\nwindows: []', 'line 1: warn_days: a number of days, 0 to 9999'],
+    ['windows: [', 'this is no YAML'],
+    ['', 'line 1: windows'],
+  ])('%j is refused with its line', async (text, words) => {
+    await expect(windows(text)).rejects.toThrow(words);
+  });
+});

@@ -1,0 +1,274 @@
+/** The pages of claims: rows ticked in a real browser without JavaScript, agreed to, told when they were changed meanwhile. */
+
+import { join } from 'node:path';
+import axe from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OperatorWork } from '../../../dashboard/operator/operator-work.ts';
+import type { RunningDashboard } from '../../../dashboard/server.ts';
+import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.ts';
+import { disputePages } from '../../../finance/disputes/pages/pages.ts';
+import { openAuditLog } from '../../../lib/audit-log.ts';
+import { dashboardOver } from '../../dashboard/support.ts';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../../support/reports/reports-fixture.ts';
+import { launchChromium } from '../../support/tools/chromium.ts';
+import { cellsOf } from '../../support/tools/read-workbook.ts';
+
+const ANN = { user: 'ann', password: 'ann-may-act' };
+const asAnn = { authorization: `Basic ${Buffer.from('ann:ann-may-act').toString('base64')}` };
+const twice = (tracking: string, cost: string) =>
+  Array.from({ length: 2 }, () => aShipment({ tracking, cost }));
+const NASTY = `N"<b>'&`;
+
+let fixture: ReportsFixture;
+let disputes: Disputes;
+let acting: RunningDashboard;
+let showing: RunningDashboard;
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  fixture = await reportsFixture([
+    anInvoice([...twice('A', '12.5'), ...twice('B', '7.0001'), ...twice(NASTY, '3'), ...twice('D', '2')]),
+    anInvoice([aShipment({ tracking: 'A', cost: '-12.5' }), aShipment({ tracking: 'E', cost: '8' })]),
+  ]);
+  disputes = openDisputes({ dataDir: fixture.folder, databasePath: fixture.path });
+  const guests = [disputePages(disputes)];
+  const operator = {
+    // Nothing of it is asked for by what a guest offers.
+    work: {} as OperatorWork,
+    decode: async () => null,
+    ...{ audit: openAuditLog(join(fixture.folder, 'audit')), uploadFolder: join(fixture.folder, 'uploads') },
+  };
+  acting = await dashboardOver(fixture.path, { guests, operator, admin: { operators: [ANN] } });
+  showing = await dashboardOver(fixture.path, { guests });
+  browser = await launchChromium();
+  page = await pageWith({ javaScriptEnabled: false });
+});
+afterAll(async () => {
+  await browser?.close();
+  await acting?.close();
+  await showing?.close();
+  await fixture?.remove();
+});
+
+async function pageWith(options: BrowserContextOptions): Promise<Page> {
+  const httpCredentials = { username: ANN.user, password: ANN.password };
+  const context = await browser.newContext({ httpCredentials, ...options });
+  return context.newPage();
+}
+const listed = async () => [...(await disputes.list()).claims].reverse();
+const post = (path: string, fields: [string, string][], headers: Record<string, string> = asAnn) =>
+  fetch(`${acting.url}${path}`, { method: 'POST', headers, body: new URLSearchParams(fields) });
+
+describe('an operator', () => {
+  test('ticks rows of a report, sees what is claimed, and opens the claims, without JavaScript', async () => {
+    await page.goto(`${acting.url}/reports/duplicates?carrier=ups`);
+    const rows = page.locator('tbody tr').filter({ has: page.locator('input[name=row]') });
+    for (const number of ['B', NASTY]) {
+      const row = rows.filter({ has: page.getByRole('cell', { name: number, exact: true }) });
+      await row.locator('input[name=row]').check();
+    }
+    await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
+    // A click waits until the next page begins to come, which is before its head is there.
+    await expect.poll(() => page.title()).toContain('Open 2 claims: 10.0001 USD');
+    const says = await page.locator('#content').innerText();
+    expect(says).toContain('billed 7.0001, expected 0.0000, claimed 7.0001 USD.');
+    expect(says).toContain(`${NASTY} on invoice`);
+    expect(await listed()).toEqual([]);
+    await page.getByLabel('Note, for yourselves').fill('both are ours');
+    await page.getByRole('button', { name: 'Open' }).click();
+    expect(await page.getByRole('status').innerText()).toBe('Opened D-1, D-2.');
+    expect(await listed()).toMatchObject([
+      { id: 'D-1', trackingNumber: 'B', note: 'both are ours', state: 'open' },
+      { id: 'D-2', trackingNumber: NASTY },
+    ]);
+    const audit = await page.goto(`${acting.url}/operator/audit`);
+    expect(await audit?.text()).toContain('disputes open');
+  });
+
+  test('is told of a row that is claimed already, and that nothing was ticked', async () => {
+    await page.goto(`${acting.url}/reports/duplicates`);
+    await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
+    expect(await page.getByRole('alert').innerText()).toContain('No row is ticked');
+    await page.getByRole('link', { name: 'Back' }).click();
+    expect(page.url()).toBe(`${acting.url}/reports/duplicates`);
+    for (const box of await page.locator('input[name=row]').all()) await box.check();
+    await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
+    const says = await page.locator('#content').innerText();
+    expect(says).toContain('is passed over: it is claimed already, as D-1.');
+    await page.getByRole('button', { name: 'Open' }).click();
+    expect((await listed()).map(({ trackingNumber }) => trackingNumber)).toEqual(['B', NASTY, 'D']);
+  });
+
+  test('changes a claim on its page, and several on the list, with a note', async () => {
+    await page.goto(`${acting.url}/disputes/D-1`);
+    await page.getByRole('button', { name: 'Mark as sent' }).click();
+    await page.getByLabel('Note, for yourselves').fill('by mail');
+    await page.getByRole('button', { name: 'Change' }).click();
+    expect(await page.getByRole('status').innerText()).toBe('D-1 is sent, version 2.');
+    await page.goto(`${acting.url}/disputes?state=open`);
+    await page.getByLabel('D-2', { exact: true }).check();
+    await page.getByLabel('D-3', { exact: true }).check();
+    await page.getByLabel('The ticked claims become').selectOption('sent');
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
+    expect((await listed()).map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
+    await page.goto(`${acting.url}/disputes/D-1`);
+    await page.getByRole('button', { name: 'Add a note' }).click();
+    await page.getByLabel('Note, for yourselves').fill('case 4711');
+    await page.getByRole('button', { name: 'Add the note' }).click();
+    const shown = await (await page.goto(`${acting.url}/disputes/D-1`))?.text();
+    for (const words of ['case 4711', 'by mail', 'both are ours', '>ann<']) expect(shown).toContain(words);
+  });
+
+  test('who agrees after another has changed the claim is told so, and nothing of it is done', async () => {
+    await page.goto(`${acting.url}/disputes/D-2`);
+    await page.getByRole('button', { name: 'Mark as rejected' }).click();
+    await disputes.change({ claims: [{ id: 'D-2', version: 2 }], state: 'credited', note: '', by: 'bob' });
+    await page.getByRole('button', { name: 'Change' }).click();
+    expect(await page.getByRole('alert').innerText()).toMatch(
+      /D-2 has changed: bob made it version 3 \(credited\)/,
+    );
+    expect((await listed())[1]).toMatchObject({ state: 'credited', version: 3 });
+  });
+
+  test('takes the file of a carrier from the list', async () => {
+    await page.goto(`${acting.url}/disputes?carrier=UPS&state=sent`);
+    const address = await page.getByRole('link', { name: 'XLSX for UPS' }).getAttribute('href');
+    const file = await fetch(new URL(address ?? '', acting.url));
+    expect(file.headers.get('content-disposition')).toBe('attachment; filename="claims-UPS.xlsx"');
+    const cells = cellsOf(new Uint8Array(await file.arrayBuffer()));
+    expect(cells.map(([id, , number]) => [id, number])).toEqual([
+      ['Our reference', 'Tracking number'],
+      ['D-1', 'B'],
+      ['D-3', 'D'],
+    ]);
+    const none = await fetch(`${acting.url}/disputes/export?state=rejected`);
+    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('None of these claims')]);
+  });
+});
+
+describe('nobody else', () => {
+  const choose: [string, string][] = [
+    ['report', 'duplicates'],
+    ['asked', '{"filters":{},"parameters":{}}'],
+    ['row', 'x'],
+  ];
+
+  test.each([
+    ['without a password', {}, 401],
+    ['from a page of another site', { ...asAnn, origin: 'https://evil.example' }, 403],
+    ['from a site that the browser names', { ...asAnn, 'sec-fetch-site': 'cross-site' }, 403],
+  ])('is heard %s', async (_, headers, status) => {
+    for (const path of ['/disputes/choose', '/disputes/change'])
+      expect((await post(path, choose, headers)).status).toBe(status);
+  });
+
+  test('a form only offers: without the word of what was shown nothing is changed', async () => {
+    const before = await listed();
+    const offered = await post('/disputes/change', [
+      ['claim', 'D-3:2'],
+      ['state', 'closed'],
+    ]);
+    expect([offered.status, await offered.text()]).toEqual([200, expect.stringContaining('name="word"')]);
+    expect((await post('/operator/act', [['word', 'x']])).status).toBe(409);
+    expect(await listed()).toEqual(before);
+  });
+
+  test.each([
+    ['/disputes/choose', [['report', 'cost']], 'The form is not one of ours'],
+    [
+      '/disputes/choose',
+      [
+        ['report', 'duplicates'],
+        ['asked', '{'],
+      ],
+      'The form is not one of ours',
+    ],
+    ['/disputes/choose', choose, 'There is nothing to be claimed'],
+    [
+      '/disputes/change',
+      [
+        ['state', 'lost'],
+        ['claim', 'D-1:1'],
+      ],
+      'There is no such state',
+    ],
+    ['/disputes/change', [['state', 'sent']], 'No claim is ticked'],
+    [
+      '/disputes/change',
+      [
+        ['state', 'sent'],
+        ['claim', 'D-99:1'],
+      ],
+      'There is no such claim',
+    ],
+    [
+      '/disputes/change',
+      [
+        ['state', 'open'],
+        ['claim', 'D-3:2'],
+      ],
+      'so it cannot become open',
+    ],
+  ] as [string, [string, string][], string][])('%s with %j is told: %s', async (path, fields, words) => {
+    const answer = await post(path, fields);
+    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining(words)]);
+  });
+
+  test('where nobody may act the pages only show, and no form is taken', async () => {
+    for (const path of ['/disputes', '/disputes/D-1', '/reports/duplicates']) {
+      const shown = await (await fetch(`${showing.url}${path}`)).text();
+      expect(shown).toContain('href="/disputes"');
+      expect(shown).not.toMatch(/method="post"|name="row"|name="claim"/);
+    }
+    const refused = await fetch(`${showing.url}/disputes/choose`, { method: 'POST' });
+    expect(refused.status).toBe(404);
+    expect((await fetch(`${showing.url}/disputes/D-99`)).status).toBe(404);
+    const figures = await (await fetch(`${showing.url}/disputes?format=json&state=sent`)).json();
+    expect(figures).toMatchObject({
+      claims: [{ id: 'D-3' }, { id: 'D-1', claimed: '7.0001', recovered: '0.0000' }],
+      totals: [{ currency_code: 'USD', claims: 2, claimed: '9.0001' }],
+    });
+  });
+});
+
+test('the pages have no barrier for axe, wide, narrow and dark, fetch nothing and log nothing', async () => {
+  const looked = await pageWith({});
+  const logged: string[] = [];
+  const strangers: string[] = [];
+  looked.on('console', (message) => logged.push(message.text()));
+  looked.on('request', (request) => {
+    if (!request.url().startsWith(acting.url)) strangers.push(request.url());
+  });
+  for (const path of [
+    '/disputes',
+    '/disputes?state=sent',
+    '/disputes/D-1',
+    '/reports/duplicates',
+    '/disputes?state=rejected',
+  ]) {
+    for (const [width, colorScheme] of [
+      [1280, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await looked.emulateMedia({ colorScheme });
+      await looked.setViewportSize({ width, height: 900 });
+      await looked.goto(`${acting.url}${path}`);
+      await looked.evaluate(axe.source);
+      const found = await looked.evaluate(
+        'axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))',
+      );
+      expect(found, `${path} ${width}`).toEqual([]);
+      const overflow = await looked.evaluate('document.documentElement.scrollWidth > innerWidth');
+      expect(overflow, `${path} ${width}`).toBe(false);
+    }
+  }
+  expect([strangers, logged]).toEqual([[], []]);
+});

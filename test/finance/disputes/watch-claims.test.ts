@@ -1,0 +1,97 @@
+/** Claims that wait for a person are an alert, which ends when nothing waits any more. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ClaimState } from '../../../finance/disputes/claim.ts';
+import { disputePaths, openDisputes } from '../../../finance/disputes/disputes.ts';
+import { openClaimJournal } from '../../../finance/disputes/journal.ts';
+import { lookAtClaims } from '../../../finance/disputes/watch-claims.ts';
+import type { Alert } from '../../../lib/alerts/alerts.ts';
+import { createLogger } from '../../../lib/log/log.ts';
+import { testSettings } from '../../webhook/a-delivery.ts';
+import { aLine } from './a-claim.ts';
+
+let folder: string;
+let raised: Alert[];
+let resolved: string[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-due-'));
+  raised = [];
+  resolved = [];
+  const { folder: claims, windowsPath } = disputePaths(folder);
+  await writeFile(windowsPath, 'windows: [{ carrier: ups, days: 30 }]');
+  await openClaimJournal(claims).append({
+    ...{ kind: 'opened', at: '2026-03-10T00:00:00Z', by: 'ann', note: '' },
+    claims: ['D-1', 'D-2'].map((id, index) => ({ id, ...aLine({ rowNumber: index + 1 }) })),
+  });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+// Nothing is published here: what waits is known from the claims alone.
+const options = (day: string) => ({
+  ...{
+    dataDir: folder,
+    databasePath: join(folder, 'reports.duckdb'),
+    now: () => new Date(`${day}T12:00:00Z`),
+  },
+});
+const look = async (day: string): Promise<void> => {
+  raised = [];
+  resolved = [];
+  const alerts = {
+    raise: (alert: Alert) => void raised.push(alert),
+    resolve: (key: string) => void resolved.push(key),
+    close: async () => {},
+  };
+  const log = createLogger(testSettings(folder), 'worker', { write: () => {} });
+  await lookAtClaims({ ...options(day), alerts, log });
+};
+const change = (day: string, state: ClaimState | null, id: string): Promise<unknown> =>
+  openDisputes(options(day)).change({ claims: [{ id, version: null }], state, note: 'asked', by: 'ann' });
+
+test('open claims are told 14 days before the carrier takes them no more, and still after that, until they are sent or closed', async () => {
+  await look('2026-03-21');
+  expect([raised, resolved]).toEqual([[], ['claims-to-send', 'claims-unanswered']]);
+  await look('2026-03-22');
+  expect(raised).toEqual([
+    {
+      key: 'claims-to-send',
+      title: 'Claims are to be sent before the carrier takes them no more',
+      detail: 'D-1 (ups, 12.5000 USD) by 2026-04-05, D-2 (ups, 12.5000 USD) by 2026-04-05',
+    },
+  ]);
+  await look('2026-04-06');
+  expect(raised).toMatchObject([{ key: 'claims-to-send' }]);
+  await change('2026-04-06', 'sent', 'D-1');
+  await change('2026-04-06', 'closed', 'D-2');
+  await look('2026-04-06');
+  expect([raised, resolved]).toEqual([[], ['claims-to-send', 'claims-unanswered']]);
+});
+
+test('claims that were sent are told when nothing was heard or noted of them for 30 days, or what the file says', async () => {
+  await change('2026-03-11', 'sent', 'D-1');
+  await change('2026-03-12', 'sent', 'D-2');
+  await look('2026-04-09');
+  expect(raised).toEqual([]);
+  await look('2026-04-10');
+  expect(raised).toMatchObject([
+    { key: 'claims-unanswered', detail: 'D-1 (ups, 12.5000 USD) since 2026-03-11' },
+  ]);
+  await change('2026-04-10', null, 'D-1');
+  await change('2026-04-10', 'rejected', 'D-2');
+  await look('2026-05-09');
+  expect([raised, resolved]).toEqual([[], ['claims-to-send', 'claims-unanswered']]);
+  await writeFile(disputePaths(folder).windowsPath, 'answer_days: 29\nwarn_days: 0\nwindows: []');
+  await look('2026-05-09');
+  expect(raised).toMatchObject([{ detail: 'D-1 (ups, 12.5000 USD) since 2026-04-10' }]);
+});
+
+test('a file of windows that cannot be meant is an alert that names the line', async () => {
+  await writeFile(disputePaths(folder).windowsPath, 'windows:\n  - { carrier: ups, days: soon }');
+  await look('2026-03-22');
+  expect(raised).toMatchObject([
+    { key: 'claims-to-send', title: 'Claims cannot be looked at', detail: expect.stringContaining('line 2') },
+  ]);
+});

@@ -1,0 +1,322 @@
+/** An alert reaches every sink once per quiet window, says when it is over, and never hurts who raised it. */
+
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
+import { createAlerts } from '../../lib/alerts/alerts.ts';
+import { openChannels } from '../../lib/alerts/channels/channels.ts';
+import { openAlerts } from '../../lib/alerts/open-alerts.ts';
+import { durationMs } from '../../lib/config/duration.ts';
+import { createLogger } from '../../lib/log/log.ts';
+import { createScrub } from '../../lib/log/scrub.ts';
+import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
+import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+/** A chat that answers with the given codes, then with 200. */
+async function aChat(...codes: number[]): Promise<{ url: string; posts: { text: string }[] }> {
+  const posts: { text: string }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      posts.push(JSON.parse(Buffer.concat(chunks).toString()) as { text: string });
+      response.writeHead(codes.shift() ?? 200).end();
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=chat-secret`, posts };
+}
+
+async function alertsWith(sinks: {
+  webhookUrl?: string;
+  file?: string;
+  memory?: string;
+  runbookUrl?: string;
+  metrics?: Metrics;
+}) {
+  const logged: string[] = [];
+  const settings = {
+    ...testSettings('/nowhere'),
+    alerts: alertSettings({
+      file: sinks.file ?? null,
+      webhookUrl: sinks.webhookUrl ?? null,
+      runbookUrl: sinks.runbookUrl ?? null,
+    }),
+  };
+  let nowMs = Date.parse('2026-03-01T00:00:00Z');
+  const alerts = createAlerts({
+    settings,
+    log: createLogger(settings, 'worker', { write: (line) => logged.push(line) }),
+    scrub: createScrub(settings),
+    now: () => new Date(nowMs),
+    retryAfterMs: 10,
+    ...(sinks.memory === undefined ? {} : { memory: sinks.memory }),
+    ...(sinks.metrics === undefined ? {} : { metrics: sinks.metrics }),
+  });
+  const wait = (duration: string): void => {
+    nowMs += durationMs(duration);
+  };
+  return { alerts, logged, wait };
+}
+
+/** What a chat of that address is sent. */
+async function sentTo(webhookUrl: string): Promise<object[]> {
+  const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ webhookUrl }) };
+  const sent: object[] = [];
+  const channels = openChannels({ settings, post: async (_url, body) => void sent.push(body) });
+  const notice = {
+    at: '2026-03-01T00:00:00.000Z',
+    key: 'a',
+    title: 'Sad.',
+    detail: 'Why.',
+    runbook: 'RUNBOOK',
+  };
+  for (const { tell } of channels) await tell({ ...notice, state: 'raised', repeated: 2 });
+  return sent;
+}
+
+describe('the shape of a message', () => {
+  test('is text for Slack and those who took its shape', async () => {
+    expect(await sentTo('https://hooks.slack.com/services/T0/B0/secret')).toEqual([
+      { text: '[billsync test] Sad. (2 more since the last notice)\nWhy.\nWhat to do: RUNBOOK' },
+    ]);
+  });
+
+  test.each([
+    'https://prod-1.westeurope.logic.azure.com:443/workflows/1/triggers/manual/paths/invoke?sig=s',
+    'https://default1.ab.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/1',
+    'https://example.webhook.office.com/webhookb2/1/IncomingWebhook/2',
+  ])('is one Adaptive Card for Microsoft Teams (%s)', async (url) => {
+    const [{ type, attachments }] = (await sentTo(url)) as [{ type: string; attachments: object[] }];
+    expect(type).toBe('message');
+    expect(attachments).toMatchObject([
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        content: {
+          ...{ type: 'AdaptiveCard', version: '1.4' },
+          body: [
+            { type: 'TextBlock', text: '[billsync test] Sad. (2 more since the last notice)', wrap: true },
+            { type: 'TextBlock', text: 'Why.', wrap: true },
+            { type: 'TextBlock', text: 'What to do: RUNBOOK', wrap: true },
+          ],
+        },
+      },
+    ]);
+  });
+
+  test('is text for a host that only ends like one of theirs', async () => {
+    expect(await sentTo('https://webhook.office.com.example.org/x')).toEqual([{ text: expect.any(String) }]);
+  });
+});
+
+describe('alerts', () => {
+  test('a restart neither repeats what is said already nor forgets to say that it is over', async () => {
+    const { url, posts } = await aChat();
+    const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
+    const life = async (live: (alerts: Awaited<ReturnType<typeof alertsWith>>['alerts']) => void) => {
+      const { alerts } = await alertsWith({ webhookUrl: url, memory });
+      live(alerts);
+      await alerts.close();
+    };
+    const alert = { key: 'attention/1', title: 'Invoice 1 needs attention', detail: 'why' } as const;
+    await life((alerts) => alerts.raise(alert));
+    await life((alerts) => alerts.raise(alert));
+    expect(posts).toHaveLength(1);
+    await life((alerts) => alerts.resolve(alert.key));
+    await life((alerts) => alerts.resolve(alert.key));
+    expect(posts.map(({ text }) => text.split('\n')[0])).toEqual([
+      expect.stringContaining('Invoice 1 needs attention'),
+      expect.stringContaining('Resolved: Invoice 1 needs attention'),
+    ]);
+  });
+
+  describe('what a person decides', () => {
+    const at = '2026-03-01T00:30:00.000Z';
+    const decided = { at, by: 'anna', note: 'asked the service', until: null };
+    async function aFolder() {
+      const folder = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run');
+      const file = join(folder, 'said.ndjson');
+      const made = await alertsWith({ memory: join(folder, 'alerts-worker.json'), file });
+      const states = async () => {
+        await made.alerts.close();
+        const lines = (await readFile(file, 'utf8')).trim().split('\n');
+        return lines.map((line) => (JSON.parse(line) as { state: string }).state);
+      };
+      const open = async () => {
+        await made.alerts.close();
+        return (await openAlerts(folder, new Date(at))).map(({ key }) => key);
+      };
+      return { ...made, folder, states, open };
+    }
+
+    test('what lasts and was acknowledged is not repeated until it is over, and stays on the list', async () => {
+      const { alerts, wait, folder, states, open } = await aFolder();
+      const alert = { key: 'disk/full', title: 'Full.' } as const;
+      alerts.raise(alert);
+      expect(await open()).toEqual(['disk/full']);
+      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: alert.key }]);
+      wait('5h');
+      alerts.raise(alert);
+      expect(await states()).toEqual(['raised']);
+      expect(await openAlerts(folder)).toMatchObject([{ key: 'disk/full', acknowledged: decided }]);
+      alerts.resolve(alert.key);
+      alerts.raise(alert);
+      expect(await states()).toEqual(['raised', 'resolved', 'raised']);
+      expect(await openAlerts(folder)).toMatchObject([{ key: 'disk/full', acknowledged: null }]);
+    });
+
+    test('what happened and was acknowledged is over; when it happens again it is told again', async () => {
+      const { alerts, wait, folder, states, open } = await aFolder();
+      const alert = { key: 'voided-after-load/1', title: 'Voided.' } as const;
+      alerts.raise(alert);
+      expect(await open()).toEqual([alert.key]);
+      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: alert.key }]);
+      expect(await open()).toEqual([]);
+      wait('31m');
+      alerts.raise(alert);
+      expect(await states()).toEqual(['raised', 'raised']);
+      expect(await open()).toEqual([alert.key]);
+    });
+
+    test('what is quieted is listed and not said, until its time has passed', async () => {
+      const { alerts, wait, folder, states } = await aFolder();
+      const until = '2026-03-01T08:00:00.000Z';
+      await decideOnAlerts(folder, [{ ...decided, kind: 'quieted', key: 'drift', until }]);
+      alerts.raise({ key: 'drift', title: 'Sad.' });
+      alerts.raise({ key: 'gaps', title: 'Other.' });
+      expect(await states()).toEqual(['raised']);
+      expect(await openAlerts(folder, new Date(at))).toMatchObject([
+        { key: 'gaps', quieted: null },
+        { key: 'drift', quieted: { until } },
+      ]);
+      wait('9h');
+      alerts.raise({ key: 'drift', title: 'Sad.' });
+      expect(await states()).toEqual(['raised', 'raised']);
+    });
+
+    test('lines that were cut off and files that are no JSON hide nothing else', async () => {
+      const { alerts, folder, open } = await aFolder();
+      alerts.raise({ key: 'quarantine/a', title: 'Sad.' });
+      alerts.raise({ key: 'quarantine/b', title: 'Other.' });
+      await alerts.close();
+      await writeFile(join(folder, 'alert-decisions.ndjson'), '{"at":"2026-03-01T00:30');
+      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: 'quarantine/a' }]);
+      await writeFile(join(folder, 'alerts-webhook.json'), 'nonsense');
+      expect(await open()).toEqual(['quarantine/b']);
+    });
+
+    test('a list that cannot be read is no empty list', async () => {
+      const { folder } = await aFolder();
+      await mkdir(join(folder, 'alerts-webhook.json'), { recursive: true });
+      await expect(openAlerts(folder)).rejects.toThrow('EISDIR');
+    });
+  });
+
+  test('every sink hears of it once per quiet window, then how often it happened meanwhile', async () => {
+    const { url, posts } = await aChat();
+    const file = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'alerts.ndjson');
+    const { alerts, logged, wait } = await alertsWith({ webhookUrl: url, file });
+    const alert = { key: 'drift', title: 'Sad.', detail: 'Look at https://s.example/x?sig=secret' } as const;
+    for (let i = 0; i < 5; i += 1) alerts.raise(alert);
+    wait('61m');
+    alerts.raise(alert);
+    alerts.resolve('drift');
+    alerts.resolve('drift');
+    alerts.resolve('gaps');
+    await alerts.close();
+    const detail = '\nLook at https://s.example/x\nWhat to do: billsync alerts explain drift';
+    expect(posts.map((post) => post.text)).toEqual([
+      `[billsync test] Sad.${detail}`,
+      `[billsync test] Sad. (4 more since the last notice)${detail}`,
+      '[billsync test] Resolved: Sad.',
+    ]);
+    const lines = (await readFile(file, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([
+      { at: '2026-03-01T00:00:00.000Z', state: 'raised', key: 'drift', title: 'Sad.', repeated: 0 },
+      { state: 'raised', repeated: 4 },
+      { state: 'resolved' },
+    ]);
+    expect(logged.filter((line) => line.includes('alert raised'))).toHaveLength(2);
+  });
+
+  test('those that are open are counted by name and severity, never by invoice, also after a restart', async () => {
+    const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
+    const first = createMetrics('worker');
+    const { alerts } = await alertsWith({ memory, metrics: first });
+    alerts.raise({ key: 'attention/1', title: 'One.' });
+    alerts.raise({ key: 'attention/2', title: 'Two.' });
+    alerts.raise({ key: 'drift', title: 'Drift.' });
+    alerts.resolve('drift');
+    await alerts.close();
+    const open = (name: string, severity: string, count: number) =>
+      `billsync_alerts_open{alert="${name}",severity="${severity}",role="worker"} ${count}\n`;
+    expect(await first.text()).toContain(open('attention', 'warning', 2));
+    expect(await first.text()).toContain(open('drift', 'critical', 0));
+    const second = createMetrics('worker');
+    await alertsWith({ memory, metrics: second });
+    expect(await second.text()).toContain(open('attention', 'warning', 2));
+  });
+
+  test('who looks within the quiet window reads how it is now', async () => {
+    const { url, posts } = await aChat();
+    const folder = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run');
+    const { alerts } = await alertsWith({ webhookUrl: url, memory: join(folder, 'alerts-worker.json') });
+    alerts.raise({ key: 'retries', title: 'Steps fail', detail: 'One.' });
+    alerts.raise({ key: 'retries', title: 'Steps fail', detail: 'One and two.' });
+    await alerts.close();
+    expect(posts).toHaveLength(1);
+    expect((await openAlerts(folder)).map(({ detail }) => detail)).toEqual(['One and two.']);
+  });
+
+  test('each links to its page of the runbook, where the settings say where that is', async () => {
+    const { url, posts } = await aChat();
+    const { alerts } = await alertsWith({ webhookUrl: url, runbookUrl: 'https://wiki.example/runbook' });
+    alerts.raise({ key: 'attention/1', title: 'Sad.' });
+    alerts.raise({ key: 'disk/full', title: 'Full.' });
+    await alerts.close();
+    expect(posts.map(({ text }) => text.split('What to do: ')[1])).toEqual([
+      'https://wiki.example/runbook#attention',
+      'https://wiki.example/runbook#disk-full',
+    ]);
+  });
+
+  test('a chat that fails is asked again, and given up without a sound to the caller', async () => {
+    const { url, posts } = await aChat(500, 503);
+    const once = await alertsWith({ webhookUrl: url });
+    once.alerts.raise({ key: 'drift', title: 'Sad.' });
+    await once.alerts.close();
+    expect(posts).toHaveLength(3);
+    expect(once.logged.join('')).not.toContain('alert not sent');
+
+    const gone = await alertsWith({
+      webhookUrl: 'http://127.0.0.1:1/?key=chat-secret',
+      file: '/nowhere/alerts',
+    });
+    gone.alerts.raise({ key: 'drift', title: 'Sad.' });
+    gone.alerts.raise({ key: 'gaps', title: 'Sad too.' });
+    await gone.alerts.close();
+    expect(gone.logged.filter((line) => line.includes('alert not sent'))).toHaveLength(2);
+    expect(gone.logged.join('')).not.toContain('chat-secret');
+  });
+});
+
+test('durations are numbers with a unit', () => {
+  expect(['250ms', '90s', '1.5m', '1h', '7 d'].map(durationMs)).toEqual([
+    250, 90_000, 90_000, 3_600_000, 604_800_000,
+  ]);
+  expect(durationMs('1 hour')).toBe(3_600_000);
+  expect(() => durationMs('1 fortnight')).toThrow('Not a duration: 1 fortnight');
+});

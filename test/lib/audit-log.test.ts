@@ -1,0 +1,198 @@
+/** Several processes write the audit log as one chain, and any later change of it is found. */
+
+import { execFile } from 'node:child_process';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type AuditNote, audited, openAuditLog } from '../../lib/audit-log.ts';
+import { attack } from '../support/hostile/attack.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'billsync-audit-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let folders = 0;
+function aFolder(): string {
+  folders += 1;
+  return join(root, `audit-${folders}`);
+}
+
+const NOTE: AuditNote = {
+  ...{ by: 'ann', via: 'command', action: 'invoices restore', target: ['INV-1'], reason: 'it stands' },
+  ...{ outcome: 'begun', detail: '', began: null },
+};
+
+const fileOf = (folder: string): string => join(folder, 'log.ndjson');
+
+async function aChain(folder: string, length = 5): Promise<void> {
+  const log = openAuditLog(folder);
+  for (let nth = 0; nth < length; nth += 1) await log.write({ ...NOTE, target: [`INV-${nth}`] });
+}
+
+/** Writes entries in a process of its own. */
+async function writeElsewhere(folder: string, count: number): Promise<void> {
+  const module = new URL('../../lib/audit-log.ts', import.meta.url).href;
+  const program = `
+    const { openAuditLog } = await import(${JSON.stringify(module)});
+    const log = openAuditLog(${JSON.stringify(folder)});
+    for (let nth = 0; nth < ${count}; nth += 1) await log.write(${JSON.stringify(NOTE)});`;
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+}
+
+describe('the audit log', () => {
+  test('numbers entries in one chain, however many processes write at once', async () => {
+    const folder = aFolder();
+    const logs = [openAuditLog(folder), openAuditLog(folder)];
+    const here = Array.from({ length: 20 }, (_, nth) => logs[nth % 2]?.write(NOTE));
+    await Promise.all([writeElsewhere(folder, 10), writeElsewhere(folder, 10), ...here]);
+    const log = openAuditLog(folder);
+    expect(await log.verify()).toMatchObject({ entries: 40, unfinished: 0, problems: [] });
+    expect((await log.newest(2)).map(({ number }) => number)).toEqual([40, 39]);
+    expect(statSync(fileOf(folder)).mode & 0o777).toBe(0o600);
+  });
+
+  test('notes an act before and after it, with what came of it', async () => {
+    const log = openAuditLog(aFolder());
+    const act = { by: 'ann', via: 'dashboard', action: 'snapshot', target: [], reason: null } as const;
+    await audited(log, act, async () => ({ result: 1, detail: 'publication 7' }));
+    await expect(audited(log, act, () => Promise.reject(new Error('Temporal is away')))).rejects.toThrow(
+      'Temporal is away',
+    );
+    expect((await log.newest(9)).map(({ outcome, detail, began }) => [outcome, detail, began])).toEqual([
+      ['failed', 'Temporal is away', 3],
+      ['begun', '', null],
+      ['done', 'publication 7', 1],
+      ['begun', '', null],
+    ]);
+  });
+
+  test('keeps no secret and no endless text', async () => {
+    const log = openAuditLog(aFolder(), { scrub: (text) => text.replaceAll('secret', '***') });
+    const note = {
+      ...NOTE,
+      target: ['a secret'],
+      reason: 'my secret',
+      detail: `secret ${'x'.repeat(9_000)}`,
+    };
+    const { target, reason, detail } = await log.write(note);
+    expect([target, reason, detail.slice(0, 5), detail.length]).toEqual([
+      ['a ***'],
+      'my ***',
+      '*** x',
+      2_000,
+    ]);
+  });
+
+  test('finds every change, removal and insertion', async () => {
+    const edited =
+      (edit: (lines: readonly string[]) => readonly string[]) =>
+      (text: string): string =>
+        `${edit(text.trimEnd().split('\n')).join('\n')}\n`;
+    const changes: readonly ((text: string) => string)[] = [
+      (text) => text.replace('ann', 'bob'),
+      (text) => text.replace('INV-3', 'INV-9'),
+      (text) => text.replace('}\n', '} \n'),
+      (text) => text.replace('"unfinished":null', `"unfinished":"${'0'.repeat(64)}"`),
+      edited((lines) => lines.toSpliced(1, 1)),
+      edited((lines) => lines.toSpliced(0, 1)),
+      edited((lines) => lines.with(3, '')),
+      edited((lines) => lines.with(3, '{}')),
+      edited((lines) => lines.with(2, lines[1] ?? '')),
+      edited((lines) => lines.with(1, lines[2] ?? '').with(2, lines[1] ?? '')),
+      edited((lines) => lines.toSpliced(2, 0, lines[1] ?? '')),
+      edited((lines) => lines.toSpliced(2, 0, '{"number":3,')),
+      // A line like that of a killed process, between finished entries and at the end.
+      edited((lines) => lines.with(2, lines[2]?.slice(0, 40) ?? '')),
+      edited((lines) => lines.with(4, lines[4]?.slice(0, 40) ?? '')),
+    ];
+    let held = 0;
+    for (const change of changes) {
+      const folder = aFolder();
+      await aChain(folder);
+      writeFileSync(fileOf(folder), change(readFileSync(fileOf(folder), 'utf8')));
+      if ((await openAuditLog(folder).verify()).problems.length > 0) held += 1;
+    }
+    attack('audit log: changed afterwards', { tries: changes.length, held });
+  });
+
+  test('finds an end that was cut off only with a hash that was kept', async () => {
+    const folder = aFolder();
+    await aChain(folder, 5);
+    const log = openAuditLog(folder);
+    const { head } = await log.verify();
+    expect(await log.verify(head?.toUpperCase())).toMatchObject({ problems: [] });
+    await log.write(NOTE);
+    expect(await log.verify(head)).toMatchObject({ problems: [] });
+    const text = readFileSync(fileOf(folder), 'utf8').split('\n');
+    writeFileSync(fileOf(folder), `${text.slice(0, 4).join('\n')}\n`);
+    expect((await log.verify()).problems).toEqual([]);
+    expect((await log.verify(head)).problems).toEqual([expect.stringContaining('cut off')]);
+  });
+
+  test('keeps the unfinished lines of killed writers apart from changed entries', async () => {
+    const folder = aFolder();
+    await aChain(folder, 2);
+    const log = openAuditLog(folder);
+    appendFileSync(fileOf(folder), '{"number":3,"at":"20');
+    expect(await log.verify()).toMatchObject({ entries: 2, unfinished: 1, problems: [] });
+    expect((await log.write(NOTE)).number).toBe(3);
+    // One writer after the other was killed.
+    appendFileSync(fileOf(folder), '{"number"');
+    appendFileSync(fileOf(folder), '\n{"number":4,');
+    await log.write(NOTE);
+    expect(await log.verify()).toMatchObject({ entries: 4, unfinished: 3, problems: [] });
+    const text = readFileSync(fileOf(folder), 'utf8');
+    for (const changed of [
+      text.replace('{"number":3,"at":"20\n', ''),
+      text.replace('{"number":3,"at":"20\n', '{"number":3,"at":"21\n'),
+      text.replace('{"number":4,\n', ''),
+    ]) {
+      writeFileSync(fileOf(folder), changed);
+      expect((await log.verify()).problems).toHaveLength(1);
+    }
+  });
+
+  test('takes a whole entry without its line end for an entry', async () => {
+    const folder = aFolder();
+    await aChain(folder, 2);
+    writeFileSync(fileOf(folder), readFileSync(fileOf(folder), 'utf8').trimEnd());
+    const log = openAuditLog(folder);
+    expect((await log.write(NOTE)).number).toBe(3);
+    expect(await log.verify()).toMatchObject({ entries: 3, unfinished: 0, problems: [] });
+  });
+
+  test('takes entries after one that was damaged, and keeps reporting that one', async () => {
+    for (const damage of ['x', '', '\u0000'.repeat(100), '{"number":"\\ud800"}', '['.repeat(5_000)]) {
+      const folder = aFolder();
+      await aChain(folder, 1);
+      appendFileSync(fileOf(folder), `${damage}\n`);
+      const log = openAuditLog(folder);
+      expect((await log.write(NOTE)).number).toBe(2);
+      expect((await log.newest(9)).map(({ number }) => number)).toEqual([2, 1]);
+      expect((await log.verify()).problems).toEqual(['Line 2 is not an entry: it was changed or inserted.']);
+    }
+  });
+
+  test('writes nothing and starts no work where the log cannot be read', async () => {
+    const folder = aFolder();
+    await aChain(folder, 1);
+    rmSync(fileOf(folder));
+    mkdirSync(fileOf(folder));
+    let hasStarted = false;
+    const act = audited(openAuditLog(folder), NOTE, async () => {
+      hasStarted = true;
+      return { result: 1, detail: '' };
+    });
+    await expect(act).rejects.toMatchObject({ code: 'EISDIR', path: fileOf(folder) });
+    expect(hasStarted).toBe(false);
+  });
+});

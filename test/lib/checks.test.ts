@@ -1,0 +1,61 @@
+/** The periodic checks of a process: each at its own interval, none twice at once, and a failing one ends no other. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { startChecks } from '../../lib/health/checks.ts';
+
+test('a check runs at its interval beside one that fails and one that does not end, until the checks are closed', async () => {
+  const lines: string[] = [];
+  const checks = startChecks({ log: pino({}, { write: (line: string) => void lines.push(line) }) });
+  const runs = { quick: 0, slow: 0, hanging: 0 };
+  let isAborted = false;
+  const count = (name: 'quick' | 'slow') => (): void => {
+    runs[name] += 1;
+  };
+  const fails = (): never => {
+    throw new Error('no answer');
+  };
+  checks.add(
+    { component: 'failing', everyMs: 5, run: fails },
+    { component: 'quick', everyMs: 5, run: count('quick') },
+    { component: 'slow', everyMs: 3_600_000, run: count('slow') },
+    {
+      component: 'hanging',
+      everyMs: 5,
+      run: (signal) =>
+        new Promise<void>((resolve) => {
+          runs.hanging += 1;
+          signal.addEventListener('abort', () => {
+            isAborted = true;
+            resolve();
+          });
+        }),
+    },
+  );
+  await expect.poll(() => runs.quick).toBeGreaterThan(2);
+  expect(runs).toMatchObject({ slow: 1, hanging: 1 });
+  expect(lines[0]).toContain('"component":"failing","msg":"a check failed"');
+  await checks.close();
+  expect(isAborted).toBe(true);
+  const { quick } = runs;
+  await sleep(30);
+  expect(runs.quick).toBe(quick);
+});
+
+test('a check that holds the process longer than the interval of another leads to no negative timeout', async () => {
+  const warnings: string[] = [];
+  const note = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', note);
+  const checks = startChecks({ log: pino({ level: 'silent' }) });
+  let runs = 0;
+  const hold = (): void => {
+    runs += 1;
+    for (const until = performance.now() + 5; performance.now() < until; );
+  };
+  checks.add({ component: 'short', everyMs: 1, run: () => {} }, { component: 'long', everyMs: 1, run: hold });
+  await expect.poll(() => runs).toBeGreaterThan(2);
+  await checks.close();
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
+});

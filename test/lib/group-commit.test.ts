@@ -1,0 +1,133 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { GroupCommit, type GroupLimits } from '../../lib/group-commit.ts';
+
+/** One that answers what it was asked, and the groups that it made of it. */
+function recorded(limits: GroupLimits<number>) {
+  const groups: (readonly number[])[] = [];
+  const commit = new GroupCommit<number, number>(async (asked) => {
+    groups.push(asked);
+    await new Promise((done) => setImmediate(done));
+    return asked;
+  }, limits);
+  return { groups, commit };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('GroupCommit', () => {
+  test('does at once what comes alone, and together what comes meanwhile', async () => {
+    const groups: (readonly number[])[] = [];
+    const commit = new GroupCommit<number, number>(async (asked) => {
+      groups.push(asked);
+      await new Promise((done) => setImmediate(done));
+      return asked.map((n) => n * 10);
+    });
+    expect(await Promise.all([1, 2, 3, 4].map((n) => commit.do(n)))).toEqual([10, 20, 30, 40]);
+    expect(groups).toEqual([[1], [2, 3, 4]]);
+    expect(await commit.do(5)).toBe(50);
+    expect(groups).toHaveLength(3);
+  });
+
+  test('fails only for the one that cannot be done', async () => {
+    const commit = new GroupCommit<number, number>(async (asked) => {
+      await new Promise((done) => setImmediate(done));
+      if (asked.includes(3)) throw new Error('three');
+      return asked;
+    });
+    const settled = await Promise.allSettled([1, 2, 3, 4].map((n) => commit.do(n)));
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await commit.do(5)).toBe(5);
+  });
+
+  test('finds the one that cannot be done by halves', async () => {
+    const groups: (readonly number[])[] = [];
+    const commit = new GroupCommit<number, number>(async (asked) => {
+      groups.push(asked);
+      await new Promise((done) => setImmediate(done));
+      if (asked.includes(7)) throw new Error('seven');
+      return asked;
+    });
+    const asked = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+    const settled = await Promise.allSettled(asked.map((n) => commit.do(n)));
+    expect(settled.map(({ status }) => status === 'rejected')).toEqual(asked.map((n) => n === 7));
+    expect(groups).toEqual([
+      [0],
+      [1, 2, 3, 4, 5, 6, 7, 8],
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+      [5, 6],
+      [7, 8],
+      [7],
+      [8],
+    ]);
+  });
+
+  test('tries nothing again when it is no single one that fails', async () => {
+    let tried = 0;
+    const commit = new GroupCommit<number, number>(
+      async () => {
+        tried += 1;
+        throw new Error('no room');
+      },
+      { splitsOnFailure: false },
+    );
+    const settled = await Promise.allSettled([1, 2, 3, 4].map((n) => commit.do(n)));
+    expect(settled.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+    expect(tried).toBe(2);
+  });
+
+  test('makes no group larger or heavier than it should be', async () => {
+    const { groups, commit } = recorded({ maxItems: 3, weigh: (n) => n, maxWeight: 10 });
+    await Promise.all([1, 1, 1, 1, 9, 2, 30, 4, 6].map((n) => commit.do(n)));
+    expect(groups).toEqual([[1], [1, 1, 1], [9], [2], [30], [4, 6]]);
+  });
+
+  test('rests before a group that somebody waits for already, never before who comes alone', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const { groups, commit } = recorded({ lingerMs: 50 });
+    const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
+    await first;
+    const late = commit.do(4);
+    await vi.advanceTimersByTimeAsync(49);
+    expect(groups).toEqual([[1]]);
+    await vi.advanceTimersByTimeAsync(1);
+    await Promise.all([...others, late]);
+    expect(groups).toEqual([[1], [2, 3, 4]]);
+    await vi.advanceTimersByTimeAsync(50);
+    const alone = commit.do(5);
+    expect(groups).toEqual([[1], [2, 3, 4], [5]]);
+    await alone;
+    await vi.advanceTimersByTimeAsync(0);
+    const next = commit.do(6);
+    expect(groups).toEqual([[1], [2, 3, 4], [5], [6]]);
+    await next;
+  });
+
+  test('gathers behind a group of several though nobody waits yet', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const { groups, commit } = recorded({ lingerMs: 50 });
+    const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
+    await first;
+    await vi.advanceTimersByTimeAsync(50);
+    await Promise.all(others);
+    const fourth = commit.do(4);
+    expect(groups).toEqual([[1], [2, 3]]);
+    await vi.advanceTimersByTimeAsync(49);
+    const fifth = commit.do(5);
+    await vi.advanceTimersByTimeAsync(1);
+    await Promise.all([fourth, fifth]);
+    expect(groups).toEqual([[1], [2, 3], [4, 5]]);
+  });
+
+  test('rests no longer than until sixteen wait', async () => {
+    const { groups, commit } = recorded({ lingerMs: 3_600_000 });
+    const first = commit.do(0);
+    const second = commit.do(1);
+    await first;
+    const others = Array.from({ length: 15 }, (_, n) => commit.do(n + 2));
+    await Promise.all([second, ...others]);
+    expect(groups.map((group) => group.length)).toEqual([1, 16]);
+  });
+});

@@ -1,0 +1,58 @@
+/** Who holds the warehouse, also where pids of other containers mean nothing here. */
+
+import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lockOwner } from '../../lib/files/lock-file.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { WarehouseLockedError } from '../../warehouse/errors.ts';
+import { eventually } from '../support/eventually.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-lock-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const now = new Date();
+const longAgo = new Date(Date.now() - 60_000);
+/** As a worker in another container leaves it: its pid is that of nobody, or of somebody else, here. */
+const ofAnotherContainer = {
+  pid: 1,
+  started: '1',
+  role: 'worker',
+  since: '2026-01-01T00:00:00.000Z',
+  namespace: 'elsewhere',
+};
+
+describe('the lock of the warehouse', () => {
+  test('is held by a process of another container for as long as that one touches it', async () => {
+    const path = join(folder, 'elsewhere.lock');
+    await writeFile(path, JSON.stringify(ofAnotherContainer));
+    expect(await lockOwner(path)).toMatchObject({ role: 'worker', namespace: 'elsewhere' });
+    await expect(lockWarehouse(path, { role: 'verify', now })).rejects.toThrow(WarehouseLockedError);
+    await utimes(path, longAgo, longAgo);
+    expect(await lockOwner(path)).toBeNull();
+    const lock = await lockWarehouse(path, { role: 'verify', now });
+    expect(lock.takenOver).toBe(true);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ role: 'verify', pid: process.pid });
+    await lock.release();
+  });
+
+  test('is touched by who holds it, and by nobody once it is given back', async () => {
+    const path = join(folder, 'mine.lock');
+    const lock = await lockWarehouse(path, { role: 'worker', now, touchEveryMs: 20 });
+    await utimes(path, longAgo, longAgo);
+    await eventually(async () => (await stat(path)).mtimeMs > Date.now() - 30_000);
+    await lock.release();
+    await expect(stat(path)).rejects.toThrow(/ENOENT/);
+  });
+
+  test('of this machine is told by its pid alone, as one without a namespace is', async () => {
+    const path = join(folder, 'here.lock');
+    const { namespace: _, ...withoutNamespace } = ofAnotherContainer;
+    await writeFile(path, JSON.stringify({ ...withoutNamespace, pid: process.pid }));
+    expect(await lockOwner(path)).toBeNull();
+  });
+});

@@ -1,0 +1,106 @@
+/** Nothing readable enters history, keys rotate, and a missing key is never worked around. */
+
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import {
+  createCodec,
+  type PayloadTrouble,
+  UndecryptablePayloadError,
+  UnencryptedPayloadError,
+  UnknownEncryptionKeyError,
+} from '../../../lib/temporal/codec.ts';
+import { isUnencrypted } from '../../../lib/wire/names.ts';
+
+const oldKey = { id: 'old', key: new Uint8Array(32).fill(1) };
+const newKey = { id: 'new', key: new Uint8Array(32).fill(2) };
+const secret = 'https://storage.example/a.csv?signature=secret-of-the-url';
+
+function payload(value: unknown): Payload {
+  return defaultPayloadConverter.toPayload(value);
+}
+
+async function first(payloads: Promise<Payload[]>): Promise<Payload> {
+  const [only] = await payloads;
+  if (only === undefined) throw new Error('no payload came back');
+  return only;
+}
+
+describe('codec', () => {
+  test('gives back what it encrypted', async () => {
+    const codec = createCodec([oldKey]);
+    const value = { url: secret, nested: [1, null, 'é'] };
+    const decoded = await first(codec.decode(await codec.encode([payload(value)])));
+    expect(defaultPayloadConverter.fromPayload(decoded)).toEqual(value);
+  });
+
+  test('leaves nothing of the value readable', async () => {
+    const encrypted = await first(createCodec([oldKey]).encode([payload(secret)]));
+    const everything = JSON.stringify(encrypted) + Buffer.from(encrypted.data ?? []).toString('latin1');
+    expect(everything).not.toContain('secret-of-the-url');
+  });
+
+  test('encrypts the same value differently each time', async () => {
+    const codec = createCodec([oldKey]);
+    const [one, two] = [await codec.encode([payload(1)]), await codec.encode([payload(1)])];
+    expect(one[0]?.data).not.toEqual(two[0]?.data);
+  });
+
+  test('reads with every key and writes with the first, so that keys can be rotated', async () => {
+    const before = await createCodec([oldKey]).encode([payload('kept')]);
+    const rotated = createCodec([newKey, oldKey]);
+    expect(defaultPayloadConverter.fromPayload(await first(rotated.decode(before)))).toBe('kept');
+    const [after] = await rotated.encode([payload('new')]);
+    expect(Buffer.from(after?.metadata?.['encryption-key-id'] ?? []).toString()).toBe('new');
+  });
+
+  test('fails closed when the key is unknown', async () => {
+    const before = await createCodec([oldKey]).encode([payload('kept')]);
+    await expect(createCodec([newKey]).decode(before)).rejects.toThrow(UnknownEncryptionKeyError);
+  });
+
+  test('refuses bytes that were changed or cut, and clear text that claims to be encrypted', async () => {
+    const told: PayloadTrouble[] = [];
+    const codec = createCodec([oldKey], { clearText: 'replace', onTrouble: (trouble) => told.push(trouble) });
+    const encrypted = await first(codec.encode([payload('kept')]));
+    const data = Buffer.from(encrypted.data ?? []);
+    const changed = Buffer.from(data);
+    changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
+    for (const bytes of [
+      changed,
+      data.subarray(0, 20),
+      data.subarray(0, 5),
+      Buffer.alloc(0),
+      payload('x').data,
+    ]) {
+      await expect(codec.decode([{ ...encrypted, data: bytes ?? null }])).rejects.toThrow(
+        UndecryptablePayloadError,
+      );
+    }
+    expect(told.map(({ kind }) => kind)).toEqual(Array(5).fill('undecryptable'));
+  });
+
+  const whose = { type: 'workflow', namespace: 'default', workflowId: 'invoice/1' } as const;
+
+  test.each([
+    ['JSON', payload({ eventType: 'invoice_voided' })],
+    ['nothing', payload(undefined)],
+    ['bytes', payload(new Uint8Array([1]))],
+    ['a payload without any metadata', { data: Buffer.from('{}') }],
+  ])('reads no clear text: %s', async (_what, plain) => {
+    const told: PayloadTrouble[] = [];
+    const onTrouble = (trouble: PayloadTrouble) => void told.push(trouble);
+    const throwing = createCodec([oldKey], { onTrouble });
+    await expect(throwing.decode([plain], whose)).rejects.toThrow(UnencryptedPayloadError);
+    const replacing = createCodec([oldKey], { clearText: 'replace', onTrouble });
+    const read = defaultPayloadConverter.fromPayload(await first(replacing.decode([plain], whose)));
+    expect(isUnencrypted(read)).toBe(true);
+    expect(told.map(({ kind, whose: name }) => `${kind} ${name}`)).toEqual(
+      Array(2).fill('unencrypted the workflow invoice/1'),
+    );
+  });
+
+  test("passes over the memo of a stranger's schedule in a list", async () => {
+    const read = await first(createCodec([oldKey]).decode([payload('of another program')]));
+    expect(isUnencrypted(defaultPayloadConverter.fromPayload(read))).toBe(true);
+  });
+});

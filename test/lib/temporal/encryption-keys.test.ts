@@ -1,0 +1,35 @@
+/** Which key is used: the configured one, else the data folder's, and never a silent one of our own elsewhere. */
+
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EncryptionKeyMissingError, encryptionKeys } from '../../../lib/temporal/encryption-keys.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-keys-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const local = { isLocal: true };
+
+describe('encryptionKeys', () => {
+  test('takes the configured keys', async () => {
+    const configured = [{ id: 'a', key: new Uint8Array(32) }];
+    expect(await encryptionKeys({ dataDir: folder, encryptionKeys: configured }, local)).toBe(configured);
+  });
+
+  test('makes one key that all processes of the data folder share, readable by its user only', async () => {
+    const settings = { dataDir: join(folder, 'shared'), encryptionKeys: [] };
+    const all = await Promise.all(Array.from({ length: 8 }, () => encryptionKeys(settings, local)));
+    expect(new Set(all.map(([key]) => Buffer.from(key?.key ?? []).toString('hex'))).size).toBe(1);
+    expect(all[0]?.[0]?.key.length).toBe(32);
+    expect((await stat(join(settings.dataDir, 'keys', 'payload.key'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('asks for a key when Temporal is elsewhere', async () => {
+    const settings = { dataDir: join(folder, 'elsewhere'), encryptionKeys: [] };
+    await expect(encryptionKeys(settings, { isLocal: false })).rejects.toThrow(EncryptionKeyMissingError);
+  });
+});

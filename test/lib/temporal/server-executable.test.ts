@@ -1,0 +1,94 @@
+/** Where a Temporal executable is looked for, place by place. */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  TEMPORAL_CLI_VERSION,
+  TemporalServerMissingError,
+  temporalExecutable,
+} from '../../../lib/temporal/server-executable.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-places-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function aCli(path: string, version: string): Promise<string> {
+  await mkdir(join(path, '..'), { recursive: true });
+  await writeFile(path, `#!/bin/sh\necho "temporal version ${version} (Server 1.0.0)"\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+describe('temporalExecutable', () => {
+  test('takes the one on PATH', async () => {
+    const path = await aCli(join(folder, 'bin', 'temporal'), '1.9.1');
+    expect(await temporalExecutable({ path: join(folder, 'bin'), cacheDir: join(folder, 'no') })).toBe(path);
+  });
+
+  test('takes the cached one when the one on PATH is too old', async () => {
+    await aCli(join(folder, 'old', 'temporal'), '0.13.0');
+    const cacheDir = join(folder, 'cache');
+    const cached = await aCli(join(cacheDir, 'temporal', TEMPORAL_CLI_VERSION, 'temporal'), '1.9.1');
+    const lines: string[] = [];
+    const found = await temporalExecutable({
+      ...{ path: join(folder, 'old'), cacheDir },
+      onProgress: (line) => lines.push(line),
+    });
+    expect(found).toBe(cached);
+    expect(lines.join('\n')).toContain('cache');
+  });
+
+  test('runs nothing of a download that does not have the pinned hash', async () => {
+    const evil = join(folder, 'evil');
+    const ran = join(folder, 'ran');
+    await mkdir(evil);
+    await writeFile(join(evil, 'temporal'), `#!/bin/sh\ntouch ${ran}\necho "temporal version 1.9.1"\n`, {
+      mode: 0o755,
+    });
+    const { stdout } = await promisify(execFile)('tar', ['-czf', '-', '-C', evil, 'temporal'], {
+      encoding: 'buffer',
+    });
+    const server = createServer((_request, answer) => answer.end(stdout));
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const downloadFrom = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    // Neither on PATH nor by pip: only the download is left.
+    const before = process.env.PATH;
+    process.env.PATH = join(folder, 'only-tar');
+    await mkdir(process.env.PATH);
+    const tar =
+      (before ?? '')
+        .split(delimiter)
+        .map((place) => join(place, 'tar'))
+        .find(existsSync) ?? '';
+    await symlink(tar, join(process.env.PATH, 'tar'));
+    const gzip =
+      (before ?? '')
+        .split(delimiter)
+        .map((place) => join(place, 'gzip'))
+        .find(existsSync) ?? '';
+    await symlink(gzip, join(process.env.PATH, 'gzip'));
+    try {
+      const finding = temporalExecutable({ path: '', cacheDir: join(folder, 'fresh'), downloadFrom });
+      await expect(finding).rejects.toThrow(/is not a pinned one; it was not run/);
+      expect(existsSync(ran)).toBe(false);
+    } finally {
+      process.env.PATH = before;
+      server.close();
+    }
+  });
+
+  test('says what was wrong with each place and what to do when there is none', () => {
+    const error = new TemporalServerMissingError(['PATH: none', 'pip: no network']);
+    expect(error.message).toContain('pip: no network');
+    expect(error.message).toContain('TEMPORAL_ADDRESS');
+  });
+});

@@ -1,0 +1,76 @@
+/** Work that is done again and again says when it fails or hangs, and when that is over. */
+
+import { describe, expect, test } from 'vitest';
+import { createHealth } from '../../lib/health/health.ts';
+import { watchTask } from '../../lib/health/watch-task.ts';
+import { watchedWarehouse } from '../../worker/watched-warehouse.ts';
+import { eventually } from '../support/eventually.ts';
+
+function aWatch(standsStillAfterMs?: number) {
+  const said: string[] = [];
+  const health = createHealth();
+  const alerts = {
+    raise: ({ key, detail = '' }: { key: string; detail?: string }) =>
+      void said.push(`raised ${key}: ${detail}`),
+    resolve: (key: string) => void said.push(`resolved ${key}`),
+    close: async () => {},
+  };
+  const options = {
+    component: 'ingest' as const,
+    title: 'Nothing is taken in',
+    advice: 'Look.',
+    health,
+    alerts,
+  };
+  const watch = watchTask({
+    ...options,
+    ...(standsStillAfterMs === undefined ? {} : { standsStillAfterMs }),
+  });
+  const isHealthy = (name = 'ingest') => health.report().components[name]?.isHealthy;
+  return { watch, health, alerts, said, isHealthy };
+}
+
+const fails = async (): Promise<never> => {
+  throw new Error('no such table\nat a place');
+};
+
+describe('watchTask', () => {
+  test('is red with an alert after the second failure in a row, and green after a success', async () => {
+    const { watch, said, isHealthy } = aWatch();
+    await expect(watch.run(fails)).rejects.toThrow(/no such table/);
+    expect(isHealthy()).toBeUndefined();
+    await expect(watch.run(fails)).rejects.toThrow();
+    expect(isHealthy()).toBe(false);
+    expect(said).toEqual(['raised ingest: It failed 2 times in a row: no such table. Look.']);
+    expect(await watch.run(async () => 7)).toBe(7);
+    expect(isHealthy()).toBe(true);
+    expect(said.at(-1)).toBe('resolved ingest');
+  });
+
+  test('is red while work does not come to an end', async () => {
+    const { watch, isHealthy } = aWatch(5);
+    let end: () => void = () => {};
+    const hanging = watch.run(
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
+    await eventually(async () => isHealthy() === false);
+    end();
+    await hanging;
+    expect(isHealthy()).toBe(true);
+  });
+});
+
+describe('watchedWarehouse', () => {
+  test('tells ingest and publication apart', async () => {
+    const { health, alerts, said, isHealthy } = aWatch();
+    const broken = { ingestArchive: async () => [] as never, publish: fails, onChange: () => {} };
+    const warehouse = watchedWarehouse(broken as never, { health, alerts });
+    await warehouse.ingestArchive();
+    for (let time = 0; time < 2; time += 1) await warehouse.publish().catch(() => undefined);
+    expect([isHealthy('ingest'), isHealthy('publication')]).toEqual([true, false]);
+    expect(said.at(-1)).toMatch(/^raised publication: It failed 2 times/);
+  });
+});

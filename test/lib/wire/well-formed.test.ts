@@ -1,0 +1,71 @@
+/** Half a character in one text must not be able to stop the stores that every other text shares with it. */
+
+import fc from 'fast-check';
+import { stringify } from 'lossless-json';
+import { describe, expect, test, vi } from 'vitest';
+import { plainDecimal } from '../../../lib/wire/decimal.ts';
+import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
+import { parseDetails } from '../../../lib/wire/parse-details.ts';
+import { printable } from '../../../lib/wire/printable.ts';
+import { wellFormed, wellFormedInside, wellFormedJson } from '../../../lib/wire/well-formed.ts';
+import { parseJson } from '../../../lib/wire/wire.ts';
+
+const anyText = fc.string({ unit: 'binary' });
+const brokenText = fc
+  .array(fc.oneof(anyText, fc.constantFrom('\ud800', '\udfff', '\0', '\\u0000', '😀', '\\', '"')))
+  .map((parts) => parts.join(''));
+
+describe('text of others', () => {
+  test('is well-formed once it was parsed, in values and in names of fields, however deep', () => {
+    const json = '{"a\\ud800":["x\\udc00",{"b":"\\ud83d\\ude00"}],"c":"\\u0000","d":1.50}';
+    expect(stringify(parseJson(Buffer.from(json)))).toBe(
+      '{"a\ufffd":["x\ufffd",{"b":"😀"}],"c":"\ufffd","d":1.50}',
+    );
+  });
+
+  test('is not cut in the middle of a character', () => {
+    const emoji = '💰'.repeat(100);
+    expect(printable(emoji, 60)).toBe(`${'💰'.repeat(29)}…`);
+    const invoiceId = '7f3a1111-1111-1111-1111-111111111111';
+    const body = Buffer.from(JSON.stringify({ invoiceId, status: emoji }));
+    expect(parseDetails(body, { invoiceId, wirePrefix: 'auto' }).unknownStatus?.isWellFormed()).toBe(true);
+    const delivery = Buffer.from(
+      JSON.stringify({
+        metadata: { eventId: invoiceId, eventType: 'invoice_created', partnerId: `x${emoji}` },
+        payload: { serviceInvoiceId: invoiceId },
+      }),
+    );
+    expect(JSON.stringify(parseDelivery(delivery, { wirePrefix: 'auto' }))).not.toContain('\\ud83d');
+    const told = vi.fn();
+    try {
+      plainDecimal(`x${emoji}`);
+    } catch (error) {
+      told((error as Error).message.isWellFormed());
+    }
+    expect(told).toHaveBeenCalledExactlyOnceWith(true);
+  });
+
+  test('cannot hide behind a field named __proto__', () => {
+    const value = parseJson('{"a":"\\ud800","__proto__":{"b":"\\ud800"}}') as { a: string };
+    expect(value.a).toBe('\ufffd');
+  });
+
+  test('is well-formed in the details of an invoice', () => {
+    const invoiceId = '7f3a1111-1111-1111-1111-111111111111';
+    const body = Buffer.from(`{"invoiceId":"${invoiceId}","partnerInvoiceId":"A\\ud800"}`);
+    expect(parseDetails(body, { invoiceId, wirePrefix: 'auto' }).header.partnerInvoiceId).toBe('A\ufffd');
+  });
+
+  test('can be kept by every store, whatever it holds, and stays as it is when nothing is wrong with it', () => {
+    fc.assert(
+      fc.property(brokenText, anyText, (broken, name) => {
+        const kept = wellFormed(broken);
+        expect(kept.isWellFormed() && !kept.includes('\0')).toBe(true);
+        expect(kept).toHaveLength(broken.length);
+        if (broken.isWellFormed() && !broken.includes('\0')) expect(kept).toBe(broken);
+        const json = wellFormedJson({ [name]: [broken] });
+        expect(JSON.parse(json)).toEqual(wellFormedInside({ [name]: [broken] }));
+      }),
+    );
+  });
+});

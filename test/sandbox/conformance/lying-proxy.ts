@@ -1,0 +1,57 @@
+/** Stands between the suite and a right service and changes answers, for lies that no fault of the sandbox tells. */
+
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { Agent, request } from 'undici';
+import { createTlsMaterial } from '../../../sandbox/security/tls.ts';
+
+export interface PassedAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Changes an answer, or leaves it by answering null. `call` is method and path, as `GET /a/b`. */
+export type Lie = (call: string, answer: PassedAnswer) => PassedAnswer | null;
+
+export interface LyingProxy {
+  readonly url: string;
+  readonly caPem: string;
+  close(): Promise<void>;
+}
+
+export async function startLyingProxy(target: { url: string; caPem: string }, lie: Lie): Promise<LyingProxy> {
+  const agent = new Agent({ connect: { ca: target.caPem } });
+  const { caPem, certPem, keyPem } = await createTlsMaterial();
+  const server = createServer({ cert: certPem, key: keyPem }, async (incoming, outgoing) => {
+    const { status, headers, body } = await pass(incoming, target.url, agent);
+    const call = `${incoming.method} ${incoming.url}`;
+    const told = lie(call, { status, body: body.toString('utf8') });
+    const bytes = told === null ? body : Buffer.from(told.body);
+    outgoing.writeHead(told?.status ?? status, { ...headers, 'content-length': bytes.length }).end(bytes);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    caPem,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await agent.close();
+    },
+  };
+}
+
+async function pass(incoming: IncomingMessage, url: string, agent: Agent) {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const { host: _, connection: __, 'transfer-encoding': ___, ...headers } = incoming.headers;
+  const answer = await request(`${url}${incoming.url}`, {
+    method: incoming.method ?? 'GET',
+    headers,
+    body: chunks.length === 0 ? null : Buffer.concat(chunks),
+    dispatcher: agent,
+  });
+  const { 'content-length': ____, 'transfer-encoding': _____, connection: ______, ...kept } = answer.headers;
+  return { status: answer.statusCode, headers: kept, body: Buffer.from(await answer.body.arrayBuffer()) };
+}

@@ -1,8 +1,0 @@
-/** A process that looks after an embedded server until it is killed, or ends it on SIGTERM; its argument is the data folder. */
-
-import { pino } from 'pino';
-import { startEmbeddedTemporal } from '../../temporal/embedded.ts';
-
-const [dataDir = ''] = process.argv.slice(2);
-const server = await startEmbeddedTemporal({ dataDir, log: pino({ level: 'silent' }) });
-process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)));
