@@ -9,7 +9,7 @@ import { type AlertName, alertNameOf, RUNBOOK } from './runbook/runbook.ts';
 
 const NOTHING_DECIDED: DecisionsOn = () => ({ acknowledged: null, quieted: null });
 
-export interface SaidAlerts {
+export interface AlertLog {
   get(key: string): Said | undefined;
   put(said: Said): void;
   forget(key: string): void;
@@ -23,7 +23,7 @@ export interface SaidAlerts {
 export function openSaidAlerts(
   memory: string | undefined,
   { log, metrics }: { readonly log: Logger; readonly metrics: Metrics | undefined },
-): SaidAlerts {
+): AlertLog {
   const said = new Map<string, Said>(memory === undefined ? [] : recalledOr(memory, log));
   const decided = memory === undefined ? null : readAlertDecisions(dirname(memory));
   const open = metrics?.gauge('alerts_open');
