@@ -25,16 +25,6 @@ export function keepPythonTool(tool: KeptTool): Promise<string> {
   );
 }
 
-/** From the registry of npm: a folder that has `node_modules`. @throws Error the packages cannot be had */
-export function keepNodeTool(tool: KeptTool): Promise<string> {
-  const npm = ['install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
-  return keep(tool, 'npm and its registry', async (draft) => {
-    // Makes it a project: with `--prefix` npm would look there for the machine's settings too, such as its authorities.
-    await writeFile(join(draft, 'package.json'), '{}');
-    await run('npm', [...npm, ...tool.packages], { cwd: draft, timeout: PATIENCE_MS });
-  });
-}
-
 /**
  * From Debian's packages, without root: a folder with the package's files. The lists are this tool's own where the machine
  * has none.

@@ -25,14 +25,7 @@ describe('accrual', () => {
       'estimated_unbilled',
     );
 
-  test('estimates nothing from one monthly invoice, however large', async () => {
-    // One invoice of 340.00, dated in the month after: no earlier month shows how a month grows.
-    expect(await estimate([billed(2, 1, '340')], '2026-03-20T00:00:00Z')).toEqual([
-      ['2026-02', 'not enough history', null, null],
-    ]);
-  });
-
-  test('learns nothing from a month that had nothing before and something after', async () => {
+  test('ignores a month that had nothing before and something after', async () => {
     // January to April had nothing by their own end and 40 a month later: growth over nothing is no number.
     const lines = [1, 2, 3, 4].map((month) => billed(month, 1, '40'));
     const may = await estimate([...lines, billed(5, 0, '1')], '2026-06-05T00:00:00Z', {
@@ -41,7 +34,7 @@ describe('accrual', () => {
     expect(may.at(-1)).toEqual(['2026-05', 'not enough history', null, null]);
   });
 
-  test('asks for as many earlier months as it was told', async () => {
+  test('requires the configured number of earlier months', async () => {
     // Two months doubled from 10 to 20; with two of them enough, March's 30 becomes 60.
     const lines = [1, 2].flatMap((month) => [billed(month, 0, '10'), billed(month, 1, '10')]);
     const asked = (months: string) =>
@@ -53,7 +46,7 @@ describe('accrual', () => {
     expect((await asked('2')).at(-1)).toEqual(['2026-03', 'chain ladder', '60.0000', '30.0000']);
   });
 
-  test('counts age by the calendar of the publication, not by the newest line', async () => {
+  test('counts age from the publication date, not from the newest line', async () => {
     // Nothing was invoiced since April; in September every month is older than three months all the same.
     const lines = [billed(3, 0, '30'), billed(3, 1, '5')];
     expect(await estimate(lines, '2026-09-01T00:00:00Z')).toEqual([
@@ -68,88 +61,12 @@ describe('accrual', () => {
     ]);
   });
 
-  test('counts age as of the instant that is asked about', async () => {
+  test('counts age as of the requested instant', async () => {
     const invoice = anInvoice([billed(1, 0, '30')], { loadedAt: '2026-01-16T00:00:00Z' });
     const basis = async (asKnownOn: string) =>
       cells(await askReport('accrual', [invoice], { filters: { asKnownOn } }), 'age', 'basis');
     expect(await basis('2026-01-20')).toEqual([[null, 'month has not ended']]);
     expect(await basis('2026-03-15')).toEqual([[1, 'not enough history']]);
-  });
-
-  test('keeps tenants and carriers apart, and takes what is billed since the last ended month off', async () => {
-    // Ups doubles, dhl does not grow. April has ended, on 10 May; of its 50 for ups 30 came in May already:
-    // 20 at age 0 become 40, less 50 billed, is 10 too much.
-    const lines = [1, 2, 3].flatMap((month) => [
-      billed(month, 0, '10'),
-      billed(month, 1, '10'),
-      billed(month, 0, '7', { carrier: 'dhl' }),
-    ]);
-    const result = await askReport(
-      'accrual',
-      [anInvoice([...lines, billed(4, 0, '20'), billed(4, 1, '30'), billed(4, 0, '9', { carrier: 'dhl' })])],
-      { publishedAt: '2026-05-10T00:00:00Z', parameters: { complete_after: '1' } },
-    );
-    expect(
-      cells(result, 'ship_month', 'carrier', 'billing_cost', 'estimated_total', 'estimated_unbilled').slice(
-        -2,
-      ),
-    ).toEqual([
-      ['2026-04', 'dhl', '9.0000', '9.0000', '0.0000'],
-      ['2026-04', 'ups', '50.0000', '40.0000', '-10.0000'],
-    ]);
-  });
-
-  test('is booked as a journal whose debits equal its credits, reversed on the day after', async () => {
-    // Each month grows by a half from 10: 15. March's 33.3333 lack 16.66665, in cents 16.67.
-    const lines = [10, 11, 12].flatMap((month) => [
-      aShipment({ shipDate: `2025-${month}-10`, invoiceDate: `2025-${month}-20`, cost: '10' }),
-      aShipment({
-        shipDate: `2025-${month}-10`,
-        invoiceDate: month === 12 ? '2026-01-20' : `2025-${month + 1}-20`,
-        cost: '5',
-      }),
-    ]);
-    const result = await askReport('accrual-journal', [anInvoice([...lines, billed(3, 0, '33.3333')])], {
-      publishedAt: '2026-04-03T00:00:00Z',
-      parameters: { complete_after: '1', expense_account: '6100' },
-    });
-    expect(cells(result, 'journal_date', 'entry', 'account', 'debit', 'credit')).toEqual([
-      ['2026-03-31', 'accrual', '6100', '16.67', null],
-      ['2026-03-31', 'accrual', 'Accrued freight', null, '16.67'],
-      ['2026-04-01', 'reversal', 'Accrued freight', '16.67', null],
-      ['2026-04-01', 'reversal', '6100', null, '16.67'],
-    ]);
-  });
-});
-
-describe('waiting', () => {
-  test('lists what waits, longest first, with why', async () => {
-    const result = await askReport(
-      'waiting',
-      [
-        anInvoice([aShipment()], { number: 'done' }),
-        anInvoice([], {
-          number: 'draft',
-          state: 'draft',
-          createdAt: '2026-03-30T01:00:00Z',
-          due: '2026-04-20',
-        }),
-        anInvoice([], {
-          number: 'stuck',
-          state: 'needs_attention',
-          createdAt: '2026-03-01T00:00:00Z',
-          due: '2026-03-25',
-          reason: 'The file is rejected.',
-        }),
-      ],
-      { publishedAt: '2026-04-01T00:00:00Z' },
-    );
-    expect(
-      cells(result, 'invoice_number', 'state', 'days_in_state', 'days_past_due', 'age', 'is_stuck', 'reason'),
-    ).toEqual([
-      ['stuck', 'needs_attention', 31, 7, '30 days and more', true, 'The file is rejected.'],
-      ['draft', 'draft', 1, 0, '1 to 6 days', false, null],
-    ]);
   });
 });
 
@@ -162,14 +79,7 @@ describe('gaps', () => {
   const weeks = ['2026-01-05', '2026-01-12', '2026-01-19', '2026-02-09', '2026-02-16'];
   const invoices = weeks.map((start, index) => weekly(start, `INV-${index + 1}`));
 
-  test('finds the weeks that a weekly tenant was not invoiced for', async () => {
-    const result = await askReport('gaps', invoices, { publishedAt: '2026-02-25T00:00:00Z' });
-    expect(cells(result, 'kind', 'tenant', 'expected_from', 'expected_to', 'missing', 'usual_step')).toEqual([
-      ['period', 'Acme', '2026-01-26', '2026-02-09', 2, 7],
-    ]);
-  });
-
-  test('of several invoices beside a gap names the latest before and the earliest after it', async () => {
+  test('names the latest invoice before a gap and the earliest one after it', async () => {
     const several = [weekly('2026-01-19', 'INV-3b'), ...invoices, weekly('2026-02-09', 'INV-4b')];
     for (const list of [several, several.toReversed()]) {
       const result = await askReport('gaps', list, { publishedAt: '2026-02-25T00:00:00Z' });
@@ -179,7 +89,7 @@ describe('gaps', () => {
     }
   });
 
-  test('says when the next invoice is overdue', async () => {
+  test('reports when the next invoice is overdue', async () => {
     const on = async (publishedAt: string): Promise<unknown[][]> =>
       cells(
         await askReport('gaps', invoices.slice(0, 3), { publishedAt }),
@@ -194,17 +104,7 @@ describe('gaps', () => {
     expect(await on('2026-02-13T00:00:00Z')).toEqual([['overdue', 2, 'INV-3', '2026-02-09']]);
   });
 
-  test('finds numbers that were skipped in a tenant’s own series', async () => {
-    const numbered = [1, 2, 3, 4, 5, 8].map((number, index) =>
-      weekly(`2026-01-0${index + 1}`, `A-00${number}`),
-    );
-    const result = await askReport('gaps', numbered, { publishedAt: '2026-01-07T00:00:00Z' });
-    expect(cells(result, 'kind', 'tenant', 'missing', 'after_invoice', 'before_invoice')).toEqual([
-      ['number', 'Acme', 2, 'A-005', 'A-008'],
-    ]);
-  });
-
-  test('counts an invoice that only its details told of, without a partner', async () => {
+  test('counts an invoice that is known only from its details, without a partner', async () => {
     const numbered = [1, 2, 3, 4, 5, 6].map((number, index) =>
       weekly(`2026-01-0${index + 1}`, `B-${number}`, ['Acme', 'Beta'][index % 2]),
     );
@@ -217,40 +117,7 @@ describe('gaps', () => {
     }
   });
 
-  test('finds numbers that were skipped in a series that tenants share', async () => {
-    const numbered = [1, 2, 3, 4, 5, 7].map((number, index) =>
-      weekly(`2026-01-0${index + 1}`, `B-${number}`, ['Acme', 'Beta', 'Gamma'][index % 3]),
-    );
-    const result = await askReport('gaps', numbered, { publishedAt: '2026-01-07T00:00:00Z' });
-    expect(cells(result, 'kind', 'tenant', 'missing', 'finding')).toEqual([
-      ['number', null, 1, '1 number is missing between B-5 and B-7'],
-    ]);
-  });
-
-  test('keeps a voided period open until it is billed again', async () => {
-    const voided = anInvoice([aShipment()], {
-      number: 'V-1',
-      start: '2026-01-12',
-      end: '2026-01-18',
-      state: 'voided',
-      voidedAt: '2026-02-01T00:00:00Z',
-    });
-    const open = await askReport('gaps', [voided], { publishedAt: '2026-02-25T00:00:00Z' });
-    expect(cells(open, 'kind', 'expected_from', 'expected_to', 'finding')).toEqual([
-      [
-        'voided',
-        '2026-01-12',
-        '2026-01-19',
-        'V-1 was voided, and nothing else covers 2026-01-12 to 2026-01-19',
-      ],
-    ]);
-    const again = weekly('2026-01-12', 'V-2');
-    expect((await askReport('gaps', [voided, again], { publishedAt: '2026-01-25T00:00:00Z' })).rows).toEqual(
-      [],
-    );
-  });
-
-  test('begins on a day that nothing covers, whether periods end on their last day or on the next one’s first', async () => {
+  test('starts a gap on the first uncovered day, whether periods end on their last day or on the next first day', async () => {
     // Periods that end where the next begins: after 5 to 12 and 12 to 19 January, 19 January is open.
     const touching = ['2026-01-05', '2026-01-12', '2026-02-02', '2026-02-09'].map((start, index) => {
       const end = new Date(Date.parse(start) + 7 * 86_400_000).toISOString().slice(0, 10);
@@ -269,7 +136,7 @@ describe('gaps', () => {
     );
   });
 
-  test('counts no number as missing that another tenant has, and no block between two tenants', async () => {
+  test('does not report numbers that another tenant has, nor a block between two tenants', async () => {
     // Three tenants take turns in one sequence, 1 to 12; each alone would miss two of three.
     const turns = Array.from({ length: 12 }, (_, index) =>
       weekly(
@@ -290,7 +157,7 @@ describe('gaps', () => {
     expect(await numbers(blocks)).toEqual([]);
   });
 
-  test('never expects an invoice to come before it is due to begin', async () => {
+  test('does not expect an invoice before it is due to begin', async () => {
     // Number 5 was given to an earlier day than number 3.
     const days = ['10', '11', '12', '02', '03', '04', '05'];
     const list = [1, 2, 3, 5, 6, 7, 8].map((number, index) =>
@@ -301,7 +168,7 @@ describe('gaps', () => {
     expect([gap?.expected_from, gap?.expected_to, gap?.missing]).toEqual(['2026-01-10', '2026-01-20', 1]);
   });
 
-  test('teaches itself nothing from two invoices or from random numbers', async () => {
+  test('derives no pattern from two invoices or from random numbers', async () => {
     const result = await askReport('gaps', [weekly('2026-01-05', 'X-17'), weekly('2026-01-12', 'X-90')], {
       publishedAt: '2026-06-01T00:00:00Z',
     });
