@@ -8,7 +8,7 @@ import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.ts';
 import type { Alert } from '../../lib/alerts/alerts.ts';
 import { createMetrics } from '../../lib/metrics/metrics.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.ts';
 
 let t: TestWarehouse;

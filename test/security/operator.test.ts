@@ -16,7 +16,7 @@ import { openAuditLog } from '../../lib/audit-log.ts';
 import { createCodec } from '../../lib/temporal/codec.ts';
 import { decodeForTemporalsPages } from '../../lib/temporal/remote-codec.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { silent } from '../warehouse/support.ts';

@@ -1,31 +1,32 @@
 /**
- * Keeps what was refused in a folder, whole and bounded: `<id>.json` says what and why, `<id>.body` holds the bytes.
+ * Keeps refused deliveries and files in a folder: `<id>.json` describes the item, `<id>.body` holds its bytes.
  *
- * The id is made from what was refused, so the same thing refused twice (a crash, a sender's retry, somebody who
- * repeats rubbish) is one entry. When the folder is full the oldest go first, and of those the ones that the archive
- * does not keep anyway are spared as long as others are left.
+ * The id is a hash of what was refused, so an item that is refused again (a crash, a retry, repeated garbage) is one
+ * entry. A full folder drops its oldest items, unusable bodies first, because the archive does not keep those anyway.
  */
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { makeFolder, removeIfThere, replaceDurably, systemCode } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../../lib/files/temporary-names.ts';
+import type { Logger } from '../../lib/log/log.ts';
 import type { Quarantine, QuarantinedThing, RefusedThing } from '../../lib/wire/quarantine.ts';
 import { withoutUrlQueries } from '../../lib/wire/url-query.ts';
 import { wellFormedJson } from '../../lib/wire/well-formed.ts';
 
 export interface QuarantineOptions {
-  readonly maxThings?: number;
+  readonly maxItems?: number;
   readonly maxBytes?: number;
-  /** Called for each entry that was dropped to stay within the limits. */
+  /** Called for each item that is dropped to stay within the limits. */
   readonly onDropped?: (thing: QuarantinedThing) => void;
 }
 
-/** Opens (and makes) a quarantine: 10,000 things and 256 MiB of bodies by default. */
+/** Creates the folder if needed; 10,000 items and 256 MiB of bodies by default. */
 export async function openQuarantine(root: string, options: QuarantineOptions = {}): Promise<Quarantine> {
-  const { maxThings = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
+  const { maxItems = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
   await makeFolder(root);
   const descriptionPath = (id: string): string => join(root, `${checked(id)}.json`);
   const bodyPath = (id: string): string => join(root, `${checked(id)}.body`);
@@ -38,7 +39,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     const quarantineId = idOf(thing, kept);
     const sizeBytes = kept?.byteLength ?? thing.sizeBytes ?? 0;
     const whole: QuarantinedThing = { ...thing, quarantineId, sizeBytes };
-    // The body first: a description promises that the body is there.
+    // The body first, because a description implies that the body exists.
     if (kept !== null) await replaceDurably(bodyPath(quarantineId), kept);
     await replaceDurably(descriptionPath(quarantineId), `${wellFormedJson(whole)}\n`);
     known.delete(quarantineId);
@@ -50,10 +51,10 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   async function dropExcess(newest: string): Promise<void> {
     let bytes = 0;
     for (const thing of known.values()) bytes += keptBytes(thing);
-    if (known.size <= maxThings && bytes <= maxBytes) return;
+    if (known.size <= maxItems && bytes <= maxBytes) return;
     const candidates = [...known.values()].sort(byWorth);
     for (const thing of candidates) {
-      if (known.size <= maxThings && bytes <= maxBytes) return;
+      if (known.size <= maxItems && bytes <= maxBytes) return;
       if (thing.quarantineId === newest) continue;
       await remove(thing.quarantineId);
       bytes -= keptBytes(thing);
@@ -67,7 +68,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     known.delete(quarantineId);
   }
 
-  /** Other processes put and remove things too, so the folder is asked, and only what is new is read. */
+  /** Other processes add and remove items too; only new ones are read. */
   async function refresh(): Promise<void> {
     const names = (await readdir(root)).filter((name) => /^[df]-[0-9a-f]{16}\.json$/.test(name));
     const ids = new Set(names.map((name) => name.slice(0, -'.json'.length)));
@@ -80,7 +81,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     }
   }
 
-  /** A damaged entry does not hide the others; it is listed, so that a person can read its body and discard it. */
+  /** A damaged description is listed, so that a person can read the body and discard it. */
   async function describedBy(id: string, text: Buffer): Promise<QuarantinedThing> {
     const thing = readThing(id, text);
     if (thing !== null) return thing;
@@ -89,7 +90,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     return {
       ...{ quarantineId: id, kind: id.startsWith('f') ? 'file' : 'delivery', at: mtime.toISOString() },
       ...{ code: 'description-damaged', sizeBytes: body?.size ?? 0 },
-      reason: 'What was noted of it was damaged on disk; what was refused is kept as it came.',
+      reason: 'The description of this item is damaged; its bytes are kept as received.',
       ...{ invoiceId: null, eventId: null, sha256: null, findings: [], findingCount: 0 },
     };
   }
@@ -131,7 +132,7 @@ const Thing = z.object({
   sizeBytes: z.int().nonnegative(),
 }) satisfies z.ZodType<QuarantinedThing>;
 
-/** null when it is no description of this thing. */
+/** null when the text is not a description of this item. */
 function readThing(id: string, text: Buffer): QuarantinedThing | null {
   try {
     const read = Thing.safeParse(JSON.parse(text.toString('utf8')));
@@ -142,12 +143,12 @@ function readThing(id: string, text: Buffer): QuarantinedThing | null {
   }
 }
 
-/** Latin-1 keeps every byte as it is, also of a body that is no UTF-8. */
+/** Latin-1 keeps every byte, also of a body that is not UTF-8. */
 function withoutQueries(body: Uint8Array): Uint8Array {
   return Buffer.from(withoutUrlQueries(Buffer.from(body).toString('latin1')), 'latin1');
 }
 
-/** A file's bytes lie in the archive, not here. */
+/** The bytes of a file are in the archive. */
 function keptBytes({ kind, sizeBytes }: QuarantinedThing): number {
   return kind === 'file' ? 0 : sizeBytes;
 }
@@ -169,7 +170,7 @@ function checked(quarantineId: string): string {
 
 const byAge = (a: QuarantinedThing, b: QuarantinedThing): number => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
 
-/** First to go: bodies that were answered with 400, then the rest; each oldest first. */
+/** Bodies that were answered with 400 first, then the rest; each oldest first. */
 function byWorth(a: QuarantinedThing, b: QuarantinedThing): number {
   const worth = (thing: QuarantinedThing): number =>
     ['not-json', 'invalid-metadata', 'invalid-payload'].includes(thing.code) ? 0 : 1;
@@ -184,7 +185,7 @@ async function sweep(root: string): Promise<void> {
   }
 }
 
-/** A body without its description: the process was killed between the two writes, before it answered. */
+/** A body without a description: the process was killed between the two writes, before it answered. */
 async function isOldOrphan(root: string, id: string): Promise<boolean> {
   if ((await readOrNull(join(root, `${id}.json`))) !== null) return false;
   try {
@@ -202,4 +203,19 @@ async function readOrNull(path: string): Promise<Buffer | null> {
     if (['ENOENT', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return null;
     throw error;
   }
+}
+
+/** For `QuarantineOptions.onDropped`: logs each item, and raises an alert. */
+export function reportDropped(deps: {
+  readonly log: Logger;
+  readonly alerts: Alerts;
+}): (item: QuarantinedThing) => void {
+  return ({ quarantineId, kind, code, at, invoiceId, eventId }) => {
+    deps.log.error({ quarantineId, kind, code, at, invoiceId, eventId }, 'dropped from a full quarantine');
+    deps.alerts.raise({
+      key: 'quarantine/full',
+      title: 'The quarantine is full, and its oldest entries are dropped',
+      detail: `The last was ${quarantineId} (${code}, ${at}); the log names each. \`billsync quarantine list\`, then requeue or discard.`,
+    });
+  };
 }

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
-import { replayEvents } from '../../webhook/replay-events.ts';
-import { discardQuarantined, requeueDelivery } from '../../webhook/requeue-delivery.ts';
+import { discardQuarantined, replayEvents, requeueDelivery } from '../../webhook/requeue.ts';
 import { anArchivedEvent, anEvent } from '../archive/an-event.ts';
 import { aDelivery, openParts, type Parts } from './a-delivery.ts';
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { FsyncError } from '../../lib/files/flush.ts';
 import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
-import { forwardWaiting } from '../../webhook/forward-waiting.ts';
+import { forwardOverdue } from '../../webhook/forwarder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { aDelivery, openParts, type Parts } from './a-delivery.ts';
 
@@ -16,13 +16,13 @@ async function received(parts: Parts, minutesAgo: number): Promise<string> {
   return eventId;
 }
 
-describe('forwardWaiting', () => {
+describe('forwardOverdue', () => {
   test('what lies there for long is archived, sent and trimmed; what is young is left to the endpoint', async () => {
     const parts = await openParts();
     const [old, young] = [await received(parts, 30), await received(parts, 1)];
     const sent: InvoiceEvent[] = [];
     const send = async (event: InvoiceEvent): Promise<void> => void sent.push(event);
-    expect(await forwardWaiting({ ...parts, send })).toMatchObject({ forwarded: 1, waiting: 1 });
+    expect(await forwardOverdue({ ...parts, send })).toMatchObject({ forwarded: 1, waiting: 1 });
     expect(sent.map(({ eventId }) => eventId)).toEqual([old]);
     expect(await parts.inbox.has({ kind: 'event', eventId: old })).toBe('done');
     expect(await parts.inbox.has({ kind: 'event', eventId: young })).toBe('pending');
@@ -37,7 +37,7 @@ describe('forwardWaiting', () => {
       tries += 1;
       throw new Error('Temporal is away.');
     };
-    expect(await forwardWaiting({ ...parts, send })).toMatchObject({ forwarded: 0, waiting: 8 });
+    expect(await forwardOverdue({ ...parts, send })).toMatchObject({ forwarded: 0, waiting: 8 });
     expect(tries).toBe(5);
   });
 
@@ -47,6 +47,6 @@ describe('forwardWaiting', () => {
     const send = async (): Promise<void> => {
       throw new FsyncError('inbox', new Error('EIO'));
     };
-    await expect(forwardWaiting({ ...parts, send })).rejects.toThrow(FsyncError);
+    await expect(forwardOverdue({ ...parts, send })).rejects.toThrow(FsyncError);
   });
 });

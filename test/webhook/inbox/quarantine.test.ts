@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { QuarantinedThing, RefusedThing } from '../../../lib/wire/quarantine.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { brokenRecord } from '../../archive/broken-records.ts';
 
 let root: string;
@@ -80,7 +80,7 @@ describe('quarantine', () => {
   test('full, it drops the oldest rubbish first and spares what could be requeued', async () => {
     const dropped: string[] = [];
     const quarantine = await openQuarantine(root, {
-      maxThings: 3,
+      maxItems: 3,
       onDropped: (thing) => dropped.push(thing.quarantineId),
     });
     const put = (code: string, minute: number): Promise<string> =>
