@@ -20,7 +20,7 @@ import protos from '@temporalio/proto';
 import { z } from 'zod';
 import type { Settings } from '../config/settings.ts';
 import { createDurably, makeFolder } from '../files/durable-files.ts';
-import { readIfThere } from '../files/replace-file.ts';
+import { readIfThere } from '../files/files.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { UNENCRYPTED } from '../wire/names.ts';
 

@@ -13,7 +13,7 @@ import { access, chmod, constants, mkdir, mkdtemp, readFile, rename, rm, writeFi
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { userCache } from '../user.ts';
+import { userCache } from '../runtime.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 
 const run = promisify(execFile);
