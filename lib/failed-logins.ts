@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import ipaddr from 'ipaddr.js';
 import type { Alerts } from './alerts/alerts.ts';
 import type { AlertKey } from './alerts/runbook/runbook.ts';
 import type { Logger } from './log/log.ts';
@@ -30,6 +31,15 @@ const MAX_DELAY_MS = 2_000;
 const ALERT_FROM = 2;
 const MAX_ADDRESSES = 10_000;
 const MAX_WAITING = 100;
+
+/** The key that a sender's limits count by: an IPv4 address, or an IPv6 /64, which one line gets as a whole. */
+export function addressKey(address: string | undefined): string {
+  const text = (address ?? '').replace(/%.*$/, '');
+  if (!ipaddr.isValid(text)) return 'unknown';
+  const parsed = ipaddr.process(text);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
+}
 
 /** One per server that requires credentials. @param deps.wait replaces the timer in tests */
 export function createFailedLogins(deps: {

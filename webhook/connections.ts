@@ -3,10 +3,10 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
-import { addressKey } from '../lib/address-key.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
+import { addressKey } from '../lib/failed-logins.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 
 export interface WebhookLimits {
   readonly bodyBytes: number;

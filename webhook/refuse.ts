@@ -6,12 +6,12 @@ import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import { systemCode } from '../lib/files/durable-files.ts';
-import { FsyncError } from '../lib/files/flush.ts';
+import { FsyncError } from '../lib/files/durable-files.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
-import { printable } from '../lib/wire/printable.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { systemCode } from '../lib/system-errors.ts';
+import { printable } from '../lib/wire/text.ts';
 
 /** A refused sender may go on sending for this long before its connection is closed. */
 const LINGER_MS = 5_000;

@@ -8,12 +8,10 @@
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { addressKey } from '../lib/address-key.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { systemErrorIn } from '../lib/config/system-error.ts';
-import { createFailedLogins, type FailedLoginsMessages } from '../lib/failed-logins.ts';
-import { systemCode } from '../lib/files/durable-files.ts';
-import { encodingsIn } from '../lib/wire/content-encodings.ts';
+import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../lib/failed-logins.ts';
+import { systemCode, systemErrorIn } from '../lib/system-errors.ts';
+import { encodingsIn } from '../lib/wire/api.ts';
 import {
   createEndpointPaths,
   type EndpointPaths,

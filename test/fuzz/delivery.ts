@@ -1,7 +1,7 @@
 /** Any bytes at the delivery parser: it never throws, and what it makes of them can be kept, named and read again. */
 
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
 import { decodeBody, encodeEntry, keyOf } from '../../webhook/inbox/inbox.ts';
 import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLogger } from '../../lib/log/log.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 import { createProxyCheck, limitConnections } from '../../webhook/connections.ts';
 import { testSettings } from './a-delivery.ts';
 

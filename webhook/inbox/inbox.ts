@@ -12,10 +12,10 @@ import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { exists, makeFolder, removeSmall, systemCode, writeSynced } from '../../lib/files/durable-files.ts';
-import { syncFolder } from '../../lib/files/flush.ts';
-import { sweepLeftBehind, temporaryName } from '../../lib/files/temporary-names.ts';
+import { exists, makeFolder, removeSmall, syncFolder, writeSynced } from '../../lib/files/durable-files.ts';
+import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
+import { systemCode } from '../../lib/system-errors.ts';
 import type { ParsedDelivery } from '../../lib/wire/parse-delivery.ts';
 import { openDoneMarkers } from './done-markers.ts';
 

@@ -10,12 +10,13 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
-import { makeFolder, removeIfThere, replaceDurably, systemCode } from '../../lib/files/durable-files.ts';
-import { sweepLeftBehind } from '../../lib/files/temporary-names.ts';
+import { makeFolder, removeIfThere, replaceDurably } from '../../lib/files/durable-files.ts';
+import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import { systemCode } from '../../lib/system-errors.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Quarantine, QuarantinedThing, RefusedThing } from '../../lib/wire/quarantine.ts';
-import { withoutUrlQueries } from '../../lib/wire/url-query.ts';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { withoutUrlQueries } from '../../lib/wire/text.ts';
 
 export interface QuarantineOptions {
   readonly maxItems?: number;
