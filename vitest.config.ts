@@ -30,7 +30,7 @@ process.env.GOGC ??= '400';
 
 const settings = {
   setupFiles: [
-    'test/support/processes/own-temporary-folder.ts',
+    'test/support/processes/enter-environment.ts',
     'test/support/processes/one-duckdb-thread.ts',
   ],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
