@@ -3,7 +3,7 @@
 /**
  * Code points from and to: white space, control characters, what Unicode tells every font to leave out
  * (Default_Ignorable_Code_Point), and the blanks that count as letters or symbols (Hangul fillers, Braille without dots).
- * `is_something` of warehouse/sql/schema/csv-session.sql lists the same; a test holds them against each other.
+ * `is_something` of warehouse/sql/csv-session.sql lists the same; a test holds them against each other.
  */
 const INVISIBLE: readonly (readonly [number, number])[] = [
   [0x00, 0x20],

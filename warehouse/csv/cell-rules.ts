@@ -1,4 +1,4 @@
-/** The rules a row has to keep, in TypeScript: the second reading of what sql/schema/csv-session.sql checks, cell by cell. */
+/** The rules a row has to keep, in TypeScript: the second reading of what sql/csv-session.sql checks, cell by cell. */
 
 import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/columns.ts';
 import { isNothing } from '../../lib/wire/invisible.ts';

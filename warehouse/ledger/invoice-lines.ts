@@ -22,7 +22,7 @@ export type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'
   readonly stated_shipments: number | null;
 };
 
-/** A line of `read-evidence.sql`: an event that counts (with `event_id`) or a details answer (without). */
+/** A line of `read-evidence`: an event that counts (with `event_id`) or a details answer (without). */
 export interface Evidence extends HeaderCells {
   readonly recorded_at: string;
   readonly event_time: string;
@@ -34,7 +34,7 @@ export interface Evidence extends HeaderCells {
   readonly announced_size_bytes: number | null;
 }
 
-/** A line of `read-loads.sql`: a version. */
+/** A line of `read-loads`: a version. */
 export interface LoadLine {
   readonly load_id: number;
   readonly version: number;
@@ -58,7 +58,7 @@ export interface LoadLine {
   readonly loaded_at: string;
 }
 
-/** A line of `read-attention.sql`. */
+/** A line of `read-attention`. */
 export interface AttentionLine {
   readonly recorded_at: string;
   readonly is_open: boolean;

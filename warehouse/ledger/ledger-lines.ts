@@ -6,7 +6,7 @@ import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Lines of a batch of facts, by the statement that takes them (`sql/ledger/insert-<name>.sql`). */
+/** Lines of a batch of facts, by the statement that takes them (`insert-<name>` in sql/ledger.sql). */
 export interface FactLines {
   readonly duplicates: readonly Line[];
   readonly files: readonly Line[];

@@ -124,7 +124,7 @@ export function tellOfIngested(
 /**
  * A crash between a load's commit and its fact: the fact is written now, with the load's own instant.
  *
- * @param recent lines of `loads-since.sql`
+ * @param recent lines of `loads-since`
  */
 export async function tellArchive(recent: readonly Row[], archive: Archive, log: Logger): Promise<void> {
   if (recent.length === 0) return;
@@ -140,7 +140,7 @@ export async function tellArchive(recent: readonly Row[], archive: Archive, log:
   }
 }
 
-/** The fact of a load, from its line (`loads-since.sql`). */
+/** The fact of a load, from its line (`loads-since`). */
 export function loadFact(load: Row): LoadFact {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {

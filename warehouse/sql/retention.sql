@@ -1,3 +1,4 @@
+-- name: removable-files
 -- Files of the archive without which every report answers as before, as known on any instant from $before on (ADR 20): those of
 -- invoices that are void since before then, of versions that another had replaced by then, and of what was never loaded. Of an
 -- invoice that work goes on with none, and none that counts or may come to count for another invoice. The newest load stays, so

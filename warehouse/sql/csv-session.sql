@@ -1,3 +1,4 @@
+-- name: csv-session
 -- Every connection to a file that may be loaded into goes on with this: how an invoice CSV is read and what a good row is.
 -- What stands in double braces is made of lib/wire/columns.ts (duckdb/csv-columns.ts).
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.

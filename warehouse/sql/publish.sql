@@ -1,3 +1,4 @@
+-- name: insert-publication
 -- The line that tells a reader what this copy contains; written right before CHECKPOINT and copy. Its number is above
 -- every one before, and above those of the copies that are kept ($above).
 insert into publication_log
@@ -42,3 +43,24 @@ select
     c.last_load_id,
     c.last_event_received_at
 from counted as c, summed as s, joined as j
+
+-- name: last-publication
+select sequence, invoices::double as invoices, shipments::double as shipments, iso(published_at) as published_at
+from publication_log
+where sequence = (select max(sequence) from publication_log)
+
+-- name: publication-proof
+-- What a copy holds, told by its own tables: the same statement on the warehouse and on the copy must answer the same.
+-- stored_rows reads the row groups' counts, told_rows the loads' lines: a copy that lost blocks differs.
+select
+    (select max(sequence) from publication_log) as sequence,
+    (select count(*) from shipment_rows) as stored_rows,
+    (select coalesce(sum(shipments), 0) from loads) as told_rows,
+    (select count(*) from loads) as loads,
+    (select count(*) from event_ledger) as events,
+    (select count(*) from invoice_state) as invoices,
+    (select bit_xor(hash(invoice_id, state, current_load_id)) from invoice_state) as states
+
+-- name: trim-publications
+-- A line per publication for ever would be millions; the last thousand tell enough.
+delete from publication_log where sequence <= (select max(sequence) from publication_log) - 1000
