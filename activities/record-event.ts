@@ -1,6 +1,6 @@
 /** Takes an event into archive and ledger before anything is done about it, and tells what is recorded by then. */
 
-import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import type { InvoiceEvent } from '../lib/wire/names.ts';
 import { withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';

@@ -3,7 +3,7 @@
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { Publication } from './warehouse.ts';
 
 export interface OpenWarehouseOptions {

@@ -1,8 +1,7 @@
 /** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
 
 import type { ArchivedFile, CsvFinding, CsvTolerance } from '../lib/wire/csv-file.ts';
-import type { InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { FileSource, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
+import type { FileSource, InvoiceHeader, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
 
 export interface LoadRequest {
   readonly invoiceId: string;

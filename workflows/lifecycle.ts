@@ -8,8 +8,9 @@
  * Nothing here waits, asks or fails; `invoice.ts` acts on the answers.
  */
 
-import type { ExportLocation, InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import {
+  type ExportLocation,
+  type InvoiceEvent,
   type InvoiceState,
   RANK_OF_STATUS,
   RANKS,

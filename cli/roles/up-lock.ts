@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../lib/config/settings.ts';
 import { type LockFile, takeLock } from '../../lib/files/lock-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { isAlive } from '../../lib/process-identity.ts';
+import { isAlive } from '../../lib/processes.ts';
 import { processesNaming } from '../../lib/temporal/processes.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { CHILD_ROLES } from './child-messages.ts';

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import { requireService } from '../../lib/config/check-settings.ts';
-import type { Settings } from '../../lib/config/settings.ts';
-import { startChecks } from '../../lib/health/checks.ts';
+import { requireService, type Settings } from '../../lib/config/settings.ts';
+
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
+import { startChecks, stateCheck } from '../../lib/health/health.ts';
 import { certificateWatch } from '../../lib/health/watch-expiry.ts';
-import { stateCheck } from '../../lib/health/watch-state.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { pause } from '../../lib/temporal/pause.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';

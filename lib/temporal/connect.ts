@@ -16,9 +16,8 @@ import {
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Settings } from '../config/settings.ts';
-import { SettingsError } from '../config/settings-error.ts';
-import { messageOf, systemErrorIn } from '../config/system-error.ts';
+import { type Settings, SettingsError } from '../config/settings.ts';
+import { messageOf, systemErrorIn } from '../system-errors.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { createDataConverter } from './codec.ts';
 import { readEmbeddedRecord } from './embedded-record.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { createDurably, makeFolder } from '../files/durable-files.ts';
-import { readIfThere } from '../files/replace-file.ts';
+import { readIfThere } from '../files/files.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import type { EncryptionKey } from './codec.ts';
 

@@ -13,7 +13,7 @@ import { existsSync } from 'node:fs';
 import { access, chmod, constants, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { userCache } from '../user.ts';
+import { userCache } from '../runtime.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 
 const run = promisify(execFile);

@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { METRICS } from '../../lib/metrics/metric-definitions.ts';
+import { METRICS } from '../../lib/metrics.ts';
 import { processesNaming } from '../../lib/temporal/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';

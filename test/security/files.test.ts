@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import { CSV_HEADERS } from '../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { readBounded } from '../../warehouse/csv/read-in-thread.ts';
 import { rejection } from '../../warehouse/import/refused-files.ts';

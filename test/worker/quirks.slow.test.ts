@@ -7,7 +7,7 @@ import { Decimal } from 'decimal.js';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openArchive } from '../../archive/open-archive.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';

@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
-import { EVENT_TYPES } from '../../lib/wire/names.ts';
+import { EVENT_TYPES, type InvoiceEvent } from '../../lib/wire/names.ts';
 import {
   hear,
   type Knowledge,

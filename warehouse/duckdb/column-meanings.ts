@@ -3,7 +3,7 @@
  * view.
  */
 
-import { CSV_COLUMNS } from '../../lib/wire/columns.ts';
+import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
 
 export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {

@@ -7,9 +7,9 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.ts';
-import { sweepLeftBehind } from '../../lib/files/temporary-names.ts';
+import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import { claimDataFolder } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/read-write-lock.ts';

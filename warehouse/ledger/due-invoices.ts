@@ -1,6 +1,6 @@
 /** Which invoices reconciliation has to look after, and the note that the service was asked about them. */
 
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import type { DueInvoice, DueInvoices, DueRequest } from '../warehouse.ts';
 

@@ -1,7 +1,8 @@
 /** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
 import assert from 'node:assert/strict';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
+
 import type { Row, Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';

@@ -1,8 +1,8 @@
 /** Turns events and facts of the archive into lines of the warehouse's ledgers; pure, so that rebuild gives the same. */
 
 import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
-import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import type { InvoiceHeader } from '../../lib/wire/names.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 

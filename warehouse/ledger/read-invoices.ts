@@ -1,8 +1,7 @@
 /** Invoices as the rest of billsync asks for them: the view `invoices`, in camelCase. */
 
-import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import type { InvoiceState } from '../../lib/wire/names.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import type { InvoiceStanding, InvoiceSummary } from '../warehouse.ts';
 

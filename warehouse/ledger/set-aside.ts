@@ -5,7 +5,7 @@
  * network: those are thrown on, and everything is tried again.
  */
 
-import { printable } from '../../lib/wire/printable.ts';
+import { printable } from '../../lib/wire/text.ts';
 import { isRowError } from '../duckdb/row-error.ts';
 import type { Row, Statements } from '../duckdb/statements.ts';
 import type { SetAside } from '../opening.ts';

@@ -10,8 +10,8 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { leftWals } from '../../lib/duckdb/left-wal.ts';
-import { namesIn } from '../../lib/names-in.ts';
+import { namesIn } from '../../lib/files/files.ts';
+import { leftWals } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { PublicationError } from '../errors.ts';

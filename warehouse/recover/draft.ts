@@ -7,7 +7,7 @@
 
 import { readRetention } from '../../archive/retention.ts';
 import { exists } from '../../lib/files/durable-files.ts';
-import { version } from '../../lib/version.ts';
+import { version } from '../../lib/runtime.ts';
 import { type Database, removeDatabase } from '../duckdb/database.ts';
 import { migrate } from '../duckdb/migrate.ts';
 import { views } from '../duckdb/sql.ts';

@@ -11,7 +11,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { refuseLeftWal } from '../../lib/duckdb/left-wal.ts';
+import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { claimDataFolder } from '../data-folder.ts';
 import { Database, removeDatabase } from '../duckdb/database.ts';

@@ -7,7 +7,7 @@
 
 import type { Archive } from '../../archive/archive.ts';
 import { purgedFilesOf } from '../../archive/retention.ts';
-import { DamagedFileError } from '../../lib/files/damaged-file.ts';
+import { DamagedFileError } from '../../lib/files/published-file.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';

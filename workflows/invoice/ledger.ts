@@ -2,8 +2,7 @@
 
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { InvoiceLedger } from '../../activities/ledger.ts';
-import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
-import { rankOfEvent } from '../../lib/wire/names.ts';
+import { type InvoiceEvent, rankOfEvent } from '../../lib/wire/names.ts';
 import * as lifecycle from '../lifecycle.ts';
 import { resume } from './park.ts';
 import type { InvoiceRun } from './run.ts';

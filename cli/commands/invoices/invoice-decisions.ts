@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Settings } from '../../../lib/config/settings.ts';
-import { userName } from '../../../lib/user.ts';
+import { userName } from '../../../lib/runtime.ts';
 import type { Decided, Decision } from '../../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.ts';

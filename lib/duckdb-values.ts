@@ -4,6 +4,7 @@
  */
 
 import {
+  type DuckDBConnection,
   type DuckDBTimestampTZValue,
   type DuckDBTimestampValue,
   DuckDBTypeId,
@@ -25,4 +26,14 @@ export function instantText(instant: DuckDBTimestampTZValue | DuckDBTimestampVal
   const beyondMillis = ((micros % 1_000n) + 1_000n) % 1_000n;
   const text = new Date(Number((micros - beyondMillis) / 1_000n)).toISOString();
   return beyondMillis === 0n ? text : text.replace('Z', `${String(beyondMillis).padStart(3, '0')}Z`);
+}
+
+/**
+ * DuckDB's destructor would roll back what is open in an attached database, and an error there (PostgreSQL was restarted)
+ * ends the process. The error of a statement can be caught.
+ */
+export async function rollBackAndClose(connection: DuckDBConnection): Promise<void> {
+  // Outside a transaction it is refused, which is as good.
+  await connection.run('rollback').catch(() => undefined);
+  connection.closeSync();
 }

@@ -154,3 +154,9 @@ const DUCKDB_SAYS = [
   ['EMFILE', /too many open files/i],
   ['EIO', /input\/output error/i],
 ] as const;
+
+/** The `code` of a system error (`ENOSPC`, `EEXIST`, …), or null for anything else. */
+export function systemCode(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}

@@ -1,6 +1,10 @@
 /** Tells from what DuckDB says that a file which readers need cannot be read, which one, why, and what to do. */
 
+import { lstat } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
 import { BillsyncError, EXIT, type ExitCode } from '../wire/errors.ts';
+import { namesIn } from './files.ts';
 
 /** The file's contents cannot be read. */
 export abstract class UnreadableFileError extends BillsyncError {
@@ -74,3 +78,60 @@ const GONE = /no such file|HTTP 404|404 \(?Not Found/i;
 const OUT_OF_REACH = /HTTP (?!404|416)\d{3}|could not (?:connect|establish)|unable to connect(?!.*404)/i;
 const DAMAGED =
   /not a valid DuckDB database|corrupt|checksum|could not read|^Serialization Error|database has been invalidated/i;
+
+export class LeftWalError extends UnreadableFileError {
+  readonly code = 'wal-beside-published-file';
+
+  constructor(path: string) {
+    super(path, `${path}.wal lies beside the published file; billsync writes none there and reads neither.`, {
+      hint: '`billsync snapshot` removes it and publishes again; find out what wrote it',
+      cause: null,
+    });
+  }
+}
+
+/** @throws LeftWalError */
+export async function refuseLeftWal(path: string): Promise<void> {
+  if (await hasLeftWal(path)) throw new LeftWalError(path);
+}
+
+/** Whether a write-ahead log lies beside the published file at `path`. */
+async function hasLeftWal(path: string): Promise<boolean> {
+  try {
+    await lstat(`${path}.wal`);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Beside the published file and the copies that are kept in `snapshots/`. */
+export async function leftWals(publishedPath: string): Promise<readonly string[]> {
+  const folder = join(dirname(publishedPath), 'snapshots');
+  const kept = (await namesIn(folder)).filter((name) => name.endsWith('.duckdb'));
+  const left: string[] = [];
+  for (const path of [publishedPath, ...kept.map((name) => join(folder, name))]) {
+    if (await hasLeftWal(path)) left.push(`${path}.wal`);
+  }
+  return left;
+}
+
+const MEMORY_LIMIT_MB = 1_500;
+let spillFolders = 0;
+
+/**
+ * Options of a DuckDB instance over a file that is only read. What needs more memory is spilled to a folder beside the file, made
+ * when it is needed, of this reader alone: two that spill to one folder would read each other's. Less memory where there is
+ * less: DuckDB's own share of what this process may have.
+ */
+export function readingLimits(path: string): {
+  readonly memory_limit: string;
+  readonly temp_directory: string;
+} {
+  const constrained = process.constrainedMemory();
+  const had = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  const limit = Math.min(MEMORY_LIMIT_MB, Math.floor((had / 1_000_000) * 0.8));
+  spillFolders += 1;
+  return { memory_limit: `${limit}MB`, temp_directory: `${path}.${process.pid}-${spillFolders}.spill` };
+}
