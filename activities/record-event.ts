@@ -10,7 +10,7 @@ export function recordEvent({ warehouse, archive, now }: WarehouseDependencies) 
   return ({ event }: { readonly event: InvoiceEvent }): Promise<InvoiceLedger> =>
     translated(async () => {
       if ((await archive.event(event.eventId)) === null) await keep(event);
-      await warehouse.ingestArchive({ factsMayWait: true });
+      await warehouse.ingestArchive({ deferFacts: true });
       return ledgerOf(await warehouse.invoice(event.invoice.invoiceId));
     });
 

@@ -155,7 +155,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     closers.push(() => announcements.close());
     const traced = activeTracing()?.publications();
-    warehouse.onChange(() => traced?.noteChange());
+    warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
       ...{ log, metrics },
       onPublished(publication) {

@@ -142,6 +142,6 @@ describe('tracing', () => {
     const traced = { ...delivery, receivedAt: new Date().toISOString() };
     expect(await tracing?.delivered(traced, async () => 'forwarded')).toBe('forwarded');
     await tracing?.close();
-    expect(warned).toEqual(['the collector did not take spans', 'the last spans were not sent']);
+    expect(warned).toEqual(['the collector did not accept spans', 'the last spans were not sent']);
   });
 });

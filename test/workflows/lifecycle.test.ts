@@ -157,7 +157,7 @@ describe('lifecycle', () => {
   test('needs no load when the ledger has the announced file', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const loadedSha256 = event.export?.fileHashSha256 ?? '';
-    const ledger = { rank: 'finalized', loadedSha256, voidWord: null } as const;
+    const ledger = { rank: 'finalized', loadedSha256, voidBasis: null } as const;
     expect(nextStep(hear(recall(NOTHING_KNOWN, ledger), event))).toBe('done');
   });
 

@@ -14,24 +14,24 @@ export interface IngestLakeOptions {
   readonly now: Date;
   /** Of this process: a caller that waits here holds no connection, unlike one that waits for PostgreSQL's lock. */
   readonly locks: KeyedMutex;
-  readonly factsMayWait?: boolean;
+  readonly deferFacts?: boolean;
   readonly onProgress?: IngestOptions['onProgress'];
   readonly onMissing?: IngestOptions['onMissing'];
 }
 
 /** @returns all zeros when another process did it meanwhile */
 export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
-  const { ledger, locks, factsMayWait = false } = options;
+  const { ledger, locks, deferFacts = false } = options;
   return locks.run('#ingest', async () => {
     const { started } = await ledger.first('ingest-runs');
     return ledger.alone('ingest', async (ledgers) => {
       const [runs] = await ledgers.all('ingest-runs');
-      const finished = factsMayWait ? runs?.finished : runs?.finished_whole;
+      const finished = deferFacts ? runs?.finished : runs?.finished_whole;
       // A run with a higher number started after this call and has read everything that this call is about.
       if (Number(finished) > Number(started)) return NOTHING;
       const [run] = await ledgers.all('start-ingest');
       const ingested = await ingestAlone(ledgers, options);
-      await ledgers.all('finish-ingest', { run: Number(run?.started), is_whole: !factsMayWait });
+      await ledgers.all('finish-ingest', { run: Number(run?.started), is_whole: !deferFacts });
       return ingested;
     });
   });
@@ -41,13 +41,13 @@ const NOTHING: Ingested = { events: 0, facts: 0, changes: 0, setAside: [], readA
 
 function ingestAlone(
   ledgers: LedgerOnOne,
-  { ledger, archive, now, factsMayWait = false, onProgress, onMissing }: IngestLakeOptions,
+  { ledger, archive, now, deferFacts = false, onProgress, onMissing }: IngestLakeOptions,
 ): Promise<Ingested> {
   let invoices: readonly string[] = [];
   return ingest({
     archive,
     now,
-    factsMayWait,
+    deferFacts,
     database: {
       all: ledgers.all,
       transaction: (work) =>

@@ -85,7 +85,7 @@ export class LakeStore implements Store {
     return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
-  async loadTold(loadId: number): Promise<void> {
+  async loadRecorded(loadId: number): Promise<void> {
     await this.#parts.ledger.all('mark-recorded', { load_id: loadId });
   }
 

@@ -172,32 +172,41 @@ returning sequence, invoices::float8 as invoices, shipments::float8 as shipments
 -- name: last-sequence
 select coalesce(max(sequence), 0) as sequence from publication_log
 
+-- name: delete-discrepancies
+delete from discrepancy_lines where invoice_id = any(list($invoice_ids)::uuid[])
+
+-- name: delete-service-checks
+delete from service_checks where invoice_id in (select (jsonb_array_elements_text($invoice_ids::jsonb))::uuid)
+
+-- name: delete-states
+delete from invoice_state where invoice_id = any(list($invoice_ids)::uuid[]) and $places::text is not null
+
 -- name: due-rechecks
 -- As the single file's statement of this name.
 select invoice_id::text as invoice_id, partner_id
 from (
     select
-        invoice_id, partner_id, state, since, asked_at, restored_at,
+        invoice_id, partner_id, state, since, checked_at, restored_at,
         since + make_interval(secs => (floor(age / period) * period)::double precision) as due_at
     from (
         select *, case when age <= 7 * 86400 then 86400 else 7 * 86400 end as period
         from (
             select
-                i.invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id, i.state_since as since, a.asked_at,
+                i.invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id, i.state_since as since, a.checked_at,
                 i.state, i.restored_at,
                 extract(epoch from least($until::timestamp, coalesce(
                     case when i.invoice_date ~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])' then
                         to_date(left(i.invoice_date, 10), 'YYYY-MM-DD')::timestamp end,
                     i.state_since) + make_interval(days => $days::integer)) - i.state_since) as age
             from invoice_state as i
-            left join ask_log as a on a.invoice_id = i.invoice_id
+            left join service_checks as a on a.invoice_id = i.invoice_id
             where i.state = 'loaded' or (i.restored_at is not null and i.voided_at is null)
         ) as loaded
-        where (age >= 86400 or restored_at > coalesce(asked_at, '-infinity')) and partner_id is not null
+        where (age >= 86400 or restored_at > coalesce(checked_at, '-infinity')) and partner_id is not null
     ) as aged
 ) as due
-where (state = 'loaded' and due_at > coalesce(asked_at, since)) or restored_at > coalesce(asked_at, '-infinity')
-order by coalesce(asked_at, since), invoice_id
+where (state = 'loaded' and due_at > coalesce(checked_at, since)) or restored_at > coalesce(checked_at, '-infinity')
+order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: due-retries
@@ -205,34 +214,25 @@ limit $limit::bigint
 select invoice_id::text as invoice_id, partner_id
 from (
     select
-        i.invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id, i.state_since as since, a.asked_at, i.reason_code,
+        i.invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id, i.state_since as since, a.checked_at, i.reason_code,
         floor(extract(epoch from $until::timestamp - i.state_since) / 86400)::integer as days
     from invoice_state as i
-    left join ask_log as a on a.invoice_id = i.invoice_id
+    left join service_checks as a on a.invoice_id = i.invoice_id
     where i.state = 'needs_attention' and not $never::jsonb ? coalesce(i.reason_code, '')
 ) as parked
 where partner_id is not null
     and (
-        (days >= 1 and since + make_interval(days => days) > coalesce(asked_at, since))
-        or (reason_code = 'delivery-refused' and since > coalesce(asked_at, '-infinity'))
+        (days >= 1 and since + make_interval(days => days) > coalesce(checked_at, since))
+        or (reason_code = 'delivery-refused' and since > coalesce(checked_at, '-infinity'))
     )
-order by coalesce(asked_at, since), invoice_id
+order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
-
--- name: forget-asked
-delete from ask_log where invoice_id in (select (jsonb_array_elements_text($invoice_ids::jsonb))::uuid)
-
--- name: forget-discrepancies
-delete from discrepancy_lines where invoice_id = any(list($invoice_ids)::uuid[])
-
--- name: forget-states
-delete from invoice_state where invoice_id = any(list($invoice_ids)::uuid[]) and $places::text is not null
 
 -- name: held-states
 -- Which of these invoices have a row, what it was made of, and whether discrepancies are recorded for them.
 select
-    s.invoice_id::text as invoice_id, iso(s.first_heard_at) as first_heard_at, s.versions > 0 as has_loads,
-    coalesce(s.notes, 1) > 0 as has_attention,
+    s.invoice_id::text as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
+    coalesce(s.attention_lines, 1) > 0 as has_attention,
     exists (select 1 from discrepancy_lines as d where d.invoice_id = s.invoice_id) as has_discrepancies
 from invoice_state as s
 where s.invoice_id = any(list($invoice_ids)::uuid[])
@@ -240,8 +240,14 @@ where s.invoice_id = any(list($invoice_ids)::uuid[])
 -- name: insert-attention
 insert into attention_ledger select * from json_populate_recordset(null::attention_ledger, $facts::json)
 
+-- name: insert-cursor
+insert into ingest_cursors values ($stream, $position) on conflict (stream) do update set position = excluded.position
+
 -- name: insert-details
 insert into details_ledger select * from json_populate_recordset(null::details_ledger, $facts::json)
+
+-- name: insert-discrepancies
+insert into discrepancy_lines select * from json_populate_recordset(null::discrepancy_lines, $discrepancies::json)
 
 -- name: insert-duplicates
 insert into duplicate_ledger select * from json_populate_recordset(null::duplicate_ledger, $facts::json)
@@ -268,20 +274,32 @@ returning event_id, invoice_id::text as invoice_id
 -- name: insert-files
 insert into file_ledger select * from json_populate_recordset(null::file_ledger, $facts::json)
 
+-- name: insert-service-checks
+insert into service_checks
+select (jsonb_array_elements_text($invoice_ids::jsonb))::uuid, $checked_at::timestamp
+on conflict (invoice_id) do update set checked_at = excluded.checked_at
+
 -- name: insert-states
 insert into invoice_state select * from json_populate_recordset(null::invoice_state, $states::json)
 
 -- name: known-events
 select event_id, verdict from event_ledger where event_id in (select json_array_elements_text($event_ids::json))
 
--- name: note-asked
-insert into ask_log
-select (jsonb_array_elements_text($invoice_ids::jsonb))::uuid, $asked_at::timestamp
-on conflict (invoice_id) do update set asked_at = excluded.asked_at
+-- name: ledger-statuses
+-- Where each of these invoices stands; one of which nothing is known is missing.
+select
+    i.invoice_id::text as invoice_id, i.state, i.stated_total, i.stated_shipments::float8 as stated_shipments,
+    l.billing_cost::text as billing_cost, l.shipments::float8 as shipments,
+    i.reason_code is not null or exists (
+        select 1 from discrepancy_lines as d where d.invoice_id = i.invoice_id and d.rule = 'unknown-status'
+    ) as is_unanswered
+from invoice_state as i
+left join loads as l on l.load_id = i.current_load_id
+where i.invoice_id in (select json_array_elements_text($invoice_ids::json)::uuid)
 
 -- name: read-attention
 -- When these invoices began and ceased to need a person, and what else is noted of them, since an instant.
-select invoice_id::text as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind, told_by, file_sha256,
+select invoice_id::text as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind, decided_by, file_sha256,
     iso(counts_from) as counts_from
 from attention_ledger
 where invoice_id = any(list($invoice_ids)::uuid[]) and recorded_at >= $since::timestamp
@@ -319,30 +337,12 @@ select
     i.invoice_id::text as invoice_id, i.partner_id, i.invoice_number, i.partner_invoice_id, i.invoice_level, i.tenant_id,
     i.partner_tenant_id, i.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,
     i.currency_code, i.stated_total, i.stated_shipments::float8 as stated_shipments,
-    i.void_word, iso(i.restored_at) as restored_at, i.state, i.reason_code, i.reason, iso(i.state_since) as state_since, iso(i.first_heard_at) as first_heard_at,
+    i.void_basis, iso(i.restored_at) as restored_at, i.state, i.reason_code, i.reason, iso(i.state_since) as state_since, iso(i.first_seen_at) as first_seen_at,
     l.file_sha256, l.version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
 from invoice_state as i
 left join loads as l on l.load_id = i.current_load_id
 where (list($states) is null or i.state = any(list($states)))
-order by i.first_heard_at, i.invoice_id
-
--- name: select-standings
--- Where each of these invoices stands; one of which nothing is known is missing.
-select
-    i.invoice_id::text as invoice_id, i.state, i.stated_total, i.stated_shipments::float8 as stated_shipments,
-    l.billing_cost::text as billing_cost, l.shipments::float8 as shipments,
-    i.reason_code is not null or exists (
-        select 1 from discrepancy_lines as d where d.invoice_id = i.invoice_id and d.rule = 'unknown-status'
-    ) as is_unanswered
-from invoice_state as i
-left join loads as l on l.load_id = i.current_load_id
-where i.invoice_id in (select json_array_elements_text($invoice_ids::json)::uuid)
-
--- name: write-cursor
-insert into ingest_cursors values ($stream, $position) on conflict (stream) do update set position = excluded.position
-
--- name: write-discrepancies
-insert into discrepancy_lines select * from json_populate_recordset(null::discrepancy_lines, $discrepancies::json)
+order by i.first_seen_at, i.invoice_id
 
 -- name: ingest-runs
 select started, finished, finished_whole from ingest_runs

@@ -104,9 +104,9 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
     const told = differing.map((key) => `${key} ${expected[key]} became ${found[key]}`).join(', ');
     throw new PublicationError(`the copy differs: ${told}`);
   }
-  if (String(found.stored_rows) !== String(found.told_rows)) {
+  if (String(found.stored_rows) !== String(found.recorded_rows)) {
     throw new PublicationError(
-      `${found.stored_rows} rows are stored, loads recorded ${found.told_rows}; run verify`,
+      `${found.stored_rows} rows are stored, loads recorded ${found.recorded_rows}; run verify`,
     );
   }
 }

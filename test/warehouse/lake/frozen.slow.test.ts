@@ -108,14 +108,22 @@ test('a process that waits for a lock raises an alert that names the holder, unt
 test('workers that wait for one reading of the archive share the next one, which has everything that they asked for', async () => {
   const [first, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let readings = 0;
+  const endsAfter = (wait: () => Promise<void>) => ({
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        await wait();
+        return { done: true, value: undefined };
+      },
+    }),
+  });
   const archive = {
-    async *events() {
-      readings += 1;
-      if (readings > 1) return;
-      first.resolve();
-      await held.promise;
-    },
-    async *factsAfter() {},
+    events: () =>
+      endsAfter(async () => {
+        readings += 1;
+        first.resolve();
+        if (readings === 1) await held.promise;
+      }),
+    factsAfter: () => endsAfter(async () => undefined),
   } as unknown as Archive;
   const ledgers = [ledgerOf(), ledgerOf(), ledgerOf()];
   const read = (ledger: Ledger | undefined) =>
