@@ -10,13 +10,14 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { naming } from './config/system-error.ts';
-import { appendDurably, makeFolder, systemCode } from './files/durable-files.ts';
+import { appendDurably, makeFolder } from './files/durable-files.ts';
 import { takeLock } from './files/lock-file.ts';
 import type { Scrub } from './log/scrub.ts';
 import { createSemaphore } from './semaphore.ts';
+import { naming, systemCode } from './system-errors.ts';
 import { EXIT, errorClass } from './wire/errors.ts';
-import { beginningOf, wellFormedJson } from './wire/well-formed.ts';
+import { wellFormedJson } from './wire/json.ts';
+import { beginningOf } from './wire/text.ts';
 
 const Entry = z.object({
   /** From 1, without gaps. */

@@ -1,6 +1,6 @@
 /** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
 
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn, ReportHead } from '../report-result.ts';
 
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */

@@ -7,9 +7,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import stringWidth from 'string-width';
 import { afterAll, describe, expect, test } from 'vitest';
-import { jsonValue } from '../../lib/duckdb/duckdb-values.ts';
+import { jsonValue } from '../../lib/duckdb-values.ts';
 import { fromTenThousandths } from '../../lib/wire/decimal.ts';
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 import { headerProse, sentence } from '../../reports/render/header-prose.ts';
 import { fileNameOf, sheetNameOf } from '../../reports/render/names.ts';
 import { type REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
@@ -94,7 +94,7 @@ describe('csv', () => {
         Object.fromEntries(
           Object.entries(row).map(([name, cell]) => [
             name,
-            cell === '=cmd|calc' ? "'=cmd|calc" : cell === null ? '' : visible(String(cell)),
+            cell === null ? '' : visible(String(cell)).replace(/^=/, "'="),
           ]),
         ),
       ),

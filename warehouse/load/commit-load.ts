@@ -3,7 +3,7 @@
  * read back after the commit.
  */
 
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Params, Row, Statements } from '../duckdb/statements.ts';
 import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.ts';

@@ -1,6 +1,6 @@
 -- name: csv-session
 -- Every connection to a file that may be loaded into goes on with this: how an invoice CSV is read and what a good row is.
--- What stands in double braces is made of lib/wire/columns.ts (duckdb/csv-columns.ts).
+-- What stands in double braces is made of lib/wire/csv-file.ts (duckdb/csv-columns.ts).
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
 -- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
 -- One thread reads a file from its beginning to its end: where several split one they guess where a record begins, and
@@ -24,7 +24,7 @@ from read_csv(
 -- back as a year before Christ).
 create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast(cell as date) as varchar) = cell;
 
--- Whether there is anything in a cell that a person sees (lib/wire/invisible.ts says what is not). Nearly all begin with a
+-- Whether there is anything in a cell that a person sees (lib/wire/text.ts says what is not). Nearly all begin with a
 -- letter or digit, which the comparison tells; only the others are searched.
 create or replace temp macro is_something(cell) as case
     when cell >= '!' and cell < chr(127) then true

@@ -35,25 +35,25 @@ select
 select invoice_id::varchar as invoice_id, partner_id
 from (
     select
-        invoice_id, partner_id, state, since, asked_at, restored_at,
+        invoice_id, partner_id, state, since, checked_at, restored_at,
         since + to_seconds(floor(age / period)::bigint * period) as due_at
     from (
         select *, case when age <= 7 * 86400 then 86400 else 7 * 86400 end as period
         from (
             select
-                i.invoice_id, coalesce(i.partner_id, $partner_id::varchar) as partner_id, i.state_since as since, a.asked_at,
+                i.invoice_id, coalesce(i.partner_id, $partner_id::varchar) as partner_id, i.state_since as since, a.checked_at,
                 i.state, i.restored_at,
                 epoch(least($until::timestamp, coalesce(try_cast(left(i.invoice_date, 10) as timestamp), i.state_since)
                     + to_days($days::integer)) - i.state_since) as age
             from invoice_state as i
-            left join ask_log as a on a.invoice_id = i.invoice_id
+            left join service_checks as a on a.invoice_id = i.invoice_id
             where i.state = 'loaded' or (i.restored_at is not null and i.voided_at is null)
         )
-        where (age >= 86400 or restored_at > coalesce(asked_at, '-infinity')) and partner_id is not null
+        where (age >= 86400 or restored_at > coalesce(checked_at, '-infinity')) and partner_id is not null
     )
 )
-where (state = 'loaded' and due_at > coalesce(asked_at, since)) or restored_at > coalesce(asked_at, '-infinity')
-order by coalesce(asked_at, since), invoice_id
+where (state = 'loaded' and due_at > coalesce(checked_at, since)) or restored_at > coalesce(checked_at, '-infinity')
+order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: due-retries
@@ -62,28 +62,28 @@ limit $limit::bigint
 select invoice_id::varchar as invoice_id, partner_id
 from (
     select
-        i.invoice_id, coalesce(i.partner_id, $partner_id::varchar) as partner_id, i.state_since as since, a.asked_at, i.reason_code,
+        i.invoice_id, coalesce(i.partner_id, $partner_id::varchar) as partner_id, i.state_since as since, a.checked_at, i.reason_code,
         floor(epoch($until::timestamp - i.state_since) / 86400)::bigint as days
     from invoice_state as i
-    left join ask_log as a on a.invoice_id = i.invoice_id
+    left join service_checks as a on a.invoice_id = i.invoice_id
     where i.state = 'needs_attention'
         and not list_contains(from_json($never::json, '["VARCHAR"]'), coalesce(i.reason_code, ''))
 )
 where partner_id is not null
     and (
-        (days >= 1 and since + to_seconds(days * 86400) > coalesce(asked_at, since))
-        or (reason_code = 'delivery-refused' and since > coalesce(asked_at, '-infinity'))
+        (days >= 1 and since + to_seconds(days * 86400) > coalesce(checked_at, since))
+        or (reason_code = 'delivery-refused' and since > coalesce(checked_at, '-infinity'))
     )
-order by coalesce(asked_at, since), invoice_id
+order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
--- name: forget-asked
-delete from ask_log where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
+-- name: delete-service-checks
+delete from service_checks where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
 
--- name: forget-discrepancies
+-- name: delete-discrepancies
 delete from discrepancy_lines where invoice_id in (select unnest($invoice_ids::uuid[]))
 
--- name: forget-states
+-- name: delete-states
 -- Before the rows are inserted as they are now. Never an update: DuckDB 1.5.5 can lose one from null to a text, in a
 -- column whose nulls lie in its dictionary, and answers null for ever. Two connections that forget one row conflict.
 -- Read where they lie (held-states), so that no other row is.
@@ -91,7 +91,7 @@ delete from invoice_state
 where rowid in (select unnest($places::bigint[])) and invoice_id in (select unnest($invoice_ids::uuid[]))
 returning invoice_id::varchar as invoice_id
 
--- name: forget-unrepeated
+-- name: delete-unrepeated
 -- Every load that the archive tells of is repeated, or noted as one that cannot be.
 delete from ingest_cursors where stream = 'loads'
 
@@ -139,8 +139,8 @@ where md5(subject) like $part::text
 -- until the transaction ends.
 select
     s.rowid::varchar as place,
-    s.invoice_id::varchar as invoice_id, iso(s.first_heard_at) as first_heard_at, s.versions > 0 as has_loads,
-    coalesce(s.notes, 1) > 0 as has_attention,
+    s.invoice_id::varchar as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
+    coalesce(s.attention_lines, 1) > 0 as has_attention,
     s.invoice_id in (select d.invoice_id from discrepancy_lines as d) as has_discrepancies
 from invoice_state as s
 semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = s.invoice_id
@@ -148,10 +148,10 @@ semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_
 -- name: insert-attention
 -- When invoices began and ceased to need a person, and what else is noted of them, from a batch of facts.
 insert into attention_ledger
-select recorded_at::timestamp, invoice_id::uuid, is_open, code, reason, kind, told_by, file_sha256, counts_from::timestamp
+select recorded_at::timestamp, invoice_id::uuid, is_open, code, reason, kind, decided_by, file_sha256, counts_from::timestamp
 from (select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "is_open": "BOOLEAN", "code": "VARCHAR", "reason": "VARCHAR",
-    "kind": "VARCHAR", "told_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true))
+    "kind": "VARCHAR", "decided_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true))
 
 -- name: insert-details
 -- What the details endpoint answered, from a batch of facts.
@@ -208,9 +208,9 @@ insert into invoice_state
 select
     invoice_id::uuid, state, reason_code, reason, state_since::timestamp, service_status, current_load_id, proof, partner_id,
     partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date,
-    invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments, event_id, first_heard_at::timestamp,
+    invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments, event_id, first_seen_at::timestamp,
     created_at::timestamp, finalized_at::timestamp, first_loaded_at::timestamp, loaded_at::timestamp, voided_at::timestamp,
-    attention_at::timestamp, resolved_at::timestamp, versions, notes, void_word, restored_at::timestamp, past_voids
+    attention_at::timestamp, resolved_at::timestamp, versions, attention_lines, void_basis, restored_at::timestamp, past_voids
 from (
     select unnest(from_json($states::json, '[{
         "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
@@ -218,13 +218,13 @@ from (
         "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
         "invoice_number": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR",
         "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT",
-        "event_id": "VARCHAR", "first_heard_at": "VARCHAR", "created_at": "VARCHAR", "finalized_at": "VARCHAR",
+        "event_id": "VARCHAR", "first_seen_at": "VARCHAR", "created_at": "VARCHAR", "finalized_at": "VARCHAR",
         "first_loaded_at": "VARCHAR", "loaded_at": "VARCHAR", "voided_at": "VARCHAR", "attention_at": "VARCHAR",
-        "resolved_at": "VARCHAR", "versions": "INTEGER", "notes": "INTEGER", "void_word": "VARCHAR",
+        "resolved_at": "VARCHAR", "versions": "INTEGER", "attention_lines": "INTEGER", "void_basis": "VARCHAR",
         "restored_at": "VARCHAR", "past_voids": "VARCHAR"}]'), recursive := true)
 )
 
--- name: invoice-fence
+-- name: void-state
 -- Whether an invoice is voided already and has rows.
 select voided_at is not null as is_voided, current_load_id is not null as has_rows
 from invoice_state
@@ -248,17 +248,17 @@ where event_id in (
 -- name: move-cursor
 update ingest_cursors set position = $position where stream = $stream returning stream
 
--- name: note-asked
-insert into ask_log select unnest(from_json($invoice_ids::json, '["UUID"]')), $asked_at::timestamp
+-- name: insert-service-checks
+insert into service_checks select unnest(from_json($invoice_ids::json, '["UUID"]')), $checked_at::timestamp
 
--- name: note-set-aside
+-- name: insert-set-aside
 -- Once per record: who asks is told which of them nobody knew of. For DuckDB and PostgreSQL alike.
 insert into set_aside (place, recorded_at, why)
 select $place::varchar, $recorded_at::timestamp, $why::varchar
 where not exists (select 1 from set_aside where place = $place::varchar)
 returning place
 
--- name: note-unrepeated
+-- name: insert-unrepeated
 -- From where on facts tell of loads that are missing here: noted before the place in the archive moves on, so that a start that
 -- dies before it has repeated them is made good by the next. For DuckDB and PostgreSQL alike.
 insert into ingest_cursors (stream, position)
@@ -268,7 +268,7 @@ where not exists (select 1 from ingest_cursors where stream = 'loads')
 -- name: read-attention
 -- When these invoices began and ceased to need a person, and what else is noted of them, since an instant.
 select a.invoice_id::varchar as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind,
-    told_by, file_sha256, iso(counts_from) as counts_from
+    decided_by, file_sha256, iso(counts_from) as counts_from
 from attention_ledger as a
 semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = a.invoice_id
 where recorded_at >= $since::timestamp
@@ -310,7 +310,7 @@ where loaded_at >= $since::timestamp
 
 -- name: release-events
 -- Deliveries that were refused and are not any more leave the ledger, to be taken again as what they are now. Deleted
--- and inserted, never updated (forget-states says why).
+-- and inserted, never updated (delete-states says why).
 delete from event_ledger
 where verdict = 'quarantined' and event_id in (
     select event_id
@@ -328,7 +328,7 @@ select
     i.invoice_id::text as invoice_id, i.partner_id, i.invoice_number, i.partner_invoice_id, i.invoice_level, i.tenant_id,
     i.partner_tenant_id, i.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,
     i.currency_code, i.stated_total, i.stated_shipments::float8 as stated_shipments,
-    i.void_word, iso(i.restored_at) as restored_at, i.state, i.reason_code, i.reason, iso(i.state_since) as state_since, iso(i.first_heard_at) as first_heard_at,
+    i.void_basis, iso(i.restored_at) as restored_at, i.state, i.reason_code, i.reason, iso(i.state_since) as state_since, iso(i.first_seen_at) as first_seen_at,
     l.file_sha256, l.version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
 from asked as i
 left join (select * from loads where load_id in (select current_load_id from asked)) as l on l.load_id = i.current_load_id
@@ -339,14 +339,14 @@ select
     invoice_id::varchar as invoice_id, i.partner_id, v.invoice_number, v.partner_invoice_id, i.invoice_level, v.tenant_id,
     v.partner_tenant_id, v.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,
     i.currency_code, i.stated_total, i.stated_shipments::double as stated_shipments,
-    i.void_word, iso(i.restored_at) as restored_at, v.state, v.reason_code, v.reason, iso(v.state_since) as state_since, iso(v.first_heard_at) as first_heard_at,
+    i.void_basis, iso(i.restored_at) as restored_at, v.state, v.reason_code, v.reason, iso(v.state_since) as state_since, iso(v.first_seen_at) as first_seen_at,
     v.file_sha256, v.version, v.shipments::double as shipments, v.billing_cost::varchar as billing_cost
 from invoices as v
 join invoice_state as i using (invoice_id)
 where (len($states::varchar[]) = 0 or list_contains($states::varchar[], v.state))
-order by v.first_heard_at, invoice_id
+order by v.first_seen_at, invoice_id
 
--- name: select-standings
+-- name: ledger-statuses
 -- Where each of these invoices stands, one of which nothing is known is missing: a look at very many asks for a slice at once.
 with asked as materialized (
     select * from invoice_state where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
@@ -368,11 +368,11 @@ select i.invoice_id::text as invoice_id, coalesce(i.partner_id, $partner_id::tex
 from invoice_state as i
 where (
     i.state in ('draft', 'finalized')
-    or ($confirm_voids::boolean and i.state = 'voided' and i.void_word = 'event')
+    or ($confirm_voids::boolean and i.state = 'voided' and i.void_basis = 'event')
     or (i.state = 'needs_attention' and i.reason_code = 'csv-rejected')
 )
 and coalesce(i.partner_id, $partner_id::text) is not null
-order by i.first_heard_at, i.invoice_id
+order by i.first_seen_at, i.invoice_id
 
 -- name: unknown-loads
 -- Of the loads that facts tell of, those the warehouse does not have. Only ids between theirs are read.
@@ -382,11 +382,11 @@ anti join (
 ) using (load_id)
 order by load_id
 
--- name: write-cursor
+-- name: insert-cursor
 -- The first position of a stream; from then on it is moved.
 insert into ingest_cursors values ($stream, $position)
 
--- name: write-discrepancies
+-- name: insert-discrepancies
 -- Derived with the invoice's row and replaced with it.
 insert into discrepancy_lines
 select invoice_id::uuid, rule, stated, found, file_sha256, event_id, recorded_at::timestamp

@@ -51,11 +51,11 @@ where sequence = (select max(sequence) from publication_log)
 
 -- name: publication-proof
 -- What a copy holds, told by its own tables: the same statement on the warehouse and on the copy must answer the same.
--- stored_rows reads the row groups' counts, told_rows the loads' lines: a copy that lost blocks differs.
+-- stored_rows reads the row groups' counts, recorded_rows the loads' lines: a copy that lost blocks differs.
 select
     (select max(sequence) from publication_log) as sequence,
     (select count(*) from shipment_rows) as stored_rows,
-    (select coalesce(sum(shipments), 0) from loads) as told_rows,
+    (select coalesce(sum(shipments), 0) from loads) as recorded_rows,
     (select count(*) from loads) as loads,
     (select count(*) from event_ledger) as events,
     (select count(*) from invoice_state) as invoices,

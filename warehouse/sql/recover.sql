@@ -5,11 +5,11 @@ select
     (select coalesce(sum(l.shipments), 0)::varchar from invoice_state as i join loads as l on l.load_id = i.current_load_id
         where i.voided_at is null) as shipments
 
--- name: draft-files
+-- name: partial-rebuild-files
 -- Every file of which the draft has rows.
 select distinct file_sha256 from loads
 
--- name: draft-state
+-- name: partial-rebuild-state
 -- What a rebuild that was interrupted left: of what it was being made, and how far it came. For DuckDB and PostgreSQL alike.
 select
     (select position from ingest_cursors where stream = 'draft') as made_of,
@@ -20,11 +20,11 @@ select
     (select count(*)::integer from event_ledger) as events,
     (select count(*)::integer from loads) as loads
 
--- name: finish-draft
+-- name: finish-partial-rebuild
 -- From here on it is a warehouse like any other.
 delete from ingest_cursors where stream = 'draft'
 
--- name: forget-publications
+-- name: delete-publications
 -- What an interrupted rebuild was told of the last publication; there may have been another since.
 delete from publication_log
 
