@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
+import { readIfThere } from '../lib/files/files.ts';
 import { isOpenToAll, OPEN_TO_ALL } from '../lib/files/private-folder.ts';
-import { readIfThere } from '../lib/files/replace-file.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
 

@@ -3,10 +3,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import { addressKey } from '../lib/address-key.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { createFailedLogins, type FailedLoginsWords } from '../lib/failed-logins.ts';
+import { addressKey, createFailedLogins, type FailedLoginsWords } from '../lib/failed-logins.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 

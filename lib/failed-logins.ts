@@ -1,12 +1,27 @@
-/**
- * What wrong credentials cost: an answer that waits, a line in the log, an alert. Right ones are never held up, from
- * whatever address they come: guesses of others behind the same address must not cost an event.
- */
+/** By what senders are told apart that are counted: wrong passwords, connections. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import ipaddr from 'ipaddr.js';
 import type { Alerts } from './alerts/alerts.ts';
 import type { AlertKey } from './alerts/runbook/runbook.ts';
 import type { Logger } from './log/log.ts';
+
+/** What one sender is counted by: an IPv4 address, or the /64 that one line of IPv6 is given as a whole. */
+export function addressKey(address: string | undefined): string {
+  const parsed = addressOrNull(address);
+  if (parsed === null) return 'unknown';
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
+}
+
+/** null for what is no address; an IPv4 address inside IPv6 is the IPv4 one. */
+export function addressOrNull(address: string | undefined): ReturnType<typeof ipaddr.process> | null {
+  try {
+    return address === undefined ? null : ipaddr.process(address.replace(/%.*$/, ''));
+  } catch {
+    return null;
+  }
+}
 
 export interface FailedLogins {
   /** Resolves when the refusal may be sent; false: so many wait already that it is not worth an answer. */

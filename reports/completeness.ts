@@ -1,6 +1,6 @@
 /** Finds whether a period is whole: whether it may still be billed, and which known invoices of it are in no total. */
 
-import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
+import { jsonValue } from '../lib/duckdb-values.ts';
 import { asVariables } from './as-variables.ts';
 import { bindParameters } from './bind-parameters.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';

@@ -1,6 +1,6 @@
 /** What can go wrong with a report: one class for each cause that callers treat differently. */
 
-import { UnreadableFileError } from '../lib/files/damaged-file.ts';
+import { UnreadableFileError } from '../lib/files/published-file.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 /** The file analysts read is not there yet: nothing was ever published. */

@@ -4,10 +4,10 @@
  */
 
 import { join } from 'node:path';
-import { naming } from '../lib/config/system-error.ts';
 import { createDurably } from '../lib/files/durable-files.ts';
+import { readIfThere } from '../lib/files/files.ts';
 import { keepPrivate } from '../lib/files/private-folder.ts';
-import { readIfThere } from '../lib/files/replace-file.ts';
+import { naming } from '../lib/system-errors.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import { DataFolderTooNewError, EnvironmentMismatchError } from './errors.ts';
 

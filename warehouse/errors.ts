@@ -1,7 +1,7 @@
 /** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
 
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
-import type { Made } from './opening.ts';
+import type { RebuildOutcome } from './opening.ts';
 
 /** Base of everything the warehouse throws. */
 export abstract class WarehouseError extends BillsyncError {}
@@ -76,9 +76,9 @@ export class RebuildLossError extends WarehouseError {
   override readonly hint =
     'put the archive back from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` goes on without it';
   /** What would be there, and what would be lost. */
-  readonly made: Made;
+  readonly made: RebuildOutcome;
 
-  constructor(path: string, made: Made) {
+  constructor(path: string, made: RebuildOutcome) {
     super(
       `The archive cannot recreate all of ${path}. The warehouse and the published copy stay as they are.`,
     );

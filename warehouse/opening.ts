@@ -3,7 +3,7 @@
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { Publication } from './warehouse.ts';
 
 export interface OpenWarehouseOptions {
@@ -62,7 +62,7 @@ export interface RebuildOptions {
 }
 
 /** Something that the archive tells of and that could not be made of it. */
-export interface Loss {
+export interface LostRecord {
   /** null when nobody can say whose it was. */
   readonly invoiceId: string | null;
   readonly loadId: number | null;
@@ -71,13 +71,13 @@ export interface Loss {
 }
 
 /** What could be made of the archive. */
-export interface Made {
+export interface RebuildOutcome {
   readonly events: number;
   readonly loads: number;
   readonly invoices: number;
   /** That readers see. */
   readonly shipments: number;
-  readonly losses: readonly Loss[];
+  readonly losses: readonly LostRecord[];
   /** Whether it holds less than the warehouse that it would replace, as far as that can be read. */
   readonly holdsLess: boolean;
   /** Loads that were left out because their file was purged (ADR 20); none when it is missing. */
@@ -86,7 +86,7 @@ export interface Made {
   readonly loadsBefore?: number;
 }
 
-export interface Rebuilt extends Made {
+export interface CompletedRebuild extends RebuildOutcome {
   readonly publication: Publication;
   /** Where the old warehouse lies now; null when there was none. */
   readonly movedAside: string | null;

@@ -1,8 +1,7 @@
 /** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
 
 import type { ArchivedFile, CsvFinding, CsvTolerance } from '../lib/wire/csv-file.ts';
-import type { InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { FileSource, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
+import type { FileSource, InvoiceHeader, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
 
 export interface LoadRequest {
   readonly invoiceId: string;
@@ -119,7 +118,7 @@ export type CheckOutcome =
  * On whose word a void stands. `event`: an event's alone, and the service is to be asked. `details`: the service says
  * so. `unanswered`: it cannot be asked. `contradicted`: it denied it to the end, and a person has to decide.
  */
-export type VoidWord = 'event' | 'details' | 'unanswered' | 'contradicted';
+export type VoidBasis = 'event' | 'details' | 'unanswered' | 'contradicted';
 
 /** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
 export interface InvoiceSummary {
@@ -131,11 +130,11 @@ export interface InvoiceSummary {
   readonly reasonCode: string | null;
   readonly reason: string | null;
   /** On whose word it is voided; null: it is not. */
-  readonly voidWord: VoidWord | null;
+  readonly voidBasis: VoidBasis | null;
   /** When a person last undid a void; null: nobody did. */
   readonly restoredAt: string | null;
   readonly stateSince: string;
-  readonly firstHeardAt: string;
+  readonly firstSeenAt: string;
   readonly loadedSha256: string | null;
   readonly loadedVersion: number | null;
   readonly shipments: number | null;
@@ -143,7 +142,7 @@ export interface InvoiceSummary {
 }
 
 /** Where an invoice stands, for whoever compares very many of them with what the service says. */
-export interface InvoiceStanding {
+export interface LedgerStatus {
   /** In lower case. */
   readonly invoiceId: string;
   readonly state: InvoiceState;
@@ -283,7 +282,7 @@ export interface IngestRequest {
    * Facts that change no invoice (where a file came from, that it was loaded, a duplicate) are left to the next call unless others
    * came with them: for who needs to know what was heard of an invoice. Left out: everything is taken in.
    */
-  readonly factsMayWait?: boolean;
+  readonly deferFacts?: boolean;
 }
 
 export interface Warehouse {
@@ -306,15 +305,15 @@ export interface Warehouse {
   check(file: Omit<FileToCheck, 'at'>): Promise<CheckOutcome>;
   /** Rows stay, totals no longer see them. Idempotent. */
   voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }>;
-  parkInvoice(request: {
+  markNeedsAttention(request: {
     readonly invoiceId: string;
     readonly code: string;
     readonly reason: string;
   }): Promise<void>;
   /** Ends needs_attention: the state is derived again from events and loads. */
-  resumeInvoice(invoiceId: string): Promise<void>;
+  clearNeedsAttention(invoiceId: string): Promise<void>;
   /** What goes wrong while work goes on; null: it goes well again. The state stays what it is. */
-  noteFailure(
+  recordFailure(
     invoiceId: string,
     failure: { readonly code: string; readonly reason: string } | null,
   ): Promise<void>;
@@ -323,11 +322,11 @@ export interface Warehouse {
   invoice(invoiceId: string): Promise<InvoiceSummary | null>;
   invoices(filter?: { readonly states?: readonly InvoiceState[] }): Promise<readonly InvoiceSummary[]>;
   /** Of those that something is known of, by one look at the ledger; in no order. */
-  standings(invoiceIds: readonly string[]): Promise<readonly InvoiceStanding[]>;
+  ledgerStatuses(invoiceIds: readonly string[]): Promise<readonly LedgerStatus[]>;
   /** What reconciliation has to look after. */
   due(request: DueRequest): Promise<DueInvoices>;
   /** Asked at this instant (ISO 8601 UTC), these are due again a period later, not in the next run. */
-  noteAsked(invoiceIds: readonly string[], askedAt: string): Promise<void>;
+  recordServiceCheck(invoiceIds: readonly string[], askedAt: string): Promise<void>;
   verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;

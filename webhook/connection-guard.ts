@@ -7,10 +7,10 @@
  */
 
 import type { Server, Socket } from 'node:net';
-import { addressKey } from '../lib/address-key.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
+import { addressKey } from '../lib/failed-logins.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { afterFirstRecord } from './client-hello.ts';
 import { type ConnectionLimits, createConnectionShare } from './connection-share.ts';
 import type { SenderAddresses } from './sender-address.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import { systemCode } from '../lib/files/durable-files.ts';
 import type { Health } from '../lib/health/health.ts';
+import { systemCode } from '../lib/system-errors.ts';
 import type { Inbox } from './inbox/inbox.ts';
 
 interface HealthDeps {

@@ -4,7 +4,7 @@ import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { traceDelivery } from '../lib/temporal/tracing.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
-import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import type { InvoiceEvent } from '../lib/wire/names.ts';
 import { type ParsedDelivery, withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { DurablePoint } from './inbox/durable-point.ts';

@@ -3,7 +3,7 @@
  * behind that were acknowledged. The reconciliation calls this; beside a living forwarder it finds nothing to do.
  */
 
-import { FsyncError } from '../lib/files/flush.ts';
+import { FsyncError } from '../lib/files/durable-files.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { type ForwardDeps, forwardEntry } from './forward-entry.ts';
 

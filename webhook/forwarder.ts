@@ -5,10 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import { FsyncError } from '../lib/files/flush.ts';
+import { FsyncError } from '../lib/files/durable-files.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { type ForwardDeps, forwardEntry, type Refusal } from './forward-entry.ts';
 import { createForwardQueue } from './forward-queue.ts';
 import type { InboxEntry } from './inbox/inbox.ts';

@@ -3,9 +3,8 @@
 import { createSecureContext } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../lib/config/settings.ts';
-import { messageOf, systemErrorIn } from '../lib/config/system-error.ts';
-import { systemCode } from '../lib/files/durable-files.ts';
 import type { Logger } from '../lib/log/log.ts';
+import { messageOf, systemCode, systemErrorIn } from '../lib/system-errors.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { hostOf, isOpen } from './authorize.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';

@@ -5,12 +5,12 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import { systemCode } from '../lib/files/durable-files.ts';
-import { FsyncError } from '../lib/files/flush.ts';
+import { FsyncError } from '../lib/files/durable-files.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
-import { printable } from '../lib/wire/printable.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { systemCode } from '../lib/system-errors.ts';
+import { printable } from '../lib/wire/text.ts';
 import { LIMITS } from './http-server.ts';
 import { readToItsEnd } from './read-to-its-end.ts';
 

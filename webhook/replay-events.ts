@@ -1,8 +1,7 @@
 /** Sends archived events to Temporal once more; harmless, because a workflow and the ledger know what they have seen. */
 
 import type { Archive, ArchivedEvent } from '../archive/archive.ts';
-import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
-import type { EventType } from '../lib/wire/names.ts';
+import type { EventType, InvoiceEvent } from '../lib/wire/names.ts';
 
 export interface ReplayOptions {
   readonly archive: Archive;

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
-import { addressKey, addressOrNull } from '../lib/address-key.ts';
+import { addressKey, addressOrNull } from '../lib/failed-logins.ts';
 
 export interface SenderAddresses {
   isProxy(address: string | undefined): boolean;

@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../lib/config/settings.ts';
 import { createFailedLogins, type FailedLoginsWords } from '../lib/failed-logins.ts';
-import { encodingsIn } from '../lib/wire/content-encodings.ts';
+import { encodingsIn } from '../lib/wire/api.ts';
 import { guardConnections } from './connection-guard.ts';
 import { createPathGuards, type PathGuards, pathnameOf } from './endpoint-authentication.ts';
 import { addHealth } from './endpoint-health.ts';

@@ -7,10 +7,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Settings } from '../lib/config/settings.ts';
-import { naming } from '../lib/config/system-error.ts';
 import { exists, makeFolder, replaceDurably } from '../lib/files/durable-files.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { naming } from '../lib/system-errors.ts';
 
 export interface TlsFiles {
   readonly certPath: string;

@@ -7,7 +7,7 @@ import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
 import { WarehouseCorruptError } from '../warehouse/errors.ts';
 import { openWarehouse } from '../warehouse/open-warehouse.ts';
-import type { Loss, OpenWarehouseOptions } from '../warehouse/opening.ts';
+import type { LostRecord, OpenWarehouseOptions } from '../warehouse/opening.ts';
 import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -53,7 +53,7 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
 
 function tellOfLosses(
   { log, alerts }: OpenOrRebuildOptions,
-  { losses, movedAside }: { readonly losses: readonly Loss[]; readonly movedAside: string | null },
+  { losses, movedAside }: { readonly losses: readonly LostRecord[]; readonly movedAside: string | null },
 ): void {
   log.error(
     { losses: losses.slice(0, LOSSES_LOGGED) },

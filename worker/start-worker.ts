@@ -11,16 +11,15 @@ import { createBillingService } from '../billing/client.ts';
 import { costPaths, watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
 import { sentFolder } from '../finance/statements/sent-statements.ts';
-import { type Alert, type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
+import type { Alert } from '../lib/alerts/alert-store.ts';
+import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { onFsyncFailure } from '../lib/files/flush.ts';
-import { startChecks } from '../lib/health/checks.ts';
+import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
-import type { Health } from '../lib/health/health.ts';
-import { stateCheck } from '../lib/health/watch-state.ts';
+import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createScrub } from '../lib/log/scrub.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../lib/temporal/codec.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
@@ -156,7 +155,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     closers.push(() => announcements.close());
     const traced = activeTracing()?.publications();
-    warehouse.onChange(() => traced?.noteChange());
+    warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
       ...{ log, metrics },
       onPublished(publication) {

@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
-import { writeWhole } from '../lib/files/write-whole.ts';
+import { writeWhole } from '../lib/files/files.ts';
 import { ReportFilterError } from '../reports/errors.ts';
 import { parsePeriod } from '../reports/period.ts';
 import { headLines } from '../reports/render/labels.ts';

@@ -1,7 +1,7 @@
 /** `billsync mcp`: lets an assistant ask reports, shipments and definitions, over stdin and stdout. */
 
 import type { Command } from 'commander';
-import { version } from '../../lib/version.ts';
+import { version } from '../../lib/runtime.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { explainPublished, explanationsAsJson } from '../explained.ts';
 import { contextOf, seconds, verb } from '../verb.ts';

@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { refuseLeftWal } from '../../lib/duckdb/left-wal.ts';
+import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';

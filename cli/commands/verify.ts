@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
-import { leftWals } from '../../lib/duckdb/left-wal.ts';
+import { leftWals } from '../../lib/files/published-file.ts';
 import { warehousePaths } from '../../warehouse/paths.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';

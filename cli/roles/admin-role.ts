@@ -9,9 +9,9 @@ import { openDisputes } from '../../finance/disputes/disputes.ts';
 import { disputePages } from '../../finance/disputes/pages/pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
-import { durationMs } from '../../lib/config/duration.ts';
+import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { type Check, startChecks } from '../../lib/health/checks.ts';
+import { type Check, startChecks } from '../../lib/health/health.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
@@ -91,10 +91,9 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
 }
 
 async function decode(settings: Settings, message: unknown): Promise<object | null> {
-  const [{ temporalTarget }, { encryptionKeys }, { decodeForTemporalsPages }] = await Promise.all([
+  const [{ temporalTarget }, { decodeRemotePayloads, encryptionKeys }] = await Promise.all([
     import('../../lib/temporal/connect.ts'),
-    import('../../lib/temporal/encryption-keys.ts'),
-    import('../../lib/temporal/remote-codec.ts'),
+    import('../../lib/temporal/codec.ts'),
   ]);
-  return decodeForTemporalsPages(await encryptionKeys(settings, await temporalTarget(settings)), message);
+  return decodeRemotePayloads(await encryptionKeys(settings, await temporalTarget(settings)), message);
 }

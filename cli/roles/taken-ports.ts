@@ -1,7 +1,7 @@
 /** A port that is taken is told before anything has been started: whoever starts `up` twice waits for no Temporal server. */
 
 import type { Settings } from '../../lib/config/settings.ts';
-import { listenOnce } from '../../lib/listen-once.ts';
+import { listenOnce } from '../../lib/processes.ts';
 import { hostOf } from '../../webhook/authorize.ts';
 
 interface Place {

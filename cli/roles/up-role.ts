@@ -6,8 +6,8 @@
 
 import { realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requireService } from '../../lib/config/check-settings.ts';
-import type { Settings } from '../../lib/config/settings.ts';
+import { requireService, type Settings } from '../../lib/config/settings.ts';
+
 import { lockOwner } from '../../lib/files/lock-file.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import { WarehouseLockedError } from '../../warehouse/errors.ts';

@@ -1,6 +1,6 @@
 /** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
 
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 import { periodText } from '../period.ts';
 import type { ReportCell, ReportColumn, ReportHead } from '../report-result.ts';
 

@@ -12,7 +12,7 @@ with dated as (
     from known_invoices
     where voided_at is null
     and state <> 'voided'
-    and coalesce(first_heard_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
+    and coalesce(first_seen_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
 ),
 billed as (
     select max(if(getvariable('date_basis') = 'invoice-date', invoice_date, greatest(last_ship_date, invoice_end_date)))

@@ -6,7 +6,7 @@
  * nothing interrupts it. What is written into a statement are the expressions below.
  */
 
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import { ReportFilterError } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';
 import { checkDay } from '../period.ts';

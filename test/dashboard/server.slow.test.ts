@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
-import { decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
+import { decideOnAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';

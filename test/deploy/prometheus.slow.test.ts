@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ALERT_NAMES, anchorOf } from '../../lib/alerts/runbook/runbook.ts';
-import { METRICS } from '../../lib/metrics/metric-definitions.ts';
+import { METRICS } from '../../lib/metrics.ts';
 import { grafanaDashboard } from '../../scripts/reference/grafana-dashboard.ts';
 import { promtool } from '../support/tools/promtool.ts';
 

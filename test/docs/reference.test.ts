@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../lib/log/log-fields.ts';
+import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../lib/log/log.ts';
 import { dbtSources } from '../../scripts/reference/dbt-sources.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
 

@@ -1,7 +1,8 @@
 /** Any bytes at the delivery parser: it never throws, and what it makes of them can be kept, named and read again. */
 
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+
 import { bodyOf, encodeEntry, keyOf } from '../../webhook/inbox/inbox-entry.ts';
 import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';

@@ -7,10 +7,10 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { createBillingService } from '../../billing/client.ts';
-import type { Alert } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
-import { createHealth } from '../../lib/health/health.ts';
-import { stateCheck } from '../../lib/health/watch-state.ts';
+import { createHealth, stateCheck } from '../../lib/health/health.ts';
 import { startS3Proxy } from '../archive/s3-proxy.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { serviceSettings } from '../billing/service-settings.ts';

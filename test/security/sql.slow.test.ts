@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LeftWalError } from '../../lib/duckdb/left-wal.ts';
+import { LeftWalError } from '../../lib/files/published-file.ts';
 import { askSql } from '../../reports/ask-sql.ts';
 import { SqlRefusedError } from '../../reports/errors.ts';
 import { attack } from '../support/hostile/attack.ts';

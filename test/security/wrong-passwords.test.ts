@@ -1,7 +1,8 @@
 /** Wrong credentials cost time, a line and an alert; right ones cost nothing, from whatever address. */
 
 import { expect, test } from 'vitest';
-import type { Alert, Alerts } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createFailedLogins, type FailedLogins } from '../../lib/failed-logins.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.ts';

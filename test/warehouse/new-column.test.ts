@@ -1,4 +1,4 @@
-/** A column that the service adds is one entry in lib/wire/columns.ts: nothing else is edited for a file of it to load. */
+/** A column that the service adds is one entry in lib/wire/csv-file.ts: nothing else is edited for a file of it to load. */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ function copyOfTheCode(): void {
     cpSync(join(ROOT, part), join(copy, part), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  const path = join(copy, 'lib/wire/columns.ts');
+  const path = join(copy, 'lib/wire/csv-file.ts');
   const text = readFileSync(path, 'utf8');
   writeFileSync(path, text.replace('] as const satisfies readonly Entry[]', `${ENTRY},\n$&`));
 }

@@ -11,7 +11,7 @@ import { loadSettings } from '../../lib/config/load-settings.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { createHealth, type Health } from '../../lib/health/health.ts';
 import { createLogger, type Logger } from '../../lib/log/log.ts';
-import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { type Inbox, openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';

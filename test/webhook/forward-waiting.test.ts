@@ -1,8 +1,8 @@
 /** What an endpoint left behind is forwarded by the reconciliation, and only that. */
 
 import { describe, expect, test } from 'vitest';
-import { FsyncError } from '../../lib/files/flush.ts';
-import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
+import { FsyncError } from '../../lib/files/durable-files.ts';
+import type { InvoiceEvent } from '../../lib/wire/names.ts';
 import { forwardWaiting } from '../../webhook/forward-waiting.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { aDelivery, openParts, type Parts } from './a-delivery.ts';

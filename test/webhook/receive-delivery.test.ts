@@ -2,7 +2,8 @@
 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Alert, Alerts } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { tellDropped } from '../../webhook/inbox/tell-dropped.ts';

@@ -10,7 +10,7 @@ import { generate } from 'selfsigned';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../lib/config/settings.ts';
-import { FsyncError } from '../../lib/files/flush.ts';
+import { FsyncError } from '../../lib/files/durable-files.ts';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-delivery.ts';

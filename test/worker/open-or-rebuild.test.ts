@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Alert } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
 import { createHealth } from '../../lib/health/health.ts';
 import { WarehouseCorruptError } from '../../warehouse/errors.ts';
 import { openOrRebuild } from '../../worker/open-or-rebuild.ts';

@@ -7,7 +7,7 @@ import { Decimal } from 'decimal.js';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openArchive } from '../../archive/open-archive.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
@@ -504,7 +504,11 @@ test('an invoice whose deliveries were refused is listed with the reason, and lo
   expect(await found()).toMatchObject({ shipments: 2, reasonCode: null });
 
   // Again, of what is loaded already: the service is asked, and nobody is needed any more.
-  await worker.warehouse.parkInvoice({ invoiceId, code: 'delivery-refused', reason: 'A void of version 2.' });
+  await worker.warehouse.markNeedsAttention({
+    invoiceId,
+    code: 'delivery-refused',
+    reason: 'A void of version 2.',
+  });
   expect(await found()).toMatchObject({ state: 'needs_attention' });
   await rig.temporal.run((client) => askReconcile(client, rig.route));
   await eventually(async () => (await found())?.state === 'loaded');

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { openArchive } from '../../archive/open-archive.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import { activeTracing, startTracing } from '../../lib/temporal/tracing.ts';
-import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
+import type { InvoiceEvent } from '../../lib/wire/names.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { forwardEntry } from '../../webhook/forward-entry.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
@@ -142,6 +142,6 @@ describe('tracing', () => {
     const traced = { ...delivery, receivedAt: new Date().toISOString() };
     expect(await tracing?.delivered(traced, async () => 'forwarded')).toBe('forwarded');
     await tracing?.close();
-    expect(warned).toEqual(['the collector did not take spans', 'the last spans were not sent']);
+    expect(warned).toEqual(['the collector did not accept spans', 'the last spans were not sent']);
   });
 });

@@ -3,9 +3,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Alert } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
 import { createHealth } from '../../lib/health/health.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 import { requireDiskSpace } from '../../warehouse/disk-space.ts';
 import { NoDiskSpaceError } from '../../warehouse/errors.ts';
 import { diskCheck } from '../../worker/watch-disk.ts';

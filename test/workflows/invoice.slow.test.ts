@@ -93,7 +93,7 @@ describe.concurrent('invoice', () => {
   test('waits for the event that the ledger has before it, since that brings the URL', async () => {
     const world = aWorld({
       recordEvent: async () => ({
-        ...{ state: 'finalized', loadedSha256: null, voidWord: null },
+        ...{ state: 'finalized', loadedSha256: null, voidBasis: null },
         ...{ isRestored: false, failureCode: null },
       }),
     });

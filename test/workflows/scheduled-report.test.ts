@@ -11,7 +11,8 @@ import {
   TENANT_STATEMENTS,
 } from '../../activities/write-report.ts';
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
-import type { Alert } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
 import { writeReport } from '../../worker/write-report.ts';
 import { writeScheduled } from '../../worker/write-scheduled.ts';
 import {

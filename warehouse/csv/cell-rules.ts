@@ -1,8 +1,7 @@
-/** The rules a row has to keep, in TypeScript: the second reading of what sql/schema/csv-session.sql checks, cell by cell. */
+/** The rules a row has to keep, in TypeScript: the second reading of what sql/csv-session.sql checks, cell by cell. */
 
-import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/columns.ts';
-import { isNothing } from '../../lib/wire/invisible.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/csv-file.ts';
+import { isNothing, uuidOrNull } from '../../lib/wire/text.ts';
 import { isCurrency } from './currencies.ts';
 
 export type CellRule = 'required' | Exclude<ColumnRule, 'text'>;

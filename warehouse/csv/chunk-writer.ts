@@ -2,7 +2,7 @@
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { CSV_HEADERS } from '../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 import { MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 
 const BUFFERED_CHARACTERS = 1 << 18;

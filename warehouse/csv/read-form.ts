@@ -2,7 +2,7 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type Info, parse } from 'csv-parse/sync';
-import { type CsvForm, readForm } from '../../lib/wire/csv-form.ts';
+import { type CsvForm, readForm } from '../../lib/wire/csv-file.ts';
 
 /** Longest header row in bytes; a longer first line is no header. */
 const HEADER_BYTES = 64 << 10;

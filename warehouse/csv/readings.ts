@@ -1,8 +1,7 @@
 /** What csv-parse is asked to do with a file, as values that can be sent to a thread. */
 
 import { closeSync, openSync, readSync } from 'node:fs';
-import { type CsvScan, type CsvTolerance, isHeaderOnly } from '../../lib/wire/csv-file.ts';
-import type { CsvForm } from '../../lib/wire/csv-form.ts';
+import { type CsvForm, type CsvScan, type CsvTolerance, isHeaderOnly } from '../../lib/wire/csv-file.ts';
 import { CsvScanner, MAX_RECORD_BYTES } from '../../lib/wire/csv-scanner.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { ChunkWriter } from './chunk-writer.ts';

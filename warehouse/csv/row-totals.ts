@@ -1,6 +1,6 @@
 /** The count and sum of rows as csv-parse reads them, as `totalsOf` says it of rows that are loaded. */
 
-import { CSV_HEADERS, type CsvHeader } from '../../lib/wire/columns.ts';
+import { CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { addDamage, type DamageCounts, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
 import type { Row } from '../duckdb/statements.ts';

@@ -1,6 +1,6 @@
-/** Statements name the CSV's columns in double braces; here the table of columns (lib/wire/columns.ts) stands in for them. */
+/** Statements name the CSV's columns in double braces; here the table of columns (lib/wire/csv-file.ts) stands in for them. */
 
-import { CSV_COLUMNS, type CsvColumn, STORED_COLUMNS } from '../../lib/wire/columns.ts';
+import { CSV_COLUMNS, type CsvColumn, STORED_COLUMNS } from '../../lib/wire/csv-file.ts';
 
 /** @throws Error a word in double braces that is none of these */
 export function withCsvColumns(statement: string): string {

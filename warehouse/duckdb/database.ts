@@ -8,7 +8,7 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { asDamage } from '../../lib/files/damaged-file.ts';
+import { asDamage } from '../../lib/files/published-file.ts';
 import {
   DatabaseClosedError,
   WarehouseCorruptError,

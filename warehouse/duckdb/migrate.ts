@@ -44,7 +44,7 @@ async function apply(session: Session, applied: readonly Migration[], now: Date)
   });
 }
 
-/** A column more in a view is an edit of its file, or of lib/wire/columns.ts; what a warehouse holds already is told by the hash. */
+/** A column more in a view is an edit of its file, or of lib/wire/csv-file.ts; what a warehouse holds already is told by the hash. */
 async function applyViews(session: Session, now: Date): Promise<void> {
   const { scripts, sha256 } = views();
   for (const script of [...laterColumns('internal.shipment_rows'), ...scripts]) await session.script(script);

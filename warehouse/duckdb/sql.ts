@@ -1,32 +1,36 @@
-/** Statements live in .sql files, a folder for each room; here they are read, once and together. */
+/** The warehouse's SQL: named statements (`sql/`), numbered migrations (`migrations/`) and views (`views/`). */
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { statementsIn } from '../../lib/sql-file.ts';
 import { COLUMN_MEANINGS } from './column-meanings.ts';
 import { withCsvColumns } from './csv-columns.ts';
 
 const folder = new URL('../sql/', import.meta.url);
-let texts: ReadonlyMap<string, string> | undefined;
+let statements: ReadonlyMap<string, string> | undefined;
 
-/** The text of the statement of that name, `warehouse/sql/<room>/<name>.sql`; one of a single line may stand for its name. */
+/** The statement of that name in any file of `warehouse/sql`; a text with a space is a statement itself. */
 export function sql(name: string): string {
   if (name.includes(' ')) return name;
-  texts ??= readStatements();
-  const text = texts.get(name);
-  if (text === undefined) throw new Error(`warehouse/sql has no statement ${name}`);
+  // All files at once: an upgrade may replace them while this process runs.
+  statements ??= readAllStatements();
+  const text = statements.get(name);
+  if (text === undefined) throw new Error(`warehouse/sql has no statement "${name}".`);
   return text;
 }
 
-/** All at once: a writer that goes on while another version is installed must not run that one's statements. */
-function readStatements(): ReadonlyMap<string, string> {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    path.endsWith('.sql'),
-  );
-  return new Map(files.map((path) => [basename(path, '.sql'), readStatement(new URL(path, folder))]));
+function readAllStatements(): ReadonlyMap<string, string> {
+  const all = new Map<string, string>();
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.sql'))) {
+    for (const [name, text] of statementsIn(new URL(file, folder))) {
+      if (all.has(name)) throw new Error(`warehouse/sql has two statements "${name}".`);
+      all.set(name, withCsvColumns(text));
+    }
+  }
+  return all;
 }
 
-/** With the columns of the CSV where the file leaves room for them. */
+/** A file of one statement, with the columns of the CSV inserted. */
 export function readStatement(path: URL): string {
   return withCsvColumns(readFileSync(path, 'utf8'));
 }

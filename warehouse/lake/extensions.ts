@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { userCache } from '../../lib/user.ts';
+import { userCache } from '../../lib/runtime.ts';
 import { ExtensionMissingError } from './errors.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
 

@@ -11,7 +11,7 @@ export interface IngestLakeOptions {
   readonly now: Date;
   /** Of this process: who waits for PostgreSQL's lock holds a connection, who waits here does not. */
   readonly locks: KeyedMutex;
-  readonly factsMayWait?: boolean;
+  readonly deferFacts?: boolean;
   readonly onProgress?: IngestOptions['onProgress'];
   readonly onMissing?: IngestOptions['onMissing'];
 }
@@ -21,7 +21,7 @@ export function ingestLake({
   archive,
   now,
   locks,
-  factsMayWait = false,
+  deferFacts = false,
   onProgress,
   onMissing,
 }: IngestLakeOptions): Promise<Ingested> {
@@ -31,7 +31,7 @@ export function ingestLake({
       return ingest({
         archive,
         now,
-        factsMayWait,
+        deferFacts,
         database: {
           all: ledgers.all,
           transaction: (work) =>

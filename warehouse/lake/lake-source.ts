@@ -5,7 +5,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Settings } from '../../lib/config/settings.ts';
-import { refuseLeftWal } from '../../lib/duckdb/left-wal.ts';
+import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
 import { NoLakeYetError } from './errors.ts';
 import type { RunStatement } from './run-statement.ts';

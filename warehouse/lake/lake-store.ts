@@ -7,7 +7,7 @@
  */
 
 import type { Archive } from '../../archive/archive.ts';
-import { DamagedFileError } from '../../lib/files/damaged-file.ts';
+import { DamagedFileError } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/read-write-lock.ts';
@@ -85,7 +85,7 @@ export class LakeStore implements Store {
     return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
-  async loadTold(loadId: number): Promise<void> {
+  async loadRecorded(loadId: number): Promise<void> {
     await this.#parts.ledger.all('mark-recorded', { load_id: loadId });
   }
 

@@ -7,9 +7,9 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.ts';
-import { sweepLeftBehind } from '../../lib/files/temporary-names.ts';
+import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import { claimDataFolder } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/read-write-lock.ts';
@@ -18,9 +18,9 @@ import type { LoadFact } from '../ledger/ingest.ts';
 import type { FileLoad } from '../load/file-load.ts';
 import { loadBatch, measureBatches } from '../load/load-batch.ts';
 import { loadFile } from '../load/load-file.ts';
-import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.ts';
+import type { CatchUpProgress, LostRecord, OpenWarehouseOptions } from '../opening.ts';
 import { warehousePaths } from '../paths.ts';
-import { loadFact, lossOf, noteFailed, tellOfIngested } from '../recover/catch-up.ts';
+import { loadFact, lossOf, recordFailedLoads, reportSetAside } from '../recover/catch-up.ts';
 import { repeatUnrepeated } from '../recover/repeat-loads.ts';
 import { LedgerWarehouse } from '../store/ledger-warehouse.ts';
 import type { LakePlace } from './attach-lake.ts';
@@ -106,7 +106,7 @@ export interface PreparedLake {
   readonly database: Database;
   readonly events: number;
   readonly loadsRepeated: number;
-  readonly losses: readonly Loss[];
+  readonly losses: readonly LostRecord[];
   /** Loads whose file was purged, so that they were left out. */
   readonly purged: readonly LoadFact[];
 }
@@ -171,22 +171,22 @@ async function catchUpLake(
   });
   if (failed.length > 0) {
     const invoiceIds = failed.flatMap(({ fact }) => uuidOrNull(fact.invoiceId) ?? []);
-    await ledger.onInvoices(invoiceIds, (transaction) => noteFailed(transaction, failed));
+    await ledger.onInvoices(invoiceIds, (transaction) => recordFailedLoads(transaction, failed));
   }
-  await ledger.all('forget-unrepeated');
+  await ledger.all('delete-unrepeated');
   // Also when nothing was missing: a process may have died after it had repeated the last one.
   await ledger.all('skip-load-ids', { highest });
-  await tellArchive(ledger, archive, log);
+  await recordMissingFacts(ledger, archive, log);
   return {
     events,
     loadsRepeated: repeated,
-    losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
+    losses: [...failed.map(lossOf), ...reportSetAside(ingested, { log, onSetAside })],
     purged,
   };
 }
 
 /** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */
-export async function tellArchive(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
+export async function recordMissingFacts(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
   for (const load of await ledger.all('unrecorded-loads')) {
     // A living writer may be about to tell the same: a fact told twice is one fact.
     await archive.putFact(loadFact(load));

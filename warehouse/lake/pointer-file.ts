@@ -8,7 +8,7 @@
 import { constants } from 'node:fs';
 import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { temporaryName } from '../../lib/files/temporary-names.ts';
+import { temporaryName } from '../../lib/files/files.ts';
 import type { Session } from '../duckdb/session.ts';
 import { commentsOf } from '../duckdb/view-comments.ts';
 import { attachStatements, type LakePlace } from './attach-lake.ts';

@@ -24,17 +24,17 @@ export const SHORT_STATEMENTS: ReadonlyMap<string, string> = new Map(
     'insert-duplicates': inserted('duplicate_ledger', 'facts'),
     'insert-files': inserted('file_ledger', 'facts'),
     'insert-states': inserted('invoice_state', 'states'),
-    'forget-states':
+    'delete-states':
       'delete from invoice_state where invoice_id = any(list($invoice_ids)::uuid[]) and $places::text is not null',
-    'forget-discrepancies':
+    'delete-discrepancies':
       'delete from discrepancy_lines where invoice_id = any(list($invoice_ids)::uuid[])',
-    'write-discrepancies': inserted('discrepancy_lines', 'discrepancies'),
-    'forget-asked':
-      'delete from ask_log where invoice_id in (select (jsonb_array_elements_text($invoice_ids::jsonb))::uuid)',
+    'insert-discrepancies': inserted('discrepancy_lines', 'discrepancies'),
+    'delete-service-checks':
+      'delete from service_checks where invoice_id in (select (jsonb_array_elements_text($invoice_ids::jsonb))::uuid)',
     // Found by their key.
     'known-events':
       'select event_id, verdict from event_ledger where event_id in (select json_array_elements_text($event_ids::json))',
-    'write-cursor':
+    'insert-cursor':
       'insert into ingest_cursors values ($stream, $position) on conflict (stream) do update set position = excluded.position',
     // Loads, and the publications of which they are part.
     'known-of-loads': 'select load_id from loads where load_id = any(list($load_ids)::integer[])',

@@ -5,7 +5,7 @@
  * then, so the same event told again changes nothing; whatever says so later voids the invoice anew.
  */
 
-import type { VoidWord } from '../warehouse.ts';
+import type { VoidBasis } from '../warehouse.ts';
 import type { AttentionLine } from './invoice-lines.ts';
 
 /** Code of the attention that stands while the service denies a void. */
@@ -16,7 +16,7 @@ export const VOID_UNCONFIRMED = 'void-unconfirmed';
 export interface DerivedVoid {
   /** ISO 8601 UTC; null: not voided. */
   readonly voidedAt: string | null;
-  readonly word: VoidWord | null;
+  readonly word: VoidBasis | null;
   /** When a person last undid a void; null: nobody did. */
   readonly restoredAt: string | null;
   /** Voids that were undone: from when until when no total had the invoice. */

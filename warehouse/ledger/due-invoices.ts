@@ -1,6 +1,6 @@
 /** Which invoices reconciliation has to look after, and the note that the service was asked about them. */
 
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import type { DueInvoice, DueInvoices, DueRequest } from '../warehouse.ts';
 
@@ -21,15 +21,15 @@ export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<Du
 }
 
 /** Until they come due again, these were asked at this instant (ISO 8601 UTC). */
-export async function noteAsked(
+export async function recordServiceCheck(
   ledgers: Ledgers,
   invoiceIds: readonly string[],
   askedAt: string,
 ): Promise<void> {
   const invoice_ids = JSON.stringify(invoiceIds.flatMap((id) => uuidOrNull(id) ?? []));
   await ledgers.transaction(async (statements) => {
-    await statements.all('forget-asked', { invoice_ids });
-    await statements.all('note-asked', { invoice_ids, asked_at: askedAt });
+    await statements.all('delete-service-checks', { invoice_ids });
+    await statements.all('insert-service-checks', { invoice_ids, checked_at: askedAt });
   });
 }
 

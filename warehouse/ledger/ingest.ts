@@ -17,7 +17,7 @@ import type { SetAside } from '../opening.ts';
 import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
 import { type TakeOptions, takeEntries } from './insert-entries.ts';
 import { insertEvents, insertFacts } from './insert-ledger-lines.ts';
-import { noteSetAside } from './set-aside.ts';
+import { insertSetAside } from './set-aside.ts';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
 
@@ -38,7 +38,7 @@ export type OnMissing = (loads: readonly LoadFact[]) => void;
 export interface IngestOptions extends TakeOptions {
   readonly archive: Archive;
   /** Leaves facts that change no invoice to the next call, unless others came with them. */
-  readonly factsMayWait?: boolean;
+  readonly deferFacts?: boolean;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
   readonly onMissing?: OnMissing;
 }
@@ -98,10 +98,10 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   for await (const batch of batches(told)) {
     const entries = batch.map(({ fact, cursor }) => ({ line: fact, cursor }));
     const lines = batch.map(({ fact }) => fact);
-    if (options.factsMayWait === true && batch.length < BATCH && lines.every(changesNoInvoice)) break;
+    if (options.deferFacts === true && batch.length < BATCH && lines.every(changesNoInvoice)) break;
     const missing = await findMissing(database, lines);
     if (missing.length > 0) {
-      await database.all('note-unrepeated', { position: before });
+      await database.all('insert-unrepeated', { position: before });
       options.onMissing?.(missing);
     }
     const counts = known;
@@ -123,7 +123,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     options.onProgress?.({ events, facts });
   }
   if (unreadable.length > 0) {
-    setAside.push(...(await database.transaction((session) => noteSetAside(session, unreadable, now))));
+    setAside.push(...(await database.transaction((session) => insertSetAside(session, unreadable, now))));
   }
   return { events, facts, changes: changes + events, setAside, readAgain };
 }

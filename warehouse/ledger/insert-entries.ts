@@ -3,7 +3,7 @@
 import type { Ledgers, Statements } from '../duckdb/statements.ts';
 import type { SetAside } from '../opening.ts';
 import { refreshInvoices, type Taken } from './invoice-states.ts';
-import { isRecordError, noteSetAside } from './set-aside.ts';
+import { insertSetAside, isRecordError } from './set-aside.ts';
 
 export interface TakeOptions {
   readonly database: Ledgers;
@@ -51,7 +51,7 @@ export async function takeEntries<Line, T extends Taken>(
       const record = { place: stream.placeOf(first), why: error.message };
       const setAside = await options.database.transaction(async (session) => {
         await moveCursor(session, cursor);
-        return noteSetAside(session, [record], options.now);
+        return insertSetAside(session, [record], options.now);
       });
       return { taken: [], setAside };
     }
@@ -89,5 +89,5 @@ async function takeBatch<T extends Taken>(
 /** An upsert would do, at five times the cost. */
 async function moveCursor(session: Statements, cursor: StreamPlace): Promise<void> {
   const moved = await session.all('move-cursor', { ...cursor });
-  if (moved.length === 0) await session.all('write-cursor', { ...cursor });
+  if (moved.length === 0) await session.all('insert-cursor', { ...cursor });
 }

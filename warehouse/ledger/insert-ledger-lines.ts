@@ -1,7 +1,8 @@
 /** Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
 
 import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
+
 import type { Statements } from '../duckdb/statements.ts';
 import type { Taken } from './invoice-states.ts';
 import { eventLine, factLines, instant } from './ledger-lines.ts';

@@ -1,10 +1,9 @@
 /** Invoices as the rest of billsync asks for them: the view `invoices`, in camelCase. */
 
-import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import type { InvoiceState } from '../../lib/wire/names.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
-import type { InvoiceStanding, InvoiceSummary } from '../warehouse.ts';
+import type { InvoiceSummary, LedgerStatus } from '../warehouse.ts';
 
 /** @param filter.states left out: all */
 export async function readInvoices(
@@ -28,13 +27,13 @@ export async function readInvoicesOf(
 }
 
 /** Of those that something is known of; an id that is no UUID names none. */
-export async function readStandings(
+export async function readLedgerStatuses(
   database: Pick<Ledgers, 'all'>,
   invoiceIds: readonly string[],
-): Promise<readonly InvoiceStanding[]> {
+): Promise<readonly LedgerStatus[]> {
   const ids = invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []);
   if (ids.length === 0) return [];
-  const rows = await database.all('select-standings', { invoice_ids: JSON.stringify(ids) });
+  const rows = await database.all('ledger-statuses', { invoice_ids: JSON.stringify(ids) });
   return rows.map((row) => ({
     invoiceId: String(row.invoice_id),
     state: row.state as InvoiceState,
@@ -54,10 +53,10 @@ function toSummary(row: Row): InvoiceSummary {
     state: row.state as InvoiceState,
     reasonCode: text(row.reason_code),
     reason: text(row.reason),
-    voidWord: text(row.void_word) as InvoiceSummary['voidWord'],
+    voidBasis: text(row.void_basis) as InvoiceSummary['voidBasis'],
     restoredAt: text(row.restored_at),
     stateSince: String(row.state_since),
-    firstHeardAt: String(row.first_heard_at),
+    firstSeenAt: String(row.first_seen_at),
     loadedSha256: text(row.file_sha256),
     loadedVersion: count(row.version),
     shipments: count(row.shipments),

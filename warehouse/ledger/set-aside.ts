@@ -5,13 +5,13 @@
  * network: those are thrown on, and everything is tried again.
  */
 
-import { printable } from '../../lib/wire/printable.ts';
+import { printable } from '../../lib/wire/text.ts';
 import { isRowError } from '../duckdb/row-error.ts';
 import type { Row, Statements } from '../duckdb/statements.ts';
 import type { SetAside } from '../opening.ts';
 
 /** Inside the caller's transaction. @returns those that nobody knew of before */
-export async function noteSetAside(
+export async function insertSetAside(
   statements: Statements,
   records: readonly SetAside[],
   now: Date,
@@ -19,7 +19,7 @@ export async function noteSetAside(
   const fresh: SetAside[] = [];
   for (const { place, why } of records) {
     const record = { place: printable(place, 300), why: printable(why, 300) };
-    const noted = await statements.all('note-set-aside', { ...record, recorded_at: now.toISOString() });
+    const noted = await statements.all('insert-set-aside', { ...record, recorded_at: now.toISOString() });
     if (noted.length > 0) fresh.push(record);
   }
   return fresh;

@@ -8,7 +8,7 @@
 
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryName } from '../../lib/files/temporary-names.ts';
+import { temporaryName } from '../../lib/files/files.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 
 export interface Chunks {

@@ -3,7 +3,7 @@
  * read back after the commit.
  */
 
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Params, Row, Statements } from '../duckdb/statements.ts';
 import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.ts';
@@ -101,7 +101,7 @@ function checkOne(
 }
 
 /**
- * What loads of a span hold per currency, as the rows of that table say it (`totals_of` of schema/csv-session.sql). The first
+ * What loads of a span hold per currency, as the rows of that table say it (`totals_of` of sql/csv-session.sql). The first
  * row of a load that a person brought has the signs of a spreadsheet as well (`damage_of`).
  */
 export async function readTotals(

@@ -13,7 +13,7 @@ import { KeyedMutex } from '../duckdb/read-write-lock.ts';
 import type { Rejection } from '../warehouse.ts';
 
 /** Attempts that may end with the process before the file is left alone. */
-export const MOST_CRASHES = 3;
+export const MAX_CRASHES = 3;
 
 /** The rule that stands in the finding of a file that is left alone. */
 export const CRASH_RULE = 'ends-the-process';
@@ -46,7 +46,7 @@ export class LoadAttempts {
   async around<T>(attempted: Attempted, work: (isSuspected: boolean) => Promise<T>): Promise<T | Rejection> {
     const mark = join(this.#folder, `${attempted.invoiceId}.${attempted.sha256}`);
     const crashes = statSync(mark, { throwIfNoEntry: false })?.size ?? 0;
-    if (crashes >= MOST_CRASHES) return leftAlone(crashes);
+    if (crashes >= MAX_CRASHES) return leftAlone(crashes);
     const attempt = async (): Promise<T> => {
       appendFileSync(mark, '.', { mode: 0o600 });
       try {

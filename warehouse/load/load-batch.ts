@@ -7,7 +7,7 @@
  */
 
 import { GroupCommit } from '../../lib/group-commit.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { Metrics } from '../../lib/metrics.ts';
 import { hasAllColumns } from '../../lib/wire/csv-file.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';

@@ -10,7 +10,7 @@
 import { stat } from 'node:fs/promises';
 import { isOfOtherForm, isSpecified } from '../../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
-import { printable } from '../../lib/wire/printable.ts';
+import { printable } from '../../lib/wire/text.ts';
 import type { Database } from '../duckdb/database.ts';
 import { isRowError } from '../duckdb/row-error.ts';
 import type { Session } from '../duckdb/session.ts';

@@ -3,7 +3,7 @@
 import type { CsvTolerance } from '../../lib/wire/csv-file.ts';
 import { MAX_FINDINGS, type ScanRule } from '../../lib/wire/csv-scanner.ts';
 import { dropIdleZeros } from '../../lib/wire/decimal.ts';
-import { printable } from '../../lib/wire/printable.ts';
+import { printable } from '../../lib/wire/text.ts';
 import type { BrokenRows } from '../csv/find-broken-rows.ts';
 import { readFormOf } from '../csv/read-form.ts';
 import { readBounded } from '../csv/read-in-thread.ts';

@@ -8,7 +8,7 @@
  */
 
 import { mkdir, rm } from 'node:fs/promises';
-import { temporaryName } from '../../lib/files/temporary-names.ts';
+import { temporaryName } from '../../lib/files/files.ts';
 import { type CsvScan, type CsvTolerance, hasAllColumns } from '../../lib/wire/csv-file.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
 import type { Rejection } from '../warehouse.ts';

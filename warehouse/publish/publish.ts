@@ -10,8 +10,8 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { leftWals } from '../../lib/duckdb/left-wal.ts';
-import { namesIn } from '../../lib/names-in.ts';
+import { namesIn } from '../../lib/files/files.ts';
+import { leftWals } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { PublicationError } from '../errors.ts';
@@ -104,9 +104,9 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
     const told = differing.map((key) => `${key} ${expected[key]} became ${found[key]}`).join(', ');
     throw new PublicationError(`the copy differs: ${told}`);
   }
-  if (String(found.stored_rows) !== String(found.told_rows)) {
+  if (String(found.stored_rows) !== String(found.recorded_rows)) {
     throw new PublicationError(
-      `${found.stored_rows} rows are stored, loads recorded ${found.told_rows}; run verify`,
+      `${found.stored_rows} rows are stored, loads recorded ${found.recorded_rows}; run verify`,
     );
   }
 }

@@ -7,7 +7,7 @@
  */
 
 import type { Logger } from '../../lib/log/log.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { Metrics } from '../../lib/metrics.ts';
 import type { Publication, Warehouse } from '../warehouse.ts';
 
 /** The part of a warehouse that it needs. */

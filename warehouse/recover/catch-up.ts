@@ -10,7 +10,7 @@ import { refreshInvoices } from '../ledger/invoice-states.ts';
 import type { FileLoad } from '../load/file-load.ts';
 import { loadBatch } from '../load/load-batch.ts';
 import { loadFile } from '../load/load-file.ts';
-import type { CatchUpProgress, Loss, OnSetAside } from '../opening.ts';
+import type { CatchUpProgress, LostRecord, OnSetAside } from '../opening.ts';
 import { type FailedLoad, repeatUnrepeated } from './repeat-loads.ts';
 
 export interface CaughtUp {
@@ -18,7 +18,7 @@ export interface CaughtUp {
   readonly lastLoadId: number;
   readonly events: number;
   readonly loadsRepeated: number;
-  readonly losses: readonly Loss[];
+  readonly losses: readonly LostRecord[];
   /** Loads whose file was purged, so that they were left out. */
   readonly purged: readonly LoadFact[];
 }
@@ -56,16 +56,16 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     onDone: (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
   });
   await database.transaction(async (session) => {
-    await noteFailed(session, failed);
-    await session.all('forget-unrepeated');
+    await recordFailedLoads(session, failed);
+    await session.all('delete-unrepeated');
   });
-  await tellArchive(await database.all('loads-since'), archive, log);
+  await recordMissingFacts(await database.all('loads-since'), archive, log);
   const highestHere = await highestLoad(database);
   return {
     lastLoadId: Math.max(highest, highestHere),
     events: ingested.events,
     loadsRepeated: repeated,
-    losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
+    losses: [...failed.map(lossOf), ...reportSetAside(ingested, { log, onSetAside })],
     purged,
   };
 }
@@ -82,7 +82,10 @@ async function highestLoad(database: Database): Promise<number> {
 export const ARCHIVE_DAMAGED = 'archive-damaged';
 
 /** An invoice stays one that was heard of, and says what it needs. Inside the caller's transaction. */
-export async function noteFailed(statements: Statements, failed: readonly FailedLoad[]): Promise<void> {
+export async function recordFailedLoads(
+  statements: Statements,
+  failed: readonly FailedLoad[],
+): Promise<void> {
   if (failed.length === 0) return;
   const facts = failed.map(
     ({ fact, why }): Fact => ({
@@ -98,15 +101,15 @@ export async function noteFailed(statements: Statements, failed: readonly Failed
 }
 
 /** A load that could not be repeated, as `rebuild` reports it. */
-export function lossOf({ fact, why }: FailedLoad): Loss {
+export function lossOf({ fact, why }: FailedLoad): LostRecord {
   return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
 }
 
 /** Says what could not be taken in, as far as nobody was told of it before. */
-export function tellOfIngested(
+export function reportSetAside(
   { setAside, readAgain }: Pick<Ingested, 'setAside' | 'readAgain'>,
   { log, onSetAside }: { readonly log: Logger; readonly onSetAside?: OnSetAside | undefined },
-): readonly Loss[] {
+): readonly LostRecord[] {
   for (const stream of readAgain) {
     log.warn({ stream }, 'the archive is another one than was read last, it is read from the beginning');
   }
@@ -124,9 +127,13 @@ export function tellOfIngested(
 /**
  * A crash between a load's commit and its fact: the fact is written now, with the load's own instant.
  *
- * @param recent lines of `loads-since.sql`
+ * @param recent lines of `loads-since`
  */
-export async function tellArchive(recent: readonly Row[], archive: Archive, log: Logger): Promise<void> {
+export async function recordMissingFacts(
+  recent: readonly Row[],
+  archive: Archive,
+  log: Logger,
+): Promise<void> {
   if (recent.length === 0) return;
   const unrecorded = new Map(recent.map((load) => [Number(load.load_id), load]));
   for await (const { fact } of archive.factsAfter(null))
@@ -140,7 +147,7 @@ export async function tellArchive(recent: readonly Row[], archive: Archive, log:
   }
 }
 
-/** The fact of a load, from its line (`loads-since.sql`). */
+/** The fact of a load, from its line (`loads-since`). */
 export function loadFact(load: Row): LoadFact {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {

@@ -7,7 +7,7 @@
 
 import { readRetention } from '../../archive/retention.ts';
 import { exists } from '../../lib/files/durable-files.ts';
-import { version } from '../../lib/version.ts';
+import { version } from '../../lib/runtime.ts';
 import { type Database, removeDatabase } from '../duckdb/database.ts';
 import { migrate } from '../duckdb/migrate.ts';
 import { views } from '../duckdb/sql.ts';
@@ -28,7 +28,7 @@ export interface DoneBefore {
 }
 
 /** Nobody else may have it: the caller holds the lock of the warehouse. @param open opens, and makes, the file */
-export async function openDraft(
+export async function openPartialRebuild(
   options: RebuildOptions,
   { path, open, now }: { readonly path: string; readonly open: () => Promise<Database>; readonly now: Date },
 ): Promise<Draft> {
@@ -37,21 +37,24 @@ export async function openDraft(
   await removeDatabase(path);
   const database = await open();
   await migrate(database, now);
-  await beginDraft(options, database);
+  await markPartialRebuild(options, database);
   return { database, done: null };
 }
 
 /** Notes of what it is made, in ledgers that have just been made. */
-export async function beginDraft(options: RebuildOptions, ledgers: Pick<Ledgers, 'all'>): Promise<void> {
-  await ledgers.all('write-cursor', { stream: 'draft', position: madeOf(options) });
+export async function markPartialRebuild(
+  options: RebuildOptions,
+  ledgers: Pick<Ledgers, 'all'>,
+): Promise<void> {
+  await ledgers.all('insert-cursor', { stream: 'draft', position: madeOf(options) });
 }
 
 /** @returns null when what an interrupted rebuild left in these ledgers may not go on */
-export async function leftDraft(
+export async function resumePartialRebuild(
   options: RebuildOptions,
   ledgers: Pick<Ledgers, 'all'>,
 ): Promise<DoneBefore | null> {
-  const [state] = await ledgers.all('draft-state');
+  const [state] = await ledgers.all('partial-rebuild-state');
   const isSame = state?.made_of === madeOf(options) && state.is_open === true && state.set_aside === 0;
   if (!isSame || (await hasPurged(options, ledgers))) return null;
   const done = { events: Number(state.events), loads: Number(state.loads) };
@@ -69,7 +72,7 @@ async function goOn(
   let database: Database | null = null;
   try {
     database = await open();
-    const done = await leftDraft(options, database);
+    const done = await resumePartialRebuild(options, database);
     if (done !== null) return { database, done };
   } catch (error) {
     options.log.warn({ err: error, path }, 'what an interrupted rebuild left cannot be used');
@@ -85,5 +88,7 @@ function madeOf({ settings: { archive } }: RebuildOptions): string {
 async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'all'>): Promise<boolean> {
   const { purgedFiles } = await readRetention(archive);
   if (purgedFiles.size === 0) return false;
-  return (await ledgers.all('draft-files')).some(({ file_sha256: file }) => purgedFiles.has(String(file)));
+  return (await ledgers.all('partial-rebuild-files')).some(({ file_sha256: file }) =>
+    purgedFiles.has(String(file)),
+  );
 }

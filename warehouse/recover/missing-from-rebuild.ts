@@ -2,10 +2,10 @@
 
 import { type HeldRecord, lackingFacts } from '../ledger/archive-diff.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
-import type { Loss } from '../opening.ts';
+import type { LostRecord } from '../opening.ts';
 
 export interface Losses {
-  readonly losses: readonly Loss[];
+  readonly losses: readonly LostRecord[];
   /** Whether the warehouse before holds anything that this one does not. */
   readonly holdsLess: boolean;
 }
@@ -18,7 +18,7 @@ export interface Comparison {
 }
 
 /** @param notMade what could not be repeated */
-export function findLosses(notMade: readonly Loss[], { lacking: all, purged }: Comparison): Losses {
+export function findLosses(notMade: readonly LostRecord[], { lacking: all, purged }: Comparison): Losses {
   const purgedLoads = new Set(purged.map(({ loadId }) => `${loadId}`));
   const lacking = all.filter(
     ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),

@@ -11,22 +11,22 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { refuseLeftWal } from '../../lib/duckdb/left-wal.ts';
+import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { claimDataFolder } from '../data-folder.ts';
 import { Database, removeDatabase } from '../duckdb/database.ts';
 import { lockWarehouse } from '../duckdb/lock-file.ts';
 import { RebuildLossError, WarehouseLockedError } from '../errors.ts';
 import { findLacking, type HeldRecord } from '../ledger/archive-diff.ts';
-import type { Made, RebuildOptions, Rebuilt } from '../opening.ts';
+import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../opening.ts';
 import { type WarehousePaths, warehousePaths } from '../paths.ts';
 import { publish } from '../publish/publish.ts';
-import { catchUp, tellArchive } from './catch-up.ts';
-import { openDraft } from './draft.ts';
+import { catchUp, recordMissingFacts } from './catch-up.ts';
+import { openPartialRebuild } from './draft.ts';
 import { findLosses } from './missing-from-rebuild.ts';
 
 /** @throws WarehouseLockedError a worker has the warehouse, stop it first; RebuildLossError it would hold less */
-export async function rebuildFile(options: RebuildOptions): Promise<Rebuilt> {
+export async function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> {
   const { acceptLoss = false } = options;
   const now = options.now ?? (() => new Date());
   return makeDraft(options, async (made, paths) => {
@@ -49,14 +49,14 @@ export async function rebuildFile(options: RebuildOptions): Promise<Rebuilt> {
 }
 
 /** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws WarehouseLockedError */
-export async function rehearseFile(options: RebuildOptions): Promise<Made> {
+export async function dryRunFileRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   return makeDraft(options, async (made) => made);
 }
 
 /** With the lock in hand until `use` has ended; the draft is gone afterwards, unless the process was killed. */
 async function makeDraft<T>(
   options: RebuildOptions,
-  use: (made: Made, paths: WarehousePaths) => Promise<T>,
+  use: (made: RebuildOutcome, paths: WarehousePaths) => Promise<T>,
 ): Promise<T> {
   const { settings } = options;
   const now = options.now ?? (() => new Date());
@@ -80,12 +80,12 @@ async function fillDraft(
     isBefore,
     now,
   }: { readonly paths: WarehousePaths; readonly isBefore: boolean; readonly now: Date },
-): Promise<Made> {
+): Promise<RebuildOutcome> {
   const { archive, log, onProgress } = options;
   const open = () => openDatabase(options, paths.rebuilding);
-  const { database: draft, done } = await openDraft(options, { path: paths.rebuilding, open, now });
+  const { database: draft, done } = await openPartialRebuild(options, { path: paths.rebuilding, open, now });
   try {
-    await draft.all('forget-publications');
+    await draft.all('delete-publications');
     await continueSequence(draft, paths.published, paths.temporaryFolder, log);
     const progress = onProgress === undefined ? {} : { onProgress };
     const { events, loadsRepeated, losses, purged } = await catchUp({
@@ -98,7 +98,7 @@ async function fillDraft(
     const { lacking, isReplaced } = await compare(options, { paths, isBefore, draft });
     const found = findLosses(losses, { lacking, purged });
     const [counted] = await draft.all('count-made');
-    await draft.all('finish-draft');
+    await draft.all('finish-partial-rebuild');
     await draft.use((session) => session.checkpoint());
     return {
       ...{ events: events + (done?.events ?? 0), loads: loadsRepeated + (done?.loads ?? 0) },
@@ -119,7 +119,7 @@ async function isReplacing(options: RebuildOptions, paths: WarehousePaths): Prom
   const recent = await ofOld(options, paths.database, (old) => old.all('loads-since'));
   if (recent === null) return false;
   // As opening does: what a crash kept from the archive is in the warehouse alone.
-  await tellArchive(recent, archive, log);
+  await recordMissingFacts(recent, archive, log);
   return true;
 }
 

@@ -68,7 +68,7 @@ export class InvoiceLoads {
   }
 
   /** Whether the archive is yet to be told of a load, as seen at this moment. */
-  async beingTold(): Promise<(load: HeldRecord) => boolean> {
+  async pendingLoads(): Promise<(load: HeldRecord) => boolean> {
     const loading = new Set(this.#loading);
     const unrecorded = await this.#parts.store.unrecordedLoads?.();
     return ({ subject, invoiceId }) =>
@@ -135,6 +135,6 @@ export class InvoiceLoads {
     this.#unrecorded.set(fact.invoiceId, fact);
     await archive.putFact(fact);
     this.#unrecorded.delete(fact.invoiceId);
-    await store.loadTold?.(fact.loadId);
+    await store.loadRecorded?.(fact.loadId);
   }
 }

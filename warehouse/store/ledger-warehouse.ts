@@ -7,19 +7,18 @@ import type { Archive, Fact } from '../../archive/archive.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import type { CsvTolerance } from '../../lib/wire/csv-file.ts';
-import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import type { InvoiceState, WebhookStatus } from '../../lib/wire/names.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import type { InvoiceHeader, InvoiceState, WebhookStatus } from '../../lib/wire/names.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import { ReadWriteLock } from '../duckdb/read-write-lock.ts';
 import { VoidNotSeenError } from '../errors.ts';
 import { checkDecision } from '../ledger/decide.ts';
-import { noteAsked, readDue } from '../ledger/due-invoices.ts';
+import { readDue, recordServiceCheck } from '../ledger/due-invoices.ts';
 import type { OnMissing } from '../ledger/ingest.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
-import { readInvoices, readInvoicesOf, readStandings } from '../ledger/read-invoices.ts';
+import { readInvoices, readInvoicesOf, readLedgerStatuses } from '../ledger/read-invoices.ts';
 import { checkFile } from '../load/check-file.ts';
 import type { OnSetAside, OpenWarehouseOptions } from '../opening.ts';
-import { tellOfIngested } from '../recover/catch-up.ts';
+import { reportSetAside } from '../recover/catch-up.ts';
 import { readRemovableFiles } from '../retention/removable-files.ts';
 import { verifyWarehouse } from '../verify/verify.ts';
 import type {
@@ -30,8 +29,8 @@ import type {
   DueRequest,
   FileToCheck,
   IngestRequest,
-  InvoiceStanding,
   InvoiceSummary,
+  LedgerStatus,
   LoadOutcome,
   LoadRequest,
   NamedFile,
@@ -67,7 +66,7 @@ export class LedgerWarehouse implements Warehouse {
     this.#ingesting = new GroupCommit(
       async (asked) => {
         const ingested = await this.#ingest({
-          factsMayWait: asked.every((one) => one.factsMayWait === true),
+          deferFacts: asked.every((one) => one.deferFacts === true),
         });
         return asked.map(() => ingested);
       },
@@ -136,7 +135,7 @@ export class LedgerWarehouse implements Warehouse {
     return { hadRows: state.hasRows };
   }
 
-  async parkInvoice(request: {
+  async markNeedsAttention(request: {
     readonly invoiceId: string;
     readonly code: string;
     readonly reason: string;
@@ -144,14 +143,14 @@ export class LedgerWarehouse implements Warehouse {
     await this.#tell({ kind: 'attention', at: this.#at(), ...request });
   }
 
-  async resumeInvoice(invoiceId: string): Promise<void> {
+  async clearNeedsAttention(invoiceId: string): Promise<void> {
     this.#loads.tryAgain(invoiceId);
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
       await this.#tell({ kind: 'resolved', at: this.#at(), invoiceId });
   }
 
-  async noteFailure(
+  async recordFailure(
     invoiceId: string,
     failure: { readonly code: string; readonly reason: string } | null,
   ): Promise<void> {
@@ -182,16 +181,16 @@ export class LedgerWarehouse implements Warehouse {
     return readInvoices(this.#store.ledgers, filter);
   }
 
-  standings(invoiceIds: readonly string[]): Promise<readonly InvoiceStanding[]> {
-    return readStandings(this.#store.ledgers, invoiceIds);
+  ledgerStatuses(invoiceIds: readonly string[]): Promise<readonly LedgerStatus[]> {
+    return readLedgerStatuses(this.#store.ledgers, invoiceIds);
   }
 
   due(request: DueRequest): Promise<DueInvoices> {
     return readDue(this.#store.ledgers, request);
   }
 
-  noteAsked(invoiceIds: readonly string[], askedAt: string): Promise<void> {
-    return this.#open.shared(() => noteAsked(this.#store.ledgers, invoiceIds, askedAt));
+  recordServiceCheck(invoiceIds: readonly string[], askedAt: string): Promise<void> {
+    return this.#open.shared(() => recordServiceCheck(this.#store.ledgers, invoiceIds, askedAt));
   }
 
   async verify(options: {
@@ -208,7 +207,7 @@ export class LedgerWarehouse implements Warehouse {
       now: this.#now(),
       ingest: () => this.ingestArchive(),
       step,
-      beingTold: () => this.#loads.beingTold(),
+      pendingLoads: () => this.#loads.pendingLoads(),
       ...options,
     });
   }
@@ -244,7 +243,7 @@ export class LedgerWarehouse implements Warehouse {
         this.#log.error({ invoiceId, loadId }, 'the archive records a load that is not in the warehouse');
     };
     const ingested = await this.#open.shared(() => this.#store.ingest({ ...request, onMissing }));
-    tellOfIngested(ingested, { log: this.#log, onSetAside: this.#onSetAside });
+    reportSetAside(ingested, { log: this.#log, onSetAside: this.#onSetAside });
     if (ingested.changes > 0) this.#changed();
     return { events: ingested.events };
   }
@@ -252,7 +251,7 @@ export class LedgerWarehouse implements Warehouse {
   async #fence(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {
     const id = uuidOrNull(invoiceId);
     if (id === null) return { isVoided: false, hasRows: false };
-    const [row] = await this.#store.ledgers.all('invoice-fence', { invoice_id: id });
+    const [row] = await this.#store.ledgers.all('void-state', { invoice_id: id });
     return { isVoided: row?.is_voided === true, hasRows: row?.has_rows === true };
   }
 

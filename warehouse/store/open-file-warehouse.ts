@@ -7,8 +7,8 @@
 
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { sweepLeftBehind } from '../../lib/files/temporary-names.ts';
-import { isAlive } from '../../lib/process-identity.ts';
+import { sweepLeftBehind } from '../../lib/files/files.ts';
+import { isAlive } from '../../lib/processes.ts';
 import { claimDataFolder } from '../data-folder.ts';
 import { RESERVED_BYTES } from '../disk-space.ts';
 import { Database, removeDatabase } from '../duckdb/database.ts';

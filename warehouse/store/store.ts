@@ -30,7 +30,7 @@ export interface Store {
    */
   loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome>;
   /** The archive has the fact of this load. */
-  loadTold?(loadId: number): Promise<void>;
+  loadRecorded?(loadId: number): Promise<void>;
   /** Loads whose fact the archive may lack, when others write too. */
   unrecordedLoads?(): Promise<ReadonlySet<number>>;
   /** Around each part of a long reading; between parts others may be alone. */

@@ -57,9 +57,9 @@ export interface ExplainRequest {
 }
 
 /** Of one tracking number; no page or terminal holds more. */
-export const MOST_EXPLAINED = 1_000;
+export const MAX_EXPLAINED = 1_000;
 
-/** Every row of every version that carries the tracking number, current ones first; at most `MOST_EXPLAINED`. */
+/** Every row of every version that carries the tracking number, current ones first; at most `MAX_EXPLAINED`. */
 export async function explainTracking(request: ExplainRequest): Promise<readonly Explanation[]> {
   const { databasePath, archive, trackingNumber } = request;
   const database = await openForReading(databasePath, tmpdir());

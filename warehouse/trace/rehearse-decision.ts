@@ -6,7 +6,7 @@ import { checkDecision } from '../ledger/decide.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import type { Decided, Decision } from '../warehouse.ts';
 
-export async function rehearseDecision(publishedPath: string, asked: Decision): Promise<Decided> {
+export async function dryRunDecision(publishedPath: string, asked: Decision): Promise<Decided> {
   const invoiceId = asked.invoiceId.toLowerCase();
   const database = await openForReading(publishedPath, tmpdir());
   try {

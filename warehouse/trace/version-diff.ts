@@ -1,7 +1,7 @@
 /** What a new file of a known invoice changed, row by row, from the published copy or any warehouse file. */
 
 import { tmpdir } from 'node:os';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import { openForReading } from '../lake/lake-source.ts';
 
 export interface InvoiceVersion {

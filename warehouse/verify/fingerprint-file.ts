@@ -13,12 +13,12 @@ export interface FileToFingerprint {
   readonly sizeBytes: number;
   /** As the archive keeps it. */
   readonly scan: CsvScan;
-  /** Of `fingerprint-rows.sql`. */
+  /** Of `fingerprint-rows`. */
   /** Of the load's most rows; null: it has none. */
   readonly currencyCode: string | null;
 }
 
-/** A line of `fingerprint-file.sql`. @throws what DuckDB or the system throws */
+/** A line of `fingerprint-file`. @throws what DuckDB or the system throws */
 export async function fingerprintFile(database: Database, file: FileToFingerprint): Promise<Row> {
   const { invoiceId, csvPath, scan } = file;
   const asSpecified = (): Promise<Row> => {

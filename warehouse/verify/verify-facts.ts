@@ -26,7 +26,7 @@ export interface VerifyFactsOptions {
   readonly ingest: () => Promise<unknown>;
   readonly step: <T>(work: () => Promise<T>) => Promise<T>;
   /** Asked once: which loads of this moment are yet to be told to the archive. */
-  readonly beingTold: () => Promise<(load: HeldRecord) => boolean>;
+  readonly pendingLoads: () => Promise<(load: HeldRecord) => boolean>;
   /** Whether that was found wrong with a load before: one fault is one line. */
   readonly isKnown: (loadId: number, rule: string) => boolean;
   /** Files whose loads a rebuild left out. */
@@ -79,10 +79,10 @@ interface Archived {
 }
 
 export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly Drift[]> {
-  const { database, archive, step, beingTold } = options;
+  const { database, archive, step, pendingLoads } = options;
   // The ledgers are read before the archive: what stands in them was in the archive first. Only a load is told afterwards.
   const held = await step(() => readHeldRecords(database));
-  const isBeingTold = await beingTold();
+  const isBeingTold = await pendingLoads();
   const archived = await readArchived(archive);
   const lacking = lackingFrom(
     archived.counts,

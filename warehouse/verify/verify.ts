@@ -7,7 +7,7 @@
 
 import type { Archive } from '../../archive/archive.ts';
 import { purgedFilesOf } from '../../archive/retention.ts';
-import { DamagedFileError } from '../../lib/files/damaged-file.ts';
+import { DamagedFileError } from '../../lib/files/published-file.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
@@ -35,7 +35,7 @@ export interface VerifyOptions {
   /** How often what was proved is noted; every few seconds by default. */
   readonly noteEveryMs?: number;
   /** Which loads of this moment are yet to be told to the archive; none by default. */
-  readonly beingTold?: () => Promise<(load: HeldRecord) => boolean>;
+  readonly pendingLoads?: () => Promise<(load: HeldRecord) => boolean>;
 }
 
 /**
@@ -44,7 +44,7 @@ export interface VerifyOptions {
  */
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, ingest, step = (work) => work() } = options;
-  const { beingTold = async () => () => false } = options;
+  const { pendingLoads = async () => () => false } = options;
   const purgedFiles = purgedFilesOf(archive);
   const loads = await database.all('loads-to-verify', { full });
   const drift: Drift[] = [];
@@ -70,7 +70,9 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   drift.push(...(await verifyNames({ database, archive, ingest, step })));
   if (full) {
     const isKnown = (loadId: number, rule: string): boolean => known.has(`${loadId} ${rule}`);
-    drift.push(...(await verifyFacts({ database, archive, ingest, step, beingTold, isKnown, purgedFiles })));
+    drift.push(
+      ...(await verifyFacts({ database, archive, ingest, step, pendingLoads, isKnown, purgedFiles })),
+    );
     drift.push(...(await step(() => verifyStates(database))));
   }
   const told = new Set(drift.map(({ found }) => found));

@@ -22,10 +22,17 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { appendWhole, exists, makeFolder, removeIfThere, systemCode } from '../../lib/files/durable-files.ts';
-import { flushBytes, syncFolder } from '../../lib/files/flush.ts';
+import {
+  appendWhole,
+  exists,
+  flushBytes,
+  makeFolder,
+  removeIfThere,
+  syncFolder,
+} from '../../lib/files/durable-files.ts';
+import { namesIn } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
-import { namesIn } from '../../lib/names-in.ts';
+import { systemCode } from '../../lib/system-errors.ts';
 import { namedBy } from './inbox-entry.ts';
 
 export interface DoneMarkers {

@@ -4,9 +4,10 @@
  */
 
 import { linkSync } from 'node:fs';
-import { removeSmall, systemCode, writeSynced } from '../../lib/files/durable-files.ts';
-import { temporaryName } from '../../lib/files/temporary-names.ts';
+import { removeSmall, writeSynced } from '../../lib/files/durable-files.ts';
+import { temporaryName } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
+import { systemCode } from '../../lib/system-errors.ts';
 import type { DurablePoint } from './durable-point.ts';
 import { encodeTogether } from './inbox-entry.ts';
 

@@ -10,11 +10,12 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { makeFolder, removeIfThere, replaceDurably, systemCode } from '../../lib/files/durable-files.ts';
-import { sweepLeftBehind } from '../../lib/files/temporary-names.ts';
+import { makeFolder, removeIfThere, replaceDurably } from '../../lib/files/durable-files.ts';
+import { sweepLeftBehind } from '../../lib/files/files.ts';
+import { systemCode } from '../../lib/system-errors.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Quarantine, QuarantinedThing, RefusedThing } from '../../lib/wire/quarantine.ts';
-import { withoutUrlQueries } from '../../lib/wire/url-query.ts';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { withoutUrlQueries } from '../../lib/wire/text.ts';
 
 export interface QuarantineOptions {
   readonly maxThings?: number;

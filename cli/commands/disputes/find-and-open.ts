@@ -5,7 +5,7 @@ import { claimableJson } from '../../../finance/disputes/claim-json.ts';
 import type { Claimable } from '../../../finance/disputes/claimable.ts';
 import type { Disputes } from '../../../finance/disputes/disputes.ts';
 import { FINDING_NAMES } from '../../../finance/disputes/finding-kinds.ts';
-import { userName } from '../../../lib/user.ts';
+import { userName } from '../../../lib/runtime.ts';
 import { filtersNamed, type NamedFilters } from '../../../reports/report-filters.ts';
 import { noteOutcome } from '../../audited-commands.ts';
 import { CliError, EXIT } from '../../errors.ts';

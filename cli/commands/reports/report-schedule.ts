@@ -4,7 +4,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ScheduledReport } from '../../../activities/write-report.ts';
 import type { Settings } from '../../../lib/config/settings.ts';
-import { systemErrorIn } from '../../../lib/config/system-error.ts';
+import { systemErrorIn } from '../../../lib/system-errors.ts';
 import { bindParameters } from '../../../reports/bind-parameters.ts';
 import { findReport } from '../../../reports/catalogue.ts';
 import type { OptionalTables } from '../../../reports/optional-tables.ts';

@@ -7,7 +7,8 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
 import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
 import { costPaths, lookAtCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
-import type { Alert } from '../../../lib/alerts/alerts.ts';
+import type { Alert } from '../../../lib/alerts/alert-store.ts';
+
 import { createLogger } from '../../../lib/log/log.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';

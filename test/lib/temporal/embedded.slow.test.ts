@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { isAlive } from '../../../lib/process-identity.ts';
+import { isAlive } from '../../../lib/processes.ts';
 import { connectTemporal, openConnection, TemporalUnreachableError } from '../../../lib/temporal/connect.ts';
 import { startEmbeddedTemporal } from '../../../lib/temporal/embedded.ts';
 import { temporalExecutable } from '../../../lib/temporal/server-executable.ts';

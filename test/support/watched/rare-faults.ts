@@ -80,8 +80,8 @@ const removeFrom = ({ product }: RareStage, name: string): void =>
 
 /** Claims are looked at when a worker starts, and each hour. */
 export async function restartWorker({ product }: RareStage): Promise<void> {
-  const { processesNaming } = await import('../../../lib/temporal/processes.ts');
-  for (const pid of processesNaming(['worker', product.dataDir])) process.kill(pid, 'SIGKILL');
+  const { findProcesses } = await import('../../../lib/temporal/processes.ts');
+  for (const pid of findProcesses(['worker', product.dataDir])) process.kill(pid, 'SIGKILL');
 }
 
 /** As the runbook has it: not beside a worker. */

@@ -3,8 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { InvoiceHeader } from '../../../lib/wire/invoice-event.ts';
-import type { WebhookStatus } from '../../../lib/wire/names.ts';
+import type { InvoiceHeader, WebhookStatus } from '../../../lib/wire/names.ts';
 import {
   type ImportDeps,
   type Imported,

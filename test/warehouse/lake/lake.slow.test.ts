@@ -18,10 +18,10 @@ import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { tidyLake } from '../../../warehouse/lake/tidy-lake.ts';
 import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.ts';
+import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
 import { explainTracking } from '../../../warehouse/trace/explain.ts';
 import { diffVersions } from '../../../warehouse/trace/version-diff.ts';
-import type { InvoiceStanding, Warehouse } from '../../../warehouse/warehouse.ts';
+import type { LedgerStatus, Warehouse } from '../../../warehouse/warehouse.ts';
 import { billsync } from '../../support/processes/billsync.ts';
 import { withAllThreads } from '../../support/processes/one-duckdb-thread.ts';
 import { installDuckDbTools } from '../../support/tools/duckdb-tools.ts';
@@ -78,9 +78,9 @@ async function lakeFiles(): Promise<number> {
   return Number(row?.n);
 }
 
-async function standingsIn(warehouse: Warehouse): Promise<readonly InvoiceStanding[]> {
+async function standingsIn(warehouse: Warehouse): Promise<readonly LedgerStatus[]> {
   const all = await warehouse.invoices();
-  const standings = await warehouse.standings(all.map(({ invoiceId }) => invoiceId));
+  const standings = await warehouse.ledgerStatuses(all.map(({ invoiceId }) => invoiceId));
   return standings.toSorted((a, b) => a.invoiceId.localeCompare(b.invoiceId));
 }
 
@@ -120,14 +120,14 @@ describe('the warehouse over a lake', () => {
     const options = { settings, archive: t.archive, log: silent };
     const refused = await rebuildWarehouse(options).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(RebuildLossError);
-    const { losses } = await rehearseRebuild(options);
+    const { losses } = await dryRunRebuild(options);
     expect((refused as RebuildLossError).made.losses).toEqual(losses);
     expect(losses.filter(({ loadId }) => loadId !== null)).toHaveLength(7);
     expect(await server.query(settings, "select 1 from pg_namespace where nspname = 'billsync_3'")).toEqual(
       [],
     );
     writeFileSync(journal, facts);
-    expect(await rehearseRebuild(options)).toMatchObject({ loads: 7, losses: [], holdsLess: false });
+    expect(await dryRunRebuild(options)).toMatchObject({ loads: 7, losses: [], holdsLess: false });
     await t.reopen();
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
@@ -200,8 +200,8 @@ describe('the warehouse over a lake', () => {
     expect(due.toRetry).toEqual([]);
     expect(due.toRecheck).toHaveLength(3);
     const asked = due.toRecheck.map(({ invoiceId }) => invoiceId);
-    await t.warehouse.noteAsked(asked, request.until);
-    await t.warehouse.noteAsked([INVOICE], request.until);
+    await t.warehouse.recordServiceCheck(asked, request.until);
+    await t.warehouse.recordServiceCheck([INVOICE], request.until);
     expect((await t.warehouse.due({ ...request, partnerId: 'p' })).toRecheck).toEqual([]);
     expect((await t.warehouse.due({ ...request, partnerId: null })).toRecheck).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
-import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.ts';
+import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
@@ -64,7 +64,7 @@ test('a rebuild that was killed is gone on with, without rows that did not come 
     'select max(load_id) as load_id from billsync_2.loads',
   );
   expect(Number(last)).toBeLessThan(4);
-  const { loadsBefore = 0, ...made } = await rehearseRebuild(options());
+  const { loadsBefore = 0, ...made } = await dryRunRebuild(options());
   expect(loadsBefore).toBeGreaterThan(1);
   expect(made).toMatchObject({ loads: 4, losses: [], holdsLess: false });
 

@@ -47,7 +47,7 @@ describe('a void that rests on an event alone', () => {
   test('is out of every total at once, and back once a person restored it', async () => {
     await loadCsv(t, aCsv());
     const event = await voidedByEvent();
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidWord: 'event' });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidBasis: 'event' });
     expect(await total()).toBeNull();
     expect(await decide({ kind: 'restore', isDryRun: true })).toMatchObject({
       outcome: 'done',
@@ -58,7 +58,7 @@ describe('a void that rests on an event alone', () => {
     expect(await total()).toBe('9.1600');
     // The same event again is no new word, however it comes.
     await t.record([event]);
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', voidWord: null });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', voidBasis: null });
     expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'not-voided' });
   });
 
@@ -116,12 +116,12 @@ describe('a void that rests on an event alone', () => {
     await voidedByEvent();
     const denied = { code: 'void-contradicted', reason: 'the details say finalized' };
     const later = await t.reopen();
-    await later.parkInvoice({ invoiceId: INVOICE, ...denied });
+    await later.markNeedsAttention({ invoiceId: INVOICE, ...denied });
     // The clock of the test stands before the event's instant: what is noted later counts all the same.
     const standing = await t.warehouse.invoice(INVOICE);
     expect(standing).toMatchObject({
       state: 'needs_attention',
-      voidWord: 'contradicted',
+      voidBasis: 'contradicted',
       ...{ reasonCode: denied.code },
     });
     expect(await total()).toBeNull();
@@ -134,16 +134,16 @@ describe('a void that rests on an event alone', () => {
     await loadCsv(t, aCsv());
     await voidedByEvent();
     await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'voided', header: {} });
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidWord: 'details' });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidBasis: 'details' });
     expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'voided-by-service' });
     expect(await total()).toBeNull();
   });
 
   test('stands with a note when the service cannot be asked', async () => {
     await voidedByEvent();
-    await t.warehouse.noteFailure(INVOICE, { code: 'void-unconfirmed', reason: 'the details answer 404' });
+    await t.warehouse.recordFailure(INVOICE, { code: 'void-unconfirmed', reason: 'the details answer 404' });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
-      ...{ state: 'voided', voidWord: 'unanswered', reason: 'the details answer 404' },
+      ...{ state: 'voided', voidBasis: 'unanswered', reason: 'the details answer 404' },
     });
   });
 });
@@ -203,16 +203,19 @@ describe('a version that a person chose', () => {
 describe('what goes wrong while work goes on', () => {
   test('stands on the invoice with its state, until a load or until it goes well', async () => {
     await t.record([anEvent('invoice_finalized', { receivedAt: '2026-02-28T00:00:00.000Z' })]);
-    await t.warehouse.noteFailure(INVOICE, { code: 'server-fault', reason: 'regenerate answered 500' });
+    await t.warehouse.recordFailure(INVOICE, { code: 'server-fault', reason: 'regenerate answered 500' });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
       ...{ state: 'finalized', reasonCode: 'server-fault', reason: 'regenerate answered 500' },
     });
-    await t.warehouse.noteFailure(INVOICE, null);
+    await t.warehouse.recordFailure(INVOICE, null);
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'finalized', reason: null });
-    await t.warehouse.noteFailure(INVOICE, { code: 'url-refused', reason: 'storage answered 403' });
+    await t.warehouse.recordFailure(INVOICE, { code: 'url-refused', reason: 'storage answered 403' });
     await loadCsv(t, aCsv());
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', reason: null });
-    await t.warehouse.noteFailure(INVOICE, { code: 'recheck-unanswered', reason: 'the details answer 500' });
+    await t.warehouse.recordFailure(INVOICE, {
+      code: 'recheck-unanswered',
+      reason: 'the details answer 500',
+    });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
       state: 'loaded',
       reason: 'the details answer 500',

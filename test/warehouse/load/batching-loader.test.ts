@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CSV_HEADERS } from '../../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
 import { BatchingLoader } from '../../../warehouse/load/load-batch.ts';
 import type { FileLoadOutcome, LoadOutcome } from '../../../warehouse/warehouse.ts';

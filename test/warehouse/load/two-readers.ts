@@ -6,9 +6,14 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { temporaryName } from '../../../lib/files/temporary-names.ts';
-import { CSV_HEADERS, STORED_COLUMNS } from '../../../lib/wire/columns.ts';
-import { type ArchivedFile, CSV_TOLERANCES, type CsvScan } from '../../../lib/wire/csv-file.ts';
+import { temporaryName } from '../../../lib/files/files.ts';
+import {
+  type ArchivedFile,
+  CSV_HEADERS,
+  CSV_TOLERANCES,
+  type CsvScan,
+  STORED_COLUMNS,
+} from '../../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
 import { isCurrency } from '../../../warehouse/csv/currencies.ts';
 import { findBrokenRows } from '../../../warehouse/csv/find-broken-rows.ts';

@@ -108,7 +108,7 @@ async function tellStory(): Promise<void> {
     status: 'finalized',
     header: { tenantId: null, currencyCode: 'USD' },
   });
-  await t.warehouse.parkInvoice({ invoiceId: second, code: 'not-exported', reason: 'why' });
+  await t.warehouse.markNeedsAttention({ invoiceId: second, code: 'not-exported', reason: 'why' });
   await loadCsv(t, aCsv([{}], second), { invoiceId: second, source: 'export', announcedSha256: null });
   const third = '33333333-3333-4333-8333-333333333333';
   await loadCsv(t, aCsv([{}], third), { invoiceId: third });

@@ -10,8 +10,8 @@ import { Database } from '../../../warehouse/duckdb/database.ts';
 import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.ts';
 import { findLacking } from '../../../warehouse/ledger/archive-diff.ts';
 import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { Made, RebuildOptions } from '../../../warehouse/opening.ts';
-import { rebuildWarehouse, rehearseRebuild } from '../../../warehouse/rebuild-warehouse.ts';
+import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/opening.ts';
+import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import {
   aCsv,
@@ -56,14 +56,14 @@ const shipments = (): Promise<unknown> =>
 const bytesOfWarehouse = (): string => sha256(readFileSync(join(t.dataDir, 'warehouse.duckdb')));
 
 /** That a rebuild is refused, that nothing was touched, and what it says. */
-async function refused(over: Partial<RebuildOptions> = {}): Promise<Made> {
+async function refused(over: Partial<RebuildOptions> = {}): Promise<RebuildOutcome> {
   const before = [await shipments(), bytesOfWarehouse()];
   const error: unknown = await rebuildWarehouse(options(over)).catch((thrown: unknown) => thrown);
   if (!(error instanceof RebuildLossError)) throw new Error(`It was not refused: ${error}`);
   expect([await shipments(), bytesOfWarehouse()]).toEqual(before);
   expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
   expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
-  expect(await rehearseRebuild(options(over))).toEqual(error.made);
+  expect(await dryRunRebuild(options(over))).toEqual(error.made);
   return error.made;
 }
 
@@ -168,10 +168,10 @@ test('a load that a crash kept from the archive is told to it before, and not lo
 });
 
 test('a rehearsal says what a rebuild would make, replaces nothing, and is refused while a worker has the warehouse', async () => {
-  await expect(rehearseRebuild(options())).rejects.toBeInstanceOf(WarehouseLockedError);
+  await expect(dryRunRebuild(options())).rejects.toBeInstanceOf(WarehouseLockedError);
   await t.warehouse.close();
   const before = await shipments();
-  expect(await rehearseRebuild(options())).toEqual({
+  expect(await dryRunRebuild(options())).toEqual({
     ...{ events: 1, loads: 2, invoices: 2, shipments: 3 },
     ...{ losses: [], holdsLess: false },
   });
@@ -205,7 +205,7 @@ describe('a rebuild that was killed', () => {
     expect(await warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 4, shipments: 4 });
     expect((await warehouse.verify({ full: true })).drift).toEqual([]);
     await warehouse.close();
-    expect(await rehearseRebuild(options())).not.toHaveProperty('loadsBefore');
+    expect(await dryRunRebuild(options())).not.toHaveProperty('loadsBefore');
   });
 
   test('says what it cannot make again, takes in what came meanwhile, and begins anew where going on could end otherwise', async () => {
@@ -214,7 +214,7 @@ describe('a rebuild that was killed', () => {
     const rehearse = async (over: Partial<RebuildOptions> = {}, draftLeft: Buffer | string = left) => {
       writeFileSync(draft, draftLeft);
       writeFileSync(`${draft}.wal`, log);
-      const { loadsBefore, losses, ...made } = await rehearseRebuild(options(over));
+      const { loadsBefore, losses, ...made } = await dryRunRebuild(options(over));
       return { ...made, isOn: loadsBefore !== undefined, losses: losses.map(({ why }) => why) };
     };
     const newest = await pathOf(aCsv([{}, {}, {}, {}]));

@@ -13,4 +13,4 @@ create or replace view internal.publication_log as select * from ledger.publicat
 create or replace view internal.ingest_cursors as select * from ledger.ingest_cursors;
 create or replace view internal.set_aside as select * from ledger.set_aside;
 create or replace view internal.verification_log as select * from ledger.verification_log;
-create or replace view internal.ask_log as select * from ledger.ask_log;
+create or replace view internal.service_checks as select * from ledger.service_checks;
