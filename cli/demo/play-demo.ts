@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../lib/config/settings.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { retryOne } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { openPublished, publishedPath } from '../published.ts';

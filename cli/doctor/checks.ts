@@ -12,7 +12,7 @@ import { connectTemporal, readEmbeddedRecord } from '../../lib/temporal/connect.
 import { temporalExecutable } from '../../lib/temporal/server-executable.ts';
 import { warehousePaths } from '../../warehouse/paths.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { openPublished } from '../published.ts';

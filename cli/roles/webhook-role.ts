@@ -15,8 +15,7 @@ import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import type { ForwardDeps } from '../../webhook/forward-entry.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
-import { tellDropped } from '../../webhook/inbox/tell-dropped.ts';
+import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
 import { startParts } from './parts.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
@@ -33,7 +32,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     await refuseWrongClock(clocks);
     const inbox = await openInbox(join(settings.dataDir, 'inbox'));
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
-      onDropped: tellDropped({ log, alerts }),
+      onDropped: reportDropped({ log, alerts }),
     });
     const partner = learnPartner({ settings, service, log, stopping });
     parts.add('partner', () => partner.close());

@@ -11,7 +11,7 @@ import { runPurge } from '../../cli/retention/run-purge.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
 import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import {
   aCsv,

@@ -10,7 +10,7 @@ import { importFiles } from '../../../warehouse/import/import-files.ts';
 import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { OpenWarehouseOptions } from '../../../warehouse/opening.ts';
 import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 
 type Side = 'import floor' | 'rebuild floor' | 'import' | 'rebuild';
 
