@@ -11,7 +11,7 @@ import { createLogger } from '../../lib/log/log.ts';
 import { connectTemporal } from '../../lib/temporal/connect.ts';
 import { readEmbeddedRecord } from '../../lib/temporal/embedded-record.ts';
 import { temporalExecutable } from '../../lib/temporal/server-executable.ts';
-import { warehousePaths } from '../../warehouse/paths.ts';
+import { warehousePaths } from '../../warehouse/data-folder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
 import { checkEnvironment } from '../environment-check.ts';

@@ -1,7 +1,7 @@
 /** Reads on in the archive for a lake: one process at a time, the others find it done. */
 
 import type { Archive } from '../../archive/archive.ts';
-import type { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import type { KeyedMutex } from '../duckdb/locks.ts';
 import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
 import { holdInvoices, type Ledger } from './ledger.ts';
 
