@@ -32,14 +32,14 @@ export interface WarehouseDependencies {
   readonly metrics: Metrics;
   /** What should have come and did not, as the published report `gaps` tells. */
   readonly readGaps: () => Promise<readonly Gap[]>;
-  readonly forwardWaiting: ForwardWaiting;
+  readonly forwardOverdue: ForwardOverdue;
   readonly log: Logger;
   readonly settings: Settings;
   readonly now: () => Date;
 }
 
-/** Forwards what the endpoint's inbox has held for long; `webhook/forward-waiting.ts` does it. */
-export type ForwardWaiting = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
+/** Forwards what the endpoint's inbox has held for long; `webhook/forwarder.ts` does it. */
+export type ForwardOverdue = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
   readonly forwarded: number;
   readonly waiting: number;
   /** ISO 8601 UTC of the oldest that is still there. */

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.ts';
-import type { ForwardWaiting } from '../activities/dependencies.ts';
+import type { ForwardOverdue } from '../activities/dependencies.ts';
 import { createReportActivities } from '../activities/write-report.ts';
 import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
@@ -26,8 +26,7 @@ import { taskQueues } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { startPublisher } from '../warehouse/publisher.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
-import { openQuarantine } from '../webhook/inbox/quarantine-folder.ts';
-import { tellDropped } from '../webhook/inbox/tell-dropped.ts';
+import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedule.ts';
 import { duckDbCheck } from './check-duckdb.ts';
 import { lakeCheck } from './check-lake.ts';
@@ -61,7 +60,7 @@ export interface WorkerOptions {
   /** Shared with the endpoint when both run in one process. */
   readonly alerts?: Alerts;
   /** Takes up what an endpoint left in the inbox; missing where no inbox lies beside the worker. */
-  readonly forwardWaiting?: ForwardWaiting;
+  readonly forwardOverdue?: ForwardOverdue;
   /** Warehouse or disk cannot go on: end the process, a new start repairs or says what to do. */
   readonly onFatal?: (error: Error) => void;
 }
@@ -124,7 +123,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
-      onDropped: tellDropped({ log, alerts }),
+      onDropped: reportDropped({ log, alerts }),
     });
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
@@ -154,7 +153,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     closers.push(() => announcements.close());
     const traced = activeTracing()?.publications();
-    warehouse.onChange(() => traced?.noteChange());
+    warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
       ...{ log, metrics },
       onPublished(publication) {
@@ -175,7 +174,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const ofWarehouse = createWarehouseActivities({
       ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
       readGaps: () => readGaps(publishedPath(settings)),
-      forwardWaiting: options.forwardWaiting ?? nothingWaits,
+      forwardOverdue: options.forwardOverdue ?? nothingWaits,
       now: () => new Date(),
     });
     const { recordEvent, loadInvoice } = ofWarehouse;
@@ -233,4 +232,4 @@ function setAsideAlert(records: readonly SetAside[]): Alert {
   };
 }
 
-const nothingWaits: ForwardWaiting = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });
+const nothingWaits: ForwardOverdue = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });

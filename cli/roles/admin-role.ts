@@ -15,7 +15,7 @@ import { type Check, startChecks } from '../../lib/health/health.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { auditLogOf } from '../audited-commands.ts';
 import { explainPublished, factsOf } from '../explained.ts';
 import { publishedPath } from '../published.ts';
@@ -91,10 +91,9 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
 }
 
 async function decode(settings: Settings, message: unknown): Promise<object | null> {
-  const [{ temporalTarget }, { encryptionKeys }, { decodeForTemporalsPages }] = await Promise.all([
+  const [{ temporalTarget }, { decodeRemotePayloads, encryptionKeys }] = await Promise.all([
     import('../../lib/temporal/connect.ts'),
-    import('../../lib/temporal/encryption-keys.ts'),
-    import('../../lib/temporal/remote-codec.ts'),
+    import('../../lib/temporal/codec.ts'),
   ]);
-  return decodeForTemporalsPages(await encryptionKeys(settings, await temporalTarget(settings)), message);
+  return decodeRemotePayloads(await encryptionKeys(settings, await temporalTarget(settings)), message);
 }

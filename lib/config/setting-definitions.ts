@@ -93,7 +93,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS',
     'webhook',
     '512',
-    'most of them from one address on which no right credentials came yet',
+    'most of them from one address without valid credentials',
   ),
   define(
     'BILLSYNC_WEBHOOK_TRUSTED_PROXIES',

@@ -90,18 +90,10 @@ describe('describeError', () => {
 });
 
 describe('errors of ours', () => {
-  const parts = [
-    'activities',
-    'archive',
-    'billing',
-    'cli',
-    'config',
-    'contract',
-    'dashboard',
-    'inbox',
-    'ops',
+  const folders = [
+    ...['activities', 'archive', 'billing', 'cli', 'dashboard', 'finance', 'lib', 'reports', 'warehouse'],
+    ...['webhook', 'worker'],
   ];
-  const folders = [...parts, 'reports', 'temporal', 'warehouse', 'webhook', 'worker'];
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
   );

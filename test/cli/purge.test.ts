@@ -10,7 +10,7 @@ import { PURGE_CLASSES, planPurge } from '../../cli/retention/plan-purge.ts';
 import { runPurge } from '../../cli/retention/run-purge.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import {
   aCsv,

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
-import { LIMITS } from '../../webhook/http-server.ts';
+import { LIMITS } from '../../webhook/connections.ts';
 
 const read = (name: string) => readFile(join(import.meta.dirname, '../../deploy/proxies', name), 'utf8');
 const seconds = LIMITS.requestMs / 1_000;

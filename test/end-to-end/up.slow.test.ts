@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { METRICS } from '../../lib/metrics.ts';
-import { processesNaming } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/temporal/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { serviceSettings } from '../support/foreign-service/service-settings.ts';
@@ -80,7 +80,7 @@ afterAll(async () => {
 
 /** One of the two that `up` looks after. */
 function processOf(role: 'webhook' | 'worker'): number {
-  const [pid] = processesNaming([role, realpathSync(dataDir)]);
+  const [pid] = findProcesses([role, realpathSync(dataDir)]);
   if (pid === undefined) throw new Error(`No ${role} runs.`);
   return pid;
 }
@@ -266,7 +266,7 @@ describe('billsync up', () => {
     expect(logged.slice(before)).not.toMatch(/is started again|alert raised/);
     expect(Date.now() - begun).toBeLessThan(60_000);
     expect(isRunning(pid)).toBe(false);
-    expect(processesNaming([realpathSync(dataDir)])).toEqual([]);
+    expect(findProcesses([realpathSync(dataDir)])).toEqual([]);
     expect(readdirSync(join(dataDir, 'run')).filter((name) => /^[a-z]+\.(json|lock)$/.test(name))).toEqual(
       [],
     );

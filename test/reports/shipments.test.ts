@@ -15,6 +15,7 @@ import {
   tenThousandths,
 } from '../support/reports/reports-fixture.ts';
 import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { testName } from '../support/test-name.ts';
 
 const invoices = seededInvoices(11, 60);
 const counted = countedShipments(invoices);
@@ -76,7 +77,7 @@ describe('a condition', () => {
     ['is_week', '2026-W10', ({ shipDate }) => shipDate >= '2026-03-02' && shipDate < '2026-03-09'],
     ['is_weight_break', '2 to 3 lb', (row) => pounds(row) > 2 && pounds(row) <= 3],
     ['is_weight_break', 'no weight', ({ weight }) => weight === null],
-    ['is_tenant', '株式会社テスト', ({ tenant }) => tenant === '株式会社テスト'],
+    ['is_tenant', testName(), ({ tenant }) => tenant === testName()],
     ['days_before', '2026-02-01', ({ shipDate }) => shipDate < '2026-02-01'],
   ];
 

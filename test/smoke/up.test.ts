@@ -4,7 +4,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { processesNaming } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/temporal/processes.ts';
 import { AdminClient } from '../../sandbox/commands/admin-client.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 import { eventually } from '../support/eventually.ts';
@@ -37,7 +37,7 @@ test('loads every invoice once and reports what the service billed', async () =>
   const [first, second] = await createInvoices(2);
   await eventually(states, (found) => found.get(second ?? '') === 'loaded');
 
-  const [worker] = processesNaming(['worker', await realpath(dataDir)]);
+  const [worker] = findProcesses(['worker', await realpath(dataDir)]);
   process.kill(worker ?? 0, 'SIGKILL');
   const [third] = await createInvoices(1);
   await sandbox.call({ method: 'POST', path: `/invoices/${first}/cancel` });

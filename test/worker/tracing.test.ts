@@ -11,7 +11,7 @@ import type { InvoiceEvent } from '../../lib/wire/names.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { forwardEntry } from '../../webhook/forward-entry.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { aRig, type Rig } from './rig.ts';
@@ -142,6 +142,6 @@ describe('tracing', () => {
     const traced = { ...delivery, receivedAt: new Date().toISOString() };
     expect(await tracing?.delivered(traced, async () => 'forwarded')).toBe('forwarded');
     await tracing?.close();
-    expect(warned).toEqual(['the collector did not take spans', 'the last spans were not sent']);
+    expect(warned).toEqual(['the collector did not accept spans', 'the last spans were not sent']);
   });
 });

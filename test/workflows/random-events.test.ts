@@ -39,7 +39,7 @@ test('random events and failures end in the state of the highest event, and each
   const histories = await Promise.all(Array.from({ length: 20 }, (_, seed) => playSeed(seed)));
   const options = {
     workflowBundle: { codePath: inject('workflowBundlePath') },
-    dataConverter: createDataConverter(TEST_KEYS, { clearText: 'replace' }),
+    dataConverter: createDataConverter(TEST_KEYS, { unencrypted: 'replace' }),
   };
   const differing: unknown[] = [];
   let replayed = 0;

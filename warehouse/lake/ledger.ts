@@ -12,7 +12,6 @@ import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
 import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
 import { CatalogUnreachableError, LakeReplacedError } from './errors.ts';
 import { ledgerStatement, ledgerValues } from './lake-statements.ts';
-import { UNASKED } from './short-statements.ts';
 
 /** First number of a lock: ours, of what kind. The second is the generation, or a load. */
 export const LOCK = {
@@ -32,6 +31,12 @@ export const LOCK = {
   load: 8_158,
 } as const;
 
+/** Statements that only a single file needs, with their answer for a lake: keys of the ledgers find events and stop two writers. */
+const WITHOUT_QUERY: ReadonlyMap<string, readonly Row[]> = new Map([
+  ['are-events-known', [{}]],
+  ['claim-events', []],
+  ['claim-invoices', []],
+]);
 /** Above, a batch takes all invoices at once instead of each. */
 const SINGLE_INVOICES = 50;
 const CONNECTIONS = 10;
@@ -326,8 +331,8 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
 
 /** Named, so that PostgreSQL plans each statement once per connection. */
 async function ask(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
-  const unasked = UNASKED.get(name);
-  if (unasked !== undefined) return unasked;
+  const answer = WITHOUT_QUERY.get(name);
+  if (answer !== undefined) return answer;
   const statement = ledgerStatement(name);
   const values = ledgerValues(statement, params);
   return (await query(client, { name, text: statement.text, values })).rows;

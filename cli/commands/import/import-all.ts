@@ -94,7 +94,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   const { settings, warehouse, archive, requests, begun, onDone } = here;
   const { importFiles } = await import('../../../warehouse/import/import-files.ts');
   const service = await openService(settings, archive);
-  const { openQuarantine } = await import('../../../webhook/inbox/quarantine-folder.ts');
+  const { openQuarantine } = await import('../../../webhook/inbox/quarantine.ts');
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
   const asking = service === null ? deps : { ...deps, lookUp: service.describe };

@@ -11,7 +11,7 @@ import {
   importFile,
 } from '../../../warehouse/import/import-files.ts';
 import type { LoadedRows } from '../../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;

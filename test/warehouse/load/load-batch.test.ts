@@ -7,7 +7,7 @@ import { Session } from '../../../warehouse/duckdb/session.ts';
 import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.ts';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { LoadOutcome } from '../../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {
   aCsv,
   anEvent,
