@@ -3,7 +3,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.ts';
 import { compareResults } from '../../reports/compare/compare-results.ts';
-import { comparedWith } from '../../reports/compare/periods.ts';
 import { pivoted } from '../../reports/compare/pivot.ts';
 import { runCompared } from '../../reports/compare/run-compared.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
@@ -27,26 +26,6 @@ const fixture = await reportsFixture([
   ]),
 ]);
 afterAll(() => fixture.remove());
-
-describe('the other period', () => {
-  test.each([
-    ['previous', '2026-10-01', '2026-11-01', '2026-09-01', '2026-10-01'],
-    ['previous', '2026-01-01', '2026-04-01', '2025-10-01', '2026-01-01'],
-    ['previous', '2026-03-10', '2026-03-17', '2026-03-03', '2026-03-10'],
-    ['last-year', '2026-10-01', '2026-11-01', '2025-10-01', '2025-11-01'],
-    ['last-year', '2024-02-29', '2024-03-01', '2023-02-28', '2023-03-01'],
-    ['2026-01-05..2026-01-09', '2026-10-01', '2026-11-01', '2026-01-05', '2026-01-09'],
-  ])('%s of %s to %s is %s to %s', (compare, from, to, otherFrom, otherTo) => {
-    expect(comparedWith(compare, { from, to })).toEqual({ from: otherFrom, to: otherTo });
-  });
-
-  test('that cannot be meant is refused', () => {
-    const period = { from: '2026-10-01', to: '2026-11-01' };
-    for (const compare of ['before', '2026-02-01..2026-01-01', '2026-02-30..2026-03-01'])
-      expect(() => comparedWith(compare, period)).toThrow(ReportFilterError);
-    expect(() => comparedWith('previous', {})).toThrow(/say which: its first and its last day/);
-  });
-});
 
 describe('a report put side by side', () => {
   const ask = (parameters: Readonly<Record<string, string>>, pivot: string, name = 'cost') =>
@@ -159,14 +138,14 @@ describe('the order of what is made of reports', () => {
     const answer = { ...result, columns: [...result.columns, column], rows: made };
     const expected = ['a', 'a', 'b', null];
     expect(pivoted(report, answer, 'carrier').result.rows.map((row) => row.partner_id)).toEqual(expected);
-    const period = { from: '2026-09-01', to: '2026-10-01' };
+    const period = { from: '2026-09-01', to: '2026-09-30' };
     const compared = compareResults(report, { now: answer, before: { ...answer, rows: [] }, with: period });
     expect(compared.rows.map((row) => row.partner_id)).toEqual(expected);
   });
 });
 
 describe('a report compared', () => {
-  const asked = { from: '2026-10-01', to: '2026-11-01' };
+  const asked = { from: '2026-10-01', to: '2026-10-31' };
   const ask = (name: string, parameters: Readonly<Record<string, string>> = {}) =>
     runCompared({ databasePath: fixture.path, name, filters: asked, parameters }, { compare: 'previous' });
 
@@ -187,7 +166,7 @@ describe('a report compared', () => {
       ['credit', '1.0000', '-2.0000', '3.0000', null, 1],
     ]);
     expect(found.head.notes[0]).toMatch(/^Still open: 2026-10-01/);
-    expect(found.head.notes.join()).toContain('Compared with 2026-09-01 to 2026-10-01 (exclusive)');
+    expect(found.head.notes.join()).toContain('Compared with 2026-09-01 to 2026-09-30');
   });
 
   test.each([
@@ -198,8 +177,8 @@ describe('a report compared', () => {
     ['cost', { by: 'tenant+service' }],
   ] as const)('%s %j has the figures of the two reports', async (name, parameters) => {
     const databasePath = fixture.path;
-    const now = { from: '2026-03-01', to: '2026-04-01' };
-    const before = { from: '2026-02-01', to: '2026-03-01' };
+    const now = { from: '2026-03-01', to: '2026-03-31' };
+    const before = { from: '2026-02-01', to: '2026-02-28' };
     const found = await runCompared(
       { databasePath, name, filters: now, parameters },
       { compare: 'previous' },
@@ -227,7 +206,7 @@ describe('a report compared', () => {
       ['new', 'first period', '0.0000'],
       ['credit', 'first period', '-2.0000'],
     ]);
-    expect(found.rows[0]).toMatchObject({ period_from: '2026-09-01', period_to: '2026-10-01' });
+    expect(found.rows[0]).toMatchObject({ period_from: '2026-09-01', period_to: '2026-09-30' });
   });
 
   test('refuses what no two periods have', async () => {

@@ -241,18 +241,18 @@ describe('xlsx', () => {
     const cases = [
       [{}, 'tenants.xlsx', 'tenants'],
       [
-        { from: '2026-01-01', to: '2026-03-01' },
+        { from: '2026-01-01', to: '2026-02-28' },
         'tenants_2026-01-01_2026-02-28.xlsx',
         'tenants 2026-01-01 2026-02-28',
       ],
       [{ from: '2026-01-01' }, 'tenants_from-2026-01-01.xlsx', 'tenants from-2026-01-01'],
-      [{ to: '2026-03-01' }, 'tenants_until-2026-02-28.xlsx', 'tenants until-2026-02-28'],
+      [{ to: '2026-02-28' }, 'tenants_until-2026-02-28.xlsx', 'tenants until-2026-02-28'],
     ] as const;
     for (const [filters, file, sheet] of cases) {
       const result = await fixture.ask('tenants', filters);
       expect([fileNameOf(result, 'xlsx'), sheetNameOf(result)]).toEqual([file, sheet]);
     }
-    const long = await fixture.ask('carrier-statements', { from: '2026-01-01', to: '2026-03-01' });
+    const long = await fixture.ask('carrier-statements', { from: '2026-01-01', to: '2026-02-28' });
     const { body: bytes } = await renderReport(long, 'xlsx');
     expect(unzipped(bytes as Uint8Array, 'xl/workbook.xml')).toContain('name="carrier-statements"');
   });

@@ -169,8 +169,10 @@ describe('runReport', () => {
   test('stops a report at its limit and says so', async () => {
     const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs: 1 });
     await expect(asked).rejects.toThrow(ReportInterruptedError);
-    await expect(asked).rejects.toThrow('was stopped at its limit of 0.001 s');
-    await expect(asked).rejects.toThrow('--limit on the command line, BILLSYNC_PAGE_LIMIT for the dashboard');
+    await expect(asked).rejects.toThrow('was stopped after 0.001 s');
+    await expect(asked).rejects.toThrow(
+      '--timeout on the command line, BILLSYNC_PAGE_TIMEOUT for the dashboard',
+    );
   });
 
   test('takes a limit that is longer than any timer for a long one', async () => {

@@ -165,7 +165,7 @@ describe('gaps', () => {
   test('finds the weeks that a weekly tenant was not invoiced for', async () => {
     const result = await askReport('gaps', invoices, { publishedAt: '2026-02-25T00:00:00Z' });
     expect(cells(result, 'kind', 'tenant', 'expected_from', 'expected_to', 'missing', 'usual_step')).toEqual([
-      ['period', 'Acme', '2026-01-26', '2026-02-09', 2, 7],
+      ['period', 'Acme', '2026-01-26', '2026-02-08', 2, 7],
     ]);
   });
 
@@ -190,8 +190,8 @@ describe('gaps', () => {
       );
     // The next period, 26 January to 1 February, ends when the step after it begins: 2 February, and 2 + 2 days of grace.
     expect(await on('2026-02-05T23:00:00Z')).toEqual([]);
-    expect(await on('2026-02-06T00:00:00Z')).toEqual([['overdue', 1, 'INV-3', '2026-02-02']]);
-    expect(await on('2026-02-13T00:00:00Z')).toEqual([['overdue', 2, 'INV-3', '2026-02-09']]);
+    expect(await on('2026-02-06T00:00:00Z')).toEqual([['overdue', 1, 'INV-3', '2026-02-01']]);
+    expect(await on('2026-02-13T00:00:00Z')).toEqual([['overdue', 2, 'INV-3', '2026-02-08']]);
   });
 
   test('finds numbers that were skipped in a tenant’s own series', async () => {
@@ -240,8 +240,8 @@ describe('gaps', () => {
       [
         'voided',
         '2026-01-12',
-        '2026-01-19',
-        'V-1 was voided, and nothing else covers 2026-01-12 to 2026-01-19',
+        '2026-01-18',
+        'V-1 was voided, and nothing else covers 2026-01-12 to 2026-01-18',
       ],
     ]);
     const again = weekly('2026-01-12', 'V-2');
@@ -257,7 +257,7 @@ describe('gaps', () => {
       return anInvoice([aShipment()], { number: `T${index}x`, start, end, date: end });
     });
     const result = await askReport('gaps', touching, { publishedAt: '2026-02-17T00:00:00Z' });
-    expect(cells(result, 'expected_from', 'expected_to')).toEqual([['2026-01-19', '2026-02-02']]);
+    expect(cells(result, 'expected_from', 'expected_to')).toEqual([['2026-01-19', '2026-02-01']]);
     // A longer invoice covers the days between two others.
     const covered = [
       ...['2026-01-05', '2026-01-12', '2026-01-19'].map((start, index) => weekly(start, `C${index}x`)),

@@ -82,14 +82,14 @@ describe('bridge', () => {
     const result = await askReport(
       'bridge',
       [anInvoice([on('2026-01-10', '10'), on('2026-02-10', '12'), on('2026-05-10', '99')])],
-      { parameters: { second_from: '2026-02-01', second_to: '2026-03-01' } },
+      { parameters: { second_from: '2026-02-01', second_to: '2026-02-28' } },
     );
     expect(cells(result, 'step', 'amount', 'period_from', 'period_to')).toEqual([
-      ['first period', '10.0000', '2026-01-01', '2026-02-01'],
+      ['first period', '10.0000', '2026-01-01', '2026-01-31'],
       ['volume', '0.0000', null, null],
       ['price', '2.0000', null, null],
       ['mix', '0.0000', null, null],
-      ['second period', '12.0000', '2026-02-01', '2026-03-01'],
+      ['second period', '12.0000', '2026-02-01', '2026-02-28'],
     ]);
   });
 
@@ -97,9 +97,9 @@ describe('bridge', () => {
     const result = await askReport('bridge', [anInvoice(many(2, { ...february, cost: '10.3333' }))], {
       parameters: {
         first_from: '2025-01-01',
-        first_to: '2025-02-01',
+        first_to: '2025-01-31',
         second_from: '2026-02-01',
-        second_to: '2026-03-01',
+        second_to: '2026-02-28',
       },
     });
     expect(cells(result, 'amount').flat()).toEqual(['0.0000', '20.6666', '20.6666']);
@@ -227,7 +227,7 @@ describe('price-changes', () => {
 });
 
 describe('a filter by date', () => {
-  const filters = { by: 'invoice-date', from: '2026-10-01', to: '2026-11-01' } as const;
+  const filters = { by: 'invoice-date', from: '2026-10-01', to: '2026-10-31' } as const;
   const on = (invoiceDate: string, cost: string, rest: Partial<FixtureShipment> = {}) =>
     aShipment({ invoiceDate, cost, weight: '2', ...rest });
   const several = (count: number, line: FixtureShipment) => Array.from({ length: count }, () => line);
@@ -399,7 +399,7 @@ describe('duplicates', () => {
       anInvoice([line('TWICE', '2026-10-05', '10', '2.5'), line('HEAVIER', '2026-10-05', '0.8', '3')]),
       anInvoice([line('LATER', '2026-11-05', '10', '2.5'), line('LATER', '2026-11-05', '10', '2.5')]),
     ];
-    const filters = { by: 'invoice-date', from: '2026-10-01', to: '2026-11-01' };
+    const filters = { by: 'invoice-date', from: '2026-10-01', to: '2026-10-31' };
     const result = await askReport('duplicates', invoices, { filters });
     expect(cells(result, 'tracking_number', 'kind', 'lines', 'money_at_risk')).toEqual([
       ['TWICE', 'same charge again', 2, '10.0000'],
