@@ -10,12 +10,12 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { namesIn } from '../../lib/files/files.ts';
-import { leftWals } from '../../lib/files/published-file.ts';
-import { Database } from '../duckdb/database.ts';
-import type { Row } from '../duckdb/statements.ts';
-import { PublicationError } from '../errors.ts';
-import type { Publication } from '../warehouse.ts';
+import { namesIn } from '../lib/files/files.ts';
+import { leftWals } from '../lib/files/published-file.ts';
+import { Database } from './duckdb/database.ts';
+import type { Row } from './duckdb/statements.ts';
+import { PublicationError } from './errors.ts';
+import type { Publication } from './warehouse.ts';
 
 export interface PublishRequest {
   readonly database: Database;

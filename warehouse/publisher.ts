@@ -6,9 +6,9 @@
  * quarter where it takes 2 s.
  */
 
-import type { Logger } from '../../lib/log/log.ts';
-import type { Metrics } from '../../lib/metrics.ts';
-import type { Publication, Warehouse } from '../warehouse.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { Publication, Warehouse } from './warehouse.ts';
 
 /** The part of a warehouse that it needs. */
 export type PublishedWarehouse = Pick<Warehouse, 'ingestArchive' | 'publish' | 'onChange'>;

@@ -1,10 +1,10 @@
 /** Where rows and ledgers lie, and how writers keep out of each other's way there: what `LedgerWarehouse` is built over. */
 
-import type { Database } from '../duckdb/database.ts';
-import type { Ledgers } from '../duckdb/statements.ts';
-import type { Ingested, OnMissing } from '../ledger/ingest.ts';
-import type { FileLoad } from '../load/file-load.ts';
-import type { IngestRequest, LoadOutcome, Publication, Tidied } from '../warehouse.ts';
+import type { Database } from './duckdb/database.ts';
+import type { Ledgers } from './duckdb/statements.ts';
+import type { Ingested, OnMissing } from './ledger/ingest.ts';
+import type { FileLoad } from './load/file-load.ts';
+import type { IngestRequest, LoadOutcome, Publication, Tidied } from './warehouse.ts';
 
 /** A load before it has its number and its share of memory. */
 export type NewLoad = Omit<FileLoad, 'loadId'>;

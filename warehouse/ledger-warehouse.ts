@@ -3,24 +3,30 @@
  * loaded once, and closing waits for what is at work. Where rows and ledgers lie is the store's affair.
  */
 
-import type { Archive, Fact } from '../../archive/archive.ts';
-import { GroupCommit } from '../../lib/group-commit.ts';
-import type { Logger } from '../../lib/log/log.ts';
-import type { CsvTolerance } from '../../lib/wire/csv-file.ts';
-import type { InvoiceHeader, InvoiceState, WebhookStatus } from '../../lib/wire/names.ts';
-import { uuidOrNull } from '../../lib/wire/text.ts';
-import { ReadWriteLock } from '../duckdb/read-write-lock.ts';
-import { VoidNotSeenError } from '../errors.ts';
-import { checkDecision } from '../ledger/decide.ts';
-import { readDue, recordServiceCheck } from '../ledger/due-invoices.ts';
-import type { OnMissing } from '../ledger/ingest.ts';
-import { readInvoiceLines } from '../ledger/invoice-states.ts';
-import { readInvoices, readInvoicesOf, readLedgerStatuses } from '../ledger/read-invoices.ts';
-import { checkFile } from '../load/check-file.ts';
-import type { OnSetAside, OpenWarehouseOptions } from '../opening.ts';
-import { reportSetAside } from '../recover/catch-up.ts';
-import { readRemovableFiles } from '../retention/removable-files.ts';
-import { verifyWarehouse } from '../verify/verify.ts';
+import type { Archive, Fact } from '../archive/archive.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { CsvTolerance } from '../lib/wire/csv-file.ts';
+import type { InvoiceHeader, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
+import { uuidOrNull } from '../lib/wire/text.ts';
+import { reportSetAside } from './catch-up.ts';
+import { ReadWriteLock } from './duckdb/locks.ts';
+import { VoidNotSeenError } from './errors.ts';
+import { InvoiceLoads } from './invoice-loads.ts';
+import { checkDecision } from './ledger/decide.ts';
+import type { OnMissing } from './ledger/ingest.ts';
+import { readInvoiceLines } from './ledger/invoice-states.ts';
+import {
+  readDue,
+  readInvoices,
+  readInvoicesOf,
+  readLedgerStatuses,
+  readRemovableFiles,
+  recordServiceCheck,
+} from './ledger/read-invoices.ts';
+import { checkFile } from './load/check-file.ts';
+import type { Store } from './store.ts';
+import { verifyWarehouse } from './verify.ts';
 import type {
   CheckOutcome,
   Decided,
@@ -34,14 +40,14 @@ import type {
   LoadOutcome,
   LoadRequest,
   NamedFile,
+  OnSetAside,
+  OpenWarehouseOptions,
   Publication,
   RemovableFile,
   Tidied,
   Verification,
   Warehouse,
-} from '../warehouse.ts';
-import { InvoiceLoads } from './invoice-loads.ts';
-import type { Store } from './store.ts';
+} from './warehouse.ts';
 
 export class LedgerWarehouse implements Warehouse {
   readonly #store: Store;

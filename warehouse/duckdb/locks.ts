@@ -1,5 +1,8 @@
 /** Who may write at the same time: many loads side by side, but a publication alone, and an invoice one at a time. */
 
+import { type LockFile, type LockRequest, takeLock } from '../../lib/files/lock-file.ts';
+import { WarehouseLockedError } from '../errors.ts';
+
 /** Shared for writers, exclusive for a publication; first come, first served, so a publication is never starved. */
 export class ReadWriteLock {
   #shared = 0;
@@ -73,4 +76,13 @@ export class KeyedMutex {
     };
     return nest(0);
   }
+}
+
+/*  * Says who holds the warehouse. DuckDB locks its file as well, but it cannot say for whom, and closing a second handle in the
+ * same process drops that lock.
+ */
+
+/** @throws WarehouseLockedError a living process has it */
+export function lockWarehouse(path: string, request: Omit<LockRequest, 'refusal'>): Promise<LockFile> {
+  return takeLock(path, { ...request, refusal: (of, owner) => new WarehouseLockedError(of, owner) });
 }

@@ -5,22 +5,21 @@
  * verification has proved; with `full` everything, and whether the archive still has every event and fact of it.
  */
 
-import type { Archive } from '../../archive/archive.ts';
-import { purgedFilesOf } from '../../archive/retention.ts';
-import { DamagedFileError } from '../../lib/files/published-file.ts';
-import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
-import type { Database } from '../duckdb/database.ts';
-import type { Session } from '../duckdb/session.ts';
-import type { Row } from '../duckdb/statements.ts';
-import type { HeldRecord } from '../ledger/archive-diff.ts';
-import { deriveInvoice } from '../ledger/derive-invoice.ts';
-import { readInvoiceLines } from '../ledger/invoice-states.ts';
-import { readSetAside } from '../ledger/set-aside.ts';
-import type { SetAside } from '../opening.ts';
-import type { Drift, Verification } from '../warehouse.ts';
-import { fingerprintFile } from './fingerprint-file.ts';
-import { noteProofs } from './note-proofs.ts';
+import type { Archive } from '../archive/archive.ts';
+import { purgedFilesOf } from '../archive/retention.ts';
+import { DamagedFileError } from '../lib/files/published-file.ts';
+import { type ArchivedFile, CSV_TOLERANCES, type CsvScan, isSpecified } from '../lib/wire/csv-file.ts';
+import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
+import type { Database } from './duckdb/database.ts';
+import type { Session } from './duckdb/session.ts';
+import type { Row } from './duckdb/statements.ts';
+import type { HeldRecord } from './ledger/archive-diff.ts';
+import { deriveInvoice } from './ledger/derive-invoice.ts';
+import { readSetAside } from './ledger/ingest.ts';
+import { readInvoiceLines } from './ledger/invoice-states.ts';
+import { numberChunks, tolerate } from './load/chunks.ts';
 import { damaged, verifyFacts, verifyNames } from './verify-facts.ts';
+import type { Drift, SetAside, Verification } from './warehouse.ts';
 
 export interface VerifyOptions {
   readonly database: Database;
@@ -242,4 +241,89 @@ const STATES_AT_ONCE = 2_000;
 
 function currencyOf({ currency_code: code }: Row): string | null {
   return typeof code === 'string' ? code : null;
+}
+
+/* What a file of the archive holds, as one number and a few sums that `verify` holds against the rows that were loaded of it. */
+
+export interface FileToFingerprint {
+  readonly invoiceId: string;
+  readonly csvPath: string;
+  readonly sizeBytes: number;
+  /** As the archive keeps it. */
+  readonly scan: CsvScan;
+  /** Of `fingerprint-rows`. */
+  /** Of the load's most rows; null: it has none. */
+  readonly currencyCode: string | null;
+}
+
+/** A line of `fingerprint-file`. @throws what DuckDB or the system throws */
+export async function fingerprintFile(database: Database, file: FileToFingerprint): Promise<Row> {
+  const { invoiceId, csvPath, scan } = file;
+  const asSpecified = (): Promise<Row> => {
+    const params = { currency_code: file.currencyCode, csv_path: csvPath, invoice_id: invoiceId };
+    return database.use((session) => session.first('fingerprint-file', params));
+  };
+  const read = isSpecified(scan) ? await asSpecified() : null;
+  if (read !== null && Number(read.bad_rows) === 0) return read;
+  // It was loaded under a tolerance: which one, it says itself.
+  return (await fingerprintTolerated(database, file)) ?? read ?? asSpecified();
+}
+
+/** null when it keeps the rules under no tolerance. */
+async function fingerprintTolerated(
+  database: Database,
+  { invoiceId, csvPath, sizeBytes, scan, currencyCode }: FileToFingerprint,
+): Promise<Row | null> {
+  const file = { csvPath, invoiceId, file: { sizeBytes, scan } };
+  const read = await tolerate(file, CSV_TOLERANCES, database.temporaryFolder);
+  if (read === null || 'outcome' in read) return null;
+  const { folder, count, discard } = read.chunks;
+  try {
+    return await database.use(async (session) => {
+      await session.script(numberChunks(count, RECORDS_PER_CUT));
+      const [found] = await session.once('fingerprint-tolerated', {
+        ...{ currency_code: currencyCode, folder, chunks: count, invoice_id: invoiceId },
+      });
+      return found ?? null;
+    });
+  } finally {
+    await discard();
+  }
+}
+
+/* Notes which loads are proved while others still are being: a proof of many files that is interrupted goes on with the rest. */
+
+export interface NotedProofs {
+  readonly add: (loadId: number) => Promise<void>;
+  /** What is not noted yet. */
+  readonly note: () => Promise<void>;
+}
+
+export interface NoteProofs {
+  readonly database: Database;
+  readonly now: Date;
+  readonly step: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly noteEveryMs?: number;
+}
+
+const NOTE_EVERY_MS = 5_000;
+
+export function noteProofs({ database, now, step, noteEveryMs = NOTE_EVERY_MS }: NoteProofs): NotedProofs {
+  let proved: number[] = [];
+  let notedAt = performance.now();
+  const note = async (): Promise<void> => {
+    if (proved.length > 0) {
+      const load_ids = `[${proved.join(', ')}]`;
+      await step(() => database.all('mark-verified', { load_ids, verified_at: now.toISOString() }));
+    }
+    proved = [];
+    notedAt = performance.now();
+  };
+  return {
+    note,
+    async add(loadId) {
+      proved.push(loadId);
+      if (performance.now() - notedAt >= noteEveryMs) await note();
+    },
+  };
 }

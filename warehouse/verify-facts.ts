@@ -4,8 +4,8 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../../archive/archive.ts';
-import type { Database } from '../duckdb/database.ts';
+import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../archive/archive.ts';
+import type { Database } from './duckdb/database.ts';
 import {
   type Counts,
   countsOf,
@@ -15,9 +15,9 @@ import {
   lackingFacts,
   lackingFrom,
   readHeldRecords,
-} from '../ledger/archive-diff.ts';
-import { readSetAside } from '../ledger/set-aside.ts';
-import type { Drift } from '../warehouse.ts';
+} from './ledger/archive-diff.ts';
+import { readSetAside } from './ledger/ingest.ts';
+import type { Drift } from './warehouse.ts';
 
 export interface VerifyFactsOptions {
   readonly database: Database;

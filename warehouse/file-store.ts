@@ -1,27 +1,115 @@
 /**
- * Rows and ledgers in one DuckDB file, for the one process that writes it.
+ * Opens the warehouse for its one writer: lock, environment, schema, and whatever a crash left undone.
+ *
+ * Opening reads on in the archive, so a warehouse that is behind (an older copy, a deleted file) catches up by itself;
+ * `rebuild` is the same on an empty file.
+ */
+
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Archive } from '../archive/archive.ts';
+import { sweepLeftBehind } from '../lib/files/files.ts';
+import type { LockFile } from '../lib/files/lock-file.ts';
+import { isAlive } from '../lib/processes.ts';
+import { createSemaphore } from '../lib/semaphore.ts';
+import { catchUp } from './catch-up.ts';
+import {
+  claimDataFolder,
+  RESERVED_BYTES,
+  requireDiskSpace,
+  sizeOf,
+  type WarehousePaths,
+  warehousePaths,
+} from './data-folder.ts';
+import { CONNECTIONS, Database, removeDatabase } from './duckdb/database.ts';
+import { KeyedMutex, lockWarehouse, ReadWriteLock } from './duckdb/locks.ts';
+import { migrate } from './duckdb/schema.ts';
+import { type Ingested, ingest } from './ledger/ingest.ts';
+import { LedgerWarehouse } from './ledger-warehouse.ts';
+import { knownFiles } from './load/commit-load.ts';
+import type { FileLoad, LoadPlaces } from './load/file-load.ts';
+import { BatchingLoader, loadBatch, loadFile, measureBatches, type OnBatch } from './load/load-files.ts';
+import { publish } from './publish.ts';
+import type { NewLoad, Store, StoreIngest } from './store.ts';
+import type {
+  FileLoadOutcome,
+  LoadOutcome,
+  OpenWarehouseOptions,
+  Publication,
+  Warehouse,
+} from './warehouse.ts';
+
+/** @throws WarehouseLockedError, EnvironmentMismatchError, WarehouseCorruptError, WarehouseTooNewError */
+export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
+  const { settings, archive, log } = options;
+  const now = options.now ?? (() => new Date());
+  const paths = warehousePaths(settings);
+  await claimDataFolder(settings.dataDir, settings.environment);
+  await mkdir(dirname(paths.database), { recursive: true, mode: 0o700 });
+  await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
+  const lock = await lockWarehouse(paths.lock, {
+    role: options.role ?? 'worker',
+    now: now(),
+    patienceMs: options.lockPatienceMs ?? 0,
+  });
+  let database: Database | undefined;
+  try {
+    await sweepDrafts(paths.published);
+    // Whoever rebuilds has the lock: what lies there a dead rebuild left.
+    await removeDatabase(paths.rebuilding);
+    await sweepLeftBehind(paths.temporaryFolder);
+    database = await Database.open({
+      path: paths.database,
+      folders: paths.readableFolders,
+      temporaryFolder: paths.temporaryFolder,
+      memoryLimit: settings.warehouseMemoryLimit,
+      onFatal(error) {
+        log.fatal({ err: error }, 'the warehouse cannot go on');
+        options.onFatal?.(error);
+      },
+    });
+    await chmod(paths.database, 0o600);
+    await migrate(database, now());
+    const caughtUp = await catchUp({
+      database,
+      archive,
+      log,
+      now: now(),
+      onSetAside: options.onSetAside,
+      ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
+    });
+    const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
+    const { lastLoadId } = caughtUp;
+    const loading = { onBatch: measureBatches(options.metrics), lingerMs: options.lingerMs ?? 0 };
+    const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, ...loading };
+    return new LedgerWarehouse(new FileStore(parts), options);
+  } catch (error) {
+    database?.close();
+    await lock.release();
+    throw error;
+  }
+}
+
+/** Copies that a dead process did not finish, and what its reports spilled. */
+async function sweepDrafts(publishedPath: string): Promise<void> {
+  const folder = dirname(publishedPath);
+  const name = new RegExp(
+    `^${basename(publishedPath).replaceAll('.', '\\.')}\\.(\\d+)(?:\\.tmp|-\\d+\\.spill)$`,
+  );
+  for (const entry of await readdir(folder)) {
+    const pid = Number(name.exec(entry)?.[1] ?? Number.NaN);
+    if (Number.isInteger(pid) && (pid === process.pid || !isAlive(pid))) {
+      await rm(join(folder, entry), { force: true, recursive: true });
+    }
+  }
+}
+
+/*  * Rows and ledgers in one DuckDB file, for the one process that writes it.
  *
  * Locks come first, then a turn at the file, a connection last: what holds a turn waits for nobody. Only a load has its
  * connection before lock and turn, which it takes for its transaction alone; and one connection is never a load's, so they
  * never wait for each other in a ring.
  */
-
-import type { Archive } from '../../archive/archive.ts';
-import type { LockFile } from '../../lib/files/lock-file.ts';
-import { createSemaphore } from '../../lib/semaphore.ts';
-import { requireDiskSpace, sizeOf } from '../disk-space.ts';
-import { CONNECTIONS, type Database } from '../duckdb/database.ts';
-
-import { KeyedMutex, ReadWriteLock } from '../duckdb/read-write-lock.ts';
-import { type Ingested, ingest } from '../ledger/ingest.ts';
-import type { FileLoad, LoadPlaces } from '../load/file-load.ts';
-import { knownFiles } from '../load/known-load.ts';
-import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.ts';
-import { loadFile } from '../load/load-file.ts';
-import type { WarehousePaths } from '../paths.ts';
-import { publish } from '../publish/publish.ts';
-import type { FileLoadOutcome, LoadOutcome, Publication } from '../warehouse.ts';
-import type { NewLoad, Store, StoreIngest } from './store.ts';
 
 export interface FileStoreParts {
   readonly database: Database;

@@ -1,15 +1,17 @@
 /** A file is loaded once: what is there already is known, a load that counts is told to the archive, and nothing in between is forgotten. */
 
-import type { Archive, Fact } from '../../archive/archive.ts';
-import { GroupCommit } from '../../lib/group-commit.ts';
-import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
-import { FileNotArchivedError, LoadedMeanwhileError } from '../errors.ts';
-import type { HeldRecord } from '../ledger/archive-diff.ts';
-import { knownLoads } from '../load/known-load.ts';
-import { LoadAttempts } from '../load/load-attempts.ts';
-import { isSmall } from '../load/load-batch.ts';
-import type { LoadOutcome, LoadRequest } from '../warehouse.ts';
+import { appendFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Archive, Fact } from '../archive/archive.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
+import type { ArchivedFile, CsvTolerance } from '../lib/wire/csv-file.ts';
+import { KeyedMutex } from './duckdb/locks.ts';
+import { FileNotArchivedError, LoadedMeanwhileError } from './errors.ts';
+import type { HeldRecord } from './ledger/archive-diff.ts';
+import { knownLoads } from './load/commit-load.ts';
+import { isSmall } from './load/load-files.ts';
 import type { Store } from './store.ts';
+import type { LoadOutcome, LoadRequest, Rejection } from './warehouse.ts';
 
 export interface InvoiceLoadsParts {
   readonly store: Store;
@@ -137,4 +139,72 @@ export class InvoiceLoads {
     this.#unrecorded.delete(fact.invoiceId);
     await store.loadRecorded?.(fact.loadId);
   }
+}
+
+/*  * Counts the attempts to load a file that ended with the process: one whose reading or writing kills it would kill it
+ * again after every restart, and with it everybody else's loads.
+ *
+ * A mark lies beside the warehouse from before an attempt until there is an answer, an error too: what is left there was cut
+ * short. It is a byte more per attempt in a file of its own, which a kill -9 cannot take back; it is not flushed, since
+ * after a power cut nobody suspects a file.
+ */
+
+/** Attempts that may end with the process before the file is left alone. */
+export const MAX_CRASHES = 3;
+
+/** The rule that stands in the finding of a file that is left alone. */
+export const CRASH_RULE = 'ends-the-process';
+
+interface Attempted {
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly sha256: string;
+}
+
+const SUSPECTS = 'suspects';
+
+export class LoadAttempts {
+  readonly #folder: string;
+  /** When a process ends, whatever it loaded is suspected; one at a time they show which of them it was. */
+  readonly #oneAtATime = new KeyedMutex();
+
+  /** @param dataDir of this machine; where several load, each counts its own crashes */
+  constructor(dataDir: string) {
+    this.#folder = join(dataDir, 'load-attempts');
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+  }
+
+  /**
+   * Does the work, or answers why it is not tried again.
+   *
+   * @param work is told whether the file is suspected: then it shares its attempt with no other
+   * @throws what the work throws, or the system's error
+   */
+  async around<T>(attempted: Attempted, work: (isSuspected: boolean) => Promise<T>): Promise<T | Rejection> {
+    const mark = join(this.#folder, `${attempted.invoiceId}.${attempted.sha256}`);
+    const crashes = statSync(mark, { throwIfNoEntry: false })?.size ?? 0;
+    if (crashes >= MAX_CRASHES) return leftAlone(crashes);
+    const attempt = async (): Promise<T> => {
+      appendFileSync(mark, '.', { mode: 0o600 });
+      try {
+        return await work(crashes > 0);
+      } finally {
+        rmSync(mark, { force: true });
+      }
+    };
+    return crashes === 0 ? attempt() : this.#oneAtATime.run(SUSPECTS, attempt);
+  }
+
+  /** Somebody wants the invoice's files tried again. */
+  forget(invoiceId: string): void {
+    for (const name of readdirSync(this.#folder)) {
+      if (name.startsWith(`${invoiceId.toLowerCase()}.`)) rmSync(join(this.#folder, name), { force: true });
+    }
+  }
+}
+
+function leftAlone(crashes: number): Rejection {
+  const value = `billsync ended ${crashes} times while it loaded the file`;
+  const finding = { line: null, row: null, column: null, rule: CRASH_RULE, value };
+  return { outcome: 'rejected', findings: [finding], findingCount: 1 };
 }

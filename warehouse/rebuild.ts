@@ -11,19 +11,23 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { refuseLeftWal } from '../../lib/files/published-file.ts';
-import type { Logger } from '../../lib/log/log.ts';
-import { claimDataFolder } from '../data-folder.ts';
-import { Database, removeDatabase } from '../duckdb/database.ts';
-import { lockWarehouse } from '../duckdb/lock-file.ts';
-import { RebuildLossError, WarehouseLockedError } from '../errors.ts';
-import { findLacking, type HeldRecord } from '../ledger/archive-diff.ts';
-import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../opening.ts';
-import { type WarehousePaths, warehousePaths } from '../paths.ts';
-import { publish } from '../publish/publish.ts';
+import { readRetention } from '../archive/retention.ts';
+import { exists } from '../lib/files/durable-files.ts';
+import { refuseLeftWal } from '../lib/files/published-file.ts';
+import type { Logger } from '../lib/log/log.ts';
+import { version } from '../lib/runtime.ts';
 import { catchUp, recordMissingFacts } from './catch-up.ts';
-import { openPartialRebuild } from './draft.ts';
-import { findLosses } from './missing-from-rebuild.ts';
+import { claimDataFolder, type WarehousePaths, warehousePaths } from './data-folder.ts';
+import { Database, removeDatabase } from './duckdb/database.ts';
+import { lockWarehouse } from './duckdb/locks.ts';
+import { migrate } from './duckdb/schema.ts';
+import { schemaNumber, views } from './duckdb/sql.ts';
+import type { Ledgers } from './duckdb/statements.ts';
+import { RebuildLossError, WarehouseLockedError } from './errors.ts';
+import { findLacking, type HeldRecord, lackingFacts } from './ledger/archive-diff.ts';
+import type { LoadFact } from './ledger/ingest.ts';
+import { publish } from './publish.ts';
+import type { CompletedRebuild, LostRecord, RebuildOptions, RebuildOutcome } from './warehouse.ts';
 
 /** @throws WarehouseLockedError a worker has the warehouse, stop it first; RebuildLossError it would hold less */
 export async function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> {
@@ -258,3 +262,134 @@ async function isThere(path: string): Promise<boolean> {
     () => false,
   );
 }
+
+/*  * The draft of a rebuild, a file's or a lake's: one that was interrupted goes on where it was, since every transaction of it leaves a
+ * warehouse that reads on in the archive. It is begun anew where that could end in anything else than an uninterrupted rebuild: when it was made
+ * by another version or of another archive, when it came to the end of the loads, when a record of the archive was set aside (it may be whole by now), and when a file was
+ * purged of which it has rows.
+ */
+
+export interface Draft {
+  readonly database: Database;
+  /** null: it begins. */
+  readonly done: DoneBefore | null;
+}
+
+/** What an interrupted rebuild had taken in already. */
+export interface DoneBefore {
+  readonly events: number;
+  readonly loads: number;
+}
+
+/** Nobody else may have it: the caller holds the lock of the warehouse. @param open opens, and makes, the file */
+export async function openPartialRebuild(
+  options: RebuildOptions,
+  { path, open, now }: { readonly path: string; readonly open: () => Promise<Database>; readonly now: Date },
+): Promise<Draft> {
+  const left = await goOn(options, path, open);
+  if (left !== null) return left;
+  await removeDatabase(path);
+  const database = await open();
+  await migrate(database, now);
+  await markPartialRebuild(options, database);
+  return { database, done: null };
+}
+
+/** Notes of what it is made, in ledgers that have just been made. */
+export async function markPartialRebuild(
+  options: RebuildOptions,
+  ledgers: Pick<Ledgers, 'all'>,
+): Promise<void> {
+  await ledgers.all('insert-cursor', { stream: 'draft', position: madeOf(options) });
+}
+
+/** @returns null when what an interrupted rebuild left in these ledgers may not go on */
+export async function resumePartialRebuild(
+  options: RebuildOptions,
+  ledgers: Pick<Ledgers, 'all'>,
+): Promise<DoneBefore | null> {
+  const [state] = await ledgers.all('partial-rebuild-state');
+  const isSame = state?.made_of === madeOf(options) && state.is_open === true && state.set_aside === 0;
+  if (!isSame || (await hasPurged(options, ledgers))) return null;
+  const done = { events: Number(state.events), loads: Number(state.loads) };
+  options.log.info(done, 'going on with the rebuild that was interrupted');
+  return done;
+}
+
+/** null when there is none, or none that may go on. */
+async function goOn(
+  options: RebuildOptions,
+  path: string,
+  open: () => Promise<Database>,
+): Promise<Draft | null> {
+  if (!exists(path)) return null;
+  let database: Database | null = null;
+  try {
+    database = await open();
+    const done = await resumePartialRebuild(options, database);
+    if (done !== null) return { database, done };
+  } catch (error) {
+    options.log.warn({ err: error, path }, 'what an interrupted rebuild left cannot be used');
+  }
+  database?.close();
+  return null;
+}
+
+function madeOf({ settings: { archive } }: RebuildOptions): string {
+  return JSON.stringify({ version: version(), schema: schemaNumber(), views: views().sha256, archive });
+}
+
+async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'all'>): Promise<boolean> {
+  const { purgedFiles } = await readRetention(archive);
+  if (purgedFiles.size === 0) return false;
+  return (await ledgers.all('partial-rebuild-files')).some(({ file_sha256: file }) =>
+    purgedFiles.has(String(file)),
+  );
+}
+
+/* What a rebuild would lose: what could not be repeated, and what the warehouse before it has and it has not. */
+
+export interface Losses {
+  readonly losses: readonly LostRecord[];
+  /** Whether the warehouse before holds anything that this one does not. */
+  readonly holdsLess: boolean;
+}
+
+export interface Comparison {
+  /** What the warehouse before has and the new one has not. */
+  readonly lacking: readonly HeldRecord[];
+  /** Loads whose file was purged: no loss, unless totals have come to see them since. */
+  readonly purged: readonly LoadFact[];
+}
+
+/** @param notMade what could not be repeated */
+export function findLosses(notMade: readonly LostRecord[], { lacking: all, purged }: Comparison): Losses {
+  const purgedLoads = new Set(purged.map(({ loadId }) => `${loadId}`));
+  const lacking = all.filter(
+    ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),
+  );
+  const losses = [...notMade];
+  const knownLoads = new Set(notMade.map(({ loadId }) => `${loadId}`));
+  for (const { kind, subject, invoiceId, sha256 } of lacking) {
+    if (kind !== 'load' || knownLoads.has(subject)) continue;
+    const why = purgedLoads.has(subject)
+      ? 'its file was purged, and it has come to count since'
+      : 'the archive has no fact of this load';
+    losses.push({ invoiceId, loadId: Number(subject), sha256, why });
+  }
+  const told = new Set(losses.map(({ invoiceId }) => invoiceId));
+  for (const { kind, invoiceId } of lacking) {
+    if (kind !== 'invoice' || told.has(invoiceId)) continue;
+    losses.push({ ...NO_LOAD, invoiceId, why: 'the archive tells nothing of this invoice' });
+  }
+  const events = lacking.filter(({ kind }) => kind === 'event').length;
+  if (events > 0)
+    losses.push({ ...NO_LOAD, why: `the archive lacks ${events} ${events === 1 ? 'event' : 'events'}` });
+  for (const { kind, invoiceId, lines } of lackingFacts(lacking)) {
+    const facts = lines === 1 ? 'fact' : 'facts';
+    losses.push({ ...NO_LOAD, invoiceId, why: `the archive lacks ${lines} ${facts} of kind ${kind}` });
+  }
+  return { losses, holdsLess: lacking.length > 0 };
+}
+
+const NO_LOAD = { invoiceId: null, loadId: null, sha256: null } as const;
