@@ -10,7 +10,7 @@ import { isEmptyArchive } from '../archive/verify-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { lockOwner } from '../lib/files/lock-file.ts';
 import { refuseOpenToAll } from '../lib/files/private-folder.ts';
-import { warehousePaths } from '../warehouse/paths.ts';
+import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CliError, EXIT } from './errors.ts';
 import { onInterrupt } from './terminal/on-interrupt.ts';

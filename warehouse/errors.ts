@@ -1,7 +1,7 @@
 /** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
 
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
-import type { RebuildOutcome } from './opening.ts';
+import type { RebuildOutcome } from './warehouse.ts';
 
 /** Base of everything the warehouse throws. */
 export abstract class WarehouseError extends BillsyncError {}

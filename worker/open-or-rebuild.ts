@@ -6,10 +6,8 @@
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
 import { WarehouseCorruptError } from '../warehouse/errors.ts';
-import { openWarehouse } from '../warehouse/open-warehouse.ts';
-import type { LostRecord, OpenWarehouseOptions } from '../warehouse/opening.ts';
-import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { openWarehouse, rebuildWarehouse } from '../warehouse/open-warehouse.ts';
+import type { LostRecord, OpenWarehouseOptions, Warehouse } from '../warehouse/warehouse.ts';
 
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;

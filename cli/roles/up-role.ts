@@ -7,11 +7,9 @@
 import { realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
-
 import { lockOwner } from '../../lib/files/lock-file.ts';
-import { claimDataFolder } from '../../warehouse/data-folder.ts';
+import { claimDataFolder, warehousePaths } from '../../warehouse/data-folder.ts';
 import { WarehouseLockedError } from '../../warehouse/errors.ts';
-import { warehousePaths } from '../../warehouse/paths.ts';
 import { startProcess } from './child-process.ts';
 import { startParts } from './parts.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';

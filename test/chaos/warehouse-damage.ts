@@ -4,8 +4,7 @@ import { closeSync, cpSync, openSync, readSync, rmSync, statSync, writeSync } fr
 import { join } from 'node:path';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { WarehouseCorruptError } from '../../warehouse/errors.ts';
-import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
+import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
 import {
   aCsv,
   anEvent,

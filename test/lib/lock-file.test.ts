@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lockOwner } from '../../lib/files/lock-file.ts';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { WarehouseLockedError } from '../../warehouse/errors.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
-import { requireDiskSpace } from '../../warehouse/disk-space.ts';
+import { requireDiskSpace } from '../../warehouse/data-folder.ts';
 import { NoDiskSpaceError } from '../../warehouse/errors.ts';
 import { diskCheck } from '../../worker/watch-disk.ts';
 

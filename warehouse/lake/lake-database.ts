@@ -1,9 +1,8 @@
 /** DuckDB as a writer of a lake uses it: in memory, the lake and the ledgers attached, the readers' views over them. */
 
-import { laterColumns } from '../duckdb/csv-columns.ts';
 import { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
-import { views } from '../duckdb/sql.ts';
+import { laterColumns, views } from '../duckdb/sql.ts';
 import type { WarehouseCorruptError } from '../errors.ts';
 import { attachLake, generationPath, type LakePlace } from './attach-lake.ts';
 import { rowStatement } from './lake-statements.ts';

@@ -7,8 +7,8 @@ import {
   isOfOtherForm,
   isSpecified,
 } from '../../lib/wire/csv-file.ts';
+import type { Read, Reading } from '../csv/read-csv.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
-import type { Read, Reading } from '../csv/readings.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import { MisreadError } from '../errors.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
@@ -17,10 +17,8 @@ import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
 import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
 import { checkRows } from './check-rows.ts';
-import { loadedRows } from './commit-load.ts';
-import type { FileLoad } from './file-load.ts';
-import { knownLoad } from './known-load.ts';
-import { Refusal, refusedByScan, refusedRows } from './refusal.ts';
+import { knownLoad, loadedRows } from './commit-load.ts';
+import { type FileLoad, Refusal, refusedByScan, refusedRows } from './file-load.ts';
 
 export interface CheckPlaces {
   readonly ledgers: Ledgers;

@@ -2,15 +2,14 @@
 
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
-import { isCurrency } from '../csv/currencies.ts';
+import { isCurrency } from '../csv/cell-rules.ts';
 import type { Row } from '../duckdb/statements.ts';
 import { MisreadError } from '../errors.ts';
 import { isDenied, isNamed } from '../ledger/derive-current.ts';
 import { contradictions } from '../ledger/derive-discrepancies.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
-import type { FileLoad } from './file-load.ts';
-import { Refusal } from './refusal.ts';
+import { type FileLoad, Refusal } from './file-load.ts';
 
 export interface NewLine extends LoadLine {
   readonly tenant: string | null;

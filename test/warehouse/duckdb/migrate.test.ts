@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { migrate } from '../../../warehouse/duckdb/migrate.ts';
+import { migrate } from '../../../warehouse/duckdb/schema.ts';
 import { migrations } from '../../../warehouse/duckdb/sql.ts';
 import { WarehouseTooNewError } from '../../../warehouse/errors.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { LoadOutcome } from '../../../warehouse/warehouse.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {

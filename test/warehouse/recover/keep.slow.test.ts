@@ -17,9 +17,8 @@ import {
   WarehouseCorruptError,
   WarehouseLockedError,
 } from '../../../warehouse/errors.ts';
-import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { startPublisher } from '../../../warehouse/publish/publisher.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import { startPublisher } from '../../../warehouse/publisher.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   aCsv,

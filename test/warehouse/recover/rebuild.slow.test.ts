@@ -9,9 +9,8 @@ import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
 import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.ts';
 import { findLacking } from '../../../warehouse/ledger/archive-diff.ts';
-import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/opening.ts';
-import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/warehouse.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import {
   aCsv,
