@@ -1,39 +1,35 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test/support/processes/longest-first.ts';
+import { ProgressReporter } from './test/support/processes/progress-reporter.ts';
 
+/** Cross every process boundary once, with real parts. */
+const SMOKE = 'test/smoke/*.test.ts';
+/** Files that take 8 s or more, or need a program that is installed for them alone. */
+const SLOW = 'test/**/*.slow.test.ts';
 /** Tests that share one Temporal dev server and one workflow bundle; the others do not wait for it to start. */
-const onSharedTemporal = ['test/workflows/*.test.ts'];
+const onSharedTemporal = 'test/workflows/*.test.ts';
 
-/**
- * Tests that change the process they run in (its environment, its streams, Temporal's runtime) or measure it, and those that take so long
- * that a process of their own costs nothing. These begin first: the short ones fill the end of a run evenly.
- */
+/** Fast tests that change the process they run in (its environment, its streams, Temporal's runtime) or measure it. */
 const inProcessesOfTheirOwn = [
-  'test/archive/s3-*.test.ts',
   'test/billing/large-details.test.ts',
   'test/cli/{doctor,output}.test.ts',
   'test/end-to-end/*.test.ts',
   'test/hazards/!(http).test.ts',
-  'test/package.test.ts',
   'test/sandbox/command.test.ts',
   'test/security/!(client|deliveries|exports|operator|raw-http|sandbox|text-of-others).test.ts',
   'test/lib/temporal/!(ask-patiently|closed-connection|codec|encryption-keys).test.ts',
-  'test/warehouse/lake/!(catalog-address).test.ts',
   'test/worker/!(beat-while-running|open-or-rebuild|refuse-unencrypted|watch-*).test.ts',
-  'test/**/*chaos.test.ts',
 ];
 
 const aroundEachRun = ['test/support/processes/build-program.ts', 'test/support/processes/left-folders.ts'];
+const withTemporal = [...aroundEachRun, 'test/support/processes/global-setup.ts'];
 
 // Temporal's servers are Go programs with memory to spare. With this the tests of workflows took 30 s of processor time instead of 34.
 process.env.GOGC ??= '400';
 
 const settings = {
-  setupFiles: [
-    'test/support/processes/own-temporary-folder.ts',
-    'test/support/processes/one-duckdb-thread.ts',
-  ],
+  setupFiles: ['test/support/processes/enter-environment.ts', 'test/support/processes/one-duckdb-thread.ts'],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
   testTimeout: 300_000,
   hookTimeout: 300_000,
@@ -50,40 +46,35 @@ export default defineConfig({
   test: {
     ...settings,
     sequence: { sequencer: LongestFirst },
+    reporters: ['default', new ProgressReporter(), 'json'],
+    outputFile: { json: '.cache/test-report.json' },
     // A project reads what the one before it, or an earlier run, has made of a module: that was six of seven seconds of `transform`.
     fsModuleCache: true,
     fsModuleCachePath: '.cache/vitest',
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'alone',
-          include: inProcessesOfTheirOwn,
-          exclude: onSharedTemporal,
-          globalSetup: aroundEachRun,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'temporal',
-          include: onSharedTemporal,
-          isolate: false,
-          globalSetup: [...aroundEachRun, 'test/support/processes/global-setup.ts'],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'together',
-          include: ['test/**/*.test.ts'],
-          exclude: [...onSharedTemporal, ...inProcessesOfTheirOwn],
-          // A process and its modules are used for many files, since starting both costs more than most files' tests.
-          isolate: false,
-          restoreMocks: true,
-          globalSetup: aroundEachRun,
-        },
-      },
+      project('fast-alone', { include: inProcessesOfTheirOwn, exclude: [SLOW, SMOKE, onSharedTemporal] }),
+      project('fast-temporal', {
+        include: [onSharedTemporal],
+        exclude: [SLOW],
+        globalSetup: withTemporal,
+        isolate: false,
+      }),
+      project('fast-together', {
+        include: ['test/**/*.test.ts'],
+        exclude: [SLOW, SMOKE, onSharedTemporal, ...inProcessesOfTheirOwn],
+        // A process and its modules are used for many files, since starting both costs more than most files' tests.
+        isolate: false,
+        restoreMocks: true,
+      }),
+      project('slow', { include: [SLOW], globalSetup: withTemporal }),
+      project('smoke', { include: [SMOKE] }),
     ],
   },
 });
+
+function project(
+  name: string,
+  test: NonNullable<TestProjectInlineConfiguration['test']>,
+): TestProjectInlineConfiguration {
+  return { extends: true, test: { name, globalSetup: aroundEachRun, ...test } };
+}

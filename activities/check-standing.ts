@@ -2,7 +2,7 @@
 
 import type { InvoiceDetails } from '../billing/billing-service.ts';
 import { compareDecimals } from '../lib/wire/decimal.ts';
-import type { InvoiceStanding } from '../warehouse/warehouse.ts';
+import type { LedgerStatus } from '../warehouse/warehouse.ts';
 
 /** The first three are results: nothing is to be done, and no workflow is started to say so. */
 export type Finding =
@@ -15,7 +15,7 @@ export type Finding =
   | 'file-in-doubt';
 
 /** null when the service has to be asked. A void is final; what is under way or parked is its workflow's affair. */
-export function checkLedger(standing: InvoiceStanding | null): Finding | null {
+export function checkLedger(standing: LedgerStatus | null): Finding | null {
   switch (standing?.state) {
     case undefined:
     case 'loaded':
@@ -30,7 +30,7 @@ export function checkLedger(standing: InvoiceStanding | null): Finding | null {
 }
 
 /** @param details null: the service answers 404 */
-export function checkDetails(standing: InvoiceStanding | null, details: InvoiceDetails | null): Finding {
+export function checkDetails(standing: LedgerStatus | null, details: InvoiceDetails | null): Finding {
   if (standing === null) return details === null ? 'unknown' : 'work';
   // What was noted, and told to a person, only its workflow takes back.
   if (standing.isUnanswered) return 'work';
@@ -42,7 +42,7 @@ export function checkDetails(standing: InvoiceStanding | null, details: InvoiceD
 }
 
 /** A header that contradicts its rows is a recorded discrepancy: only what is new to the ledger is a doubt. */
-function isAsStated(standing: InvoiceStanding, { header }: InvoiceDetails): boolean {
+function isAsStated(standing: LedgerStatus, { header }: InvoiceDetails): boolean {
   const { invoiceTotalAmount: total, totalTransactionCount: count } = header;
   const totals = [standing.statedTotal, standing.billingCost].filter((known) => known !== null);
   const counts = [standing.statedShipments, standing.shipments].filter((known) => known !== null);

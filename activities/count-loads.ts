@@ -1,6 +1,6 @@
 /** Counts what became of the files that the warehouse was given. */
 
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { LoadOutcome } from '../warehouse/warehouse.ts';
 
 /** @returns runs a load, times it and counts its outcome; a load that throws is tried again and counts as failed */

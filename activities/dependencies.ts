@@ -5,8 +5,8 @@ import type { Archive } from '../archive/archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
-import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { InvoiceEvent } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { LoadRequest, Warehouse } from '../warehouse/warehouse.ts';
 import type { Gap } from './find-gaps.ts';
@@ -32,14 +32,14 @@ export interface WarehouseDependencies {
   readonly metrics: Metrics;
   /** What should have come and did not, as the published report `gaps` tells. */
   readonly readGaps: () => Promise<readonly Gap[]>;
-  readonly forwardWaiting: ForwardWaiting;
+  readonly forwardOverdue: ForwardOverdue;
   readonly log: Logger;
   readonly settings: Settings;
   readonly now: () => Date;
 }
 
-/** Forwards what the endpoint's inbox has held for long; `webhook/forward-waiting.ts` does it. */
-export type ForwardWaiting = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
+/** Forwards what the endpoint's inbox has held for long; `webhook/forwarder.ts` does it. */
+export type ForwardOverdue = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
   readonly forwarded: number;
   readonly waiting: number;
   /** ISO 8601 UTC of the oldest that is still there. */

@@ -9,7 +9,7 @@ import {
   UrlRefusedError,
 } from '../billing/errors.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import type { ExportLocation } from '../lib/wire/names.ts';
 import type { BillingDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 import { alertingFullDisk } from './full-disk-alert.ts';

@@ -18,12 +18,12 @@ const ALERT_KEY = 'inbox/left-behind';
 /** A living endpoint forwards within seconds; what is older was tried and failed, or lies there untouched. */
 const LEFT_BEHIND_MS = 10 * 60_000;
 
-export function forwardInbox({ forwardWaiting, settings, alerts, now }: WarehouseDependencies) {
+export function forwardInbox({ forwardOverdue, settings, alerts, now }: WarehouseDependencies) {
   return ({ queues }: ForwardInboxRequest): Promise<ForwardInboxResult> =>
     translated(async () => {
       const { environment, overdueAfter, confirmVoids } = settings;
       const client = getClient();
-      const { forwarded, waiting, oldestReceivedAt } = await forwardWaiting({
+      const { forwarded, waiting, oldestReceivedAt } = await forwardOverdue({
         send: (event) => sendInvoiceEvent(client, { environment, overdueAfter, confirmVoids, queues }, event),
       });
       const ageMs = oldestReceivedAt === null ? 0 : now().getTime() - Date.parse(oldestReceivedAt);

@@ -40,7 +40,7 @@ export function loadInvoice({
       const beat = beatEvery(HEARTBEAT_MS, () => heartbeat());
       try {
         // What was heard of the invoice by now is in the ledger first: its header is what a file without a hash is proved by.
-        await warehouse.ingestArchive({ factsMayWait: true });
+        await warehouse.ingestArchive({ deferFacts: true });
         const outcome = await counted(() => alertingFullDisk(alerts, () => warehouse.load(request)));
         if (outcome.outcome === 'rejected') {
           const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};

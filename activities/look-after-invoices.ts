@@ -29,7 +29,7 @@ export function lookAfterInvoices({ settings, warehouse, now }: WarehouseDepende
       // What is watched has an open run from here on; what was asked or tried again is not due for a while.
       if (how !== 'watch' && invoices.length > 0) {
         const asked = invoices.map(({ invoiceId }) => invoiceId);
-        await warehouse.noteAsked(asked, now().toISOString());
+        await warehouse.recordServiceCheck(asked, now().toISOString());
       }
     });
 }

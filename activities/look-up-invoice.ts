@@ -2,8 +2,7 @@
 
 import { cancellationSignal } from '@temporalio/activity';
 import { BillingError, UnknownInvoiceError } from '../billing/errors.ts';
-import type { InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { WebhookStatus } from '../lib/wire/names.ts';
+import type { InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
 import { alertingRefusal } from './credentials-alert.ts';
 import type { BillingDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';

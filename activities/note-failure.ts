@@ -13,7 +13,7 @@ export interface NoteFailureRequest {
 export function noteFailure({ warehouse, alerts }: WarehouseDependencies) {
   return ({ invoiceId, failure, isAlert }: NoteFailureRequest): Promise<void> =>
     translated(async () => {
-      await warehouse.noteFailure(invoiceId, failure);
+      await warehouse.recordFailure(invoiceId, failure);
       const key = `failure/${invoiceId}` as const;
       if (failure === null) alerts.resolve(key);
       else if (isAlert) {

@@ -20,7 +20,7 @@ export function parkInvoice({ warehouse, alerts }: WarehouseDependencies) {
   return (request: ParkInvoiceRequest): Promise<void> =>
     translated(async () => {
       const { invoiceId, reason } = request;
-      await warehouse.parkInvoice(request);
+      await warehouse.markNeedsAttention(request);
       alerts.raise({
         key: attentionKey(invoiceId),
         title: `Invoice ${invoiceId} needs attention`,

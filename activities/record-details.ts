@@ -1,7 +1,6 @@
 /** Keeps what the details endpoint answered; a rebuild cannot ask it again. */
 
-import type { InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { WebhookStatus } from '../lib/wire/names.ts';
+import type { InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
 

@@ -1,6 +1,6 @@
 /** Takes an event into archive and ledger before anything is done about it, and tells what is recorded by then. */
 
-import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import type { InvoiceEvent } from '../lib/wire/names.ts';
 import { withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
@@ -10,7 +10,7 @@ export function recordEvent({ warehouse, archive, now }: WarehouseDependencies) 
   return ({ event }: { readonly event: InvoiceEvent }): Promise<InvoiceLedger> =>
     translated(async () => {
       if ((await archive.event(event.eventId)) === null) await keep(event);
-      await warehouse.ingestArchive({ factsMayWait: true });
+      await warehouse.ingestArchive({ deferFacts: true });
       return ledgerOf(await warehouse.invoice(event.invoice.invoiceId));
     });
 

@@ -2,7 +2,7 @@
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { NotExportedError, RefusedError } from '../billing/errors.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import type { ExportLocation } from '../lib/wire/names.ts';
 import { alertingRefusal } from './credentials-alert.ts';
 import type { BillingDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';

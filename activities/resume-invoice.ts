@@ -5,5 +5,5 @@ import { translated } from './failures.ts';
 
 export function resumeInvoice({ warehouse }: WarehouseDependencies) {
   return ({ invoiceId }: { readonly invoiceId: string }): Promise<void> =>
-    translated(() => warehouse.resumeInvoice(invoiceId));
+    translated(() => warehouse.clearNeedsAttention(invoiceId));
 }

@@ -20,7 +20,7 @@ import {
   UnknownInvoiceError,
 } from '../billing/errors.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
-import type { InvoiceStanding } from '../warehouse/warehouse.ts';
+import type { LedgerStatus } from '../warehouse/warehouse.ts';
 import { beatEvery } from './beat.ts';
 import { checkDetails, checkLedger, type Finding } from './check-standing.ts';
 import { alertingRefusal } from './credentials-alert.ts';
@@ -30,7 +30,7 @@ import { translated } from './failures.ts';
 export interface SurveyRequest {
   readonly invoiceIds: readonly string[];
   /** Of those that the ledger knows. */
-  readonly standings: readonly InvoiceStanding[];
+  readonly standings: readonly LedgerStatus[];
   /** How many questions at once; the host's own limits hold besides. */
   readonly atOnce: number;
 }
@@ -73,7 +73,7 @@ function found(): (Finding | null)[] | null {
 
 async function ask(
   { service, alerts }: Pick<BillingDependencies, 'service' | 'alerts'>,
-  { invoiceId, standing }: { readonly invoiceId: string; readonly standing: InvoiceStanding | null },
+  { invoiceId, standing }: { readonly invoiceId: string; readonly standing: LedgerStatus | null },
   signal: AbortSignal,
 ): Promise<Finding> {
   for (;;) {

@@ -1,6 +1,7 @@
 /** Alerts about files whose hash is not the one that the service named. */
 
-import type { Alert, Alerts } from '../lib/alerts/alerts.ts';
+import type { Alert } from '../lib/alerts/alert-store.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Discrepancy, LoadedRows } from '../warehouse/warehouse.ts';
 
 const RULES: readonly string[] = ['announced-hash', 'announced-size'];

@@ -2,9 +2,8 @@
 
 import type { ComparedClock } from '../lib/health/clocks.ts';
 import type { ArchivedFile, CsvScan } from '../lib/wire/csv-file.ts';
-import type { InvoiceEvent, InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { FileSource, WebhookStatus } from '../lib/wire/names.ts';
-import { printable } from '../lib/wire/printable.ts';
+import type { FileSource, InvoiceEvent, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
+import { printable } from '../lib/wire/text.ts';
 
 /** What the endpoint decided about a delivery. Only `accepted` ones reach Temporal. */
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';

@@ -14,11 +14,12 @@ import {
   makeFolder,
   removeSmall,
   replaceDurably,
-  systemCode,
   writeSynced,
 } from '../lib/files/durable-files.ts';
-import { temporaryName } from '../lib/files/temporary-names.ts';
-import { wellFormedJson } from '../lib/wire/well-formed.ts';
+import { temporaryName } from '../lib/files/files.ts';
+import { systemCode } from '../lib/system-errors.ts';
+import { wellFormedJson } from '../lib/wire/json.ts';
+
 import { type ArchivedEvent, CursorError, type DeliveryVerdict, type OnUnreadable } from './archive.ts';
 import { type Cursor, formatCursor, parseCursor } from './event-cursor.ts';
 import {

@@ -7,7 +7,7 @@
 
 import { statSync } from 'node:fs';
 import { appendDurably } from '../lib/files/durable-files.ts';
-import { readRange } from '../lib/files/read-range.ts';
+import { readRange } from '../lib/files/files.ts';
 
 export interface JournalLine {
   /** ISO 8601 UTC. */

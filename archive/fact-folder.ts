@@ -8,8 +8,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { appendDurably, makeFolder } from '../lib/files/durable-files.ts';
-import { readRange } from '../lib/files/read-range.ts';
-import { wellFormedJson } from '../lib/wire/well-formed.ts';
+import { readRange } from '../lib/files/files.ts';
+import { wellFormedJson } from '../lib/wire/json.ts';
+
 import { CursorError, type Fact, type OnUnreadable } from './archive.ts';
 import { readFact } from './read-record.ts';
 import type { FactStore } from './stores.ts';

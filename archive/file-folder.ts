@@ -3,9 +3,16 @@
 import { closeSync, constants, fchmodSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { copyFile, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { exists, makeFolder, removeIfThere, replaceDurably, systemCode } from '../lib/files/durable-files.ts';
-import { flushBytes, syncFolder } from '../lib/files/flush.ts';
-import { temporaryName } from '../lib/files/temporary-names.ts';
+import {
+  exists,
+  flushBytes,
+  makeFolder,
+  removeIfThere,
+  replaceDurably,
+  syncFolder,
+} from '../lib/files/durable-files.ts';
+import { temporaryName } from '../lib/files/files.ts';
+import { systemCode } from '../lib/system-errors.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { describeFile } from './describe-file.ts';
 import { readDescription } from './read-record.ts';

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { exists, makeFolder } from '../lib/files/durable-files.ts';
-import { sweepLeftBehind } from '../lib/files/temporary-names.ts';
+import { sweepLeftBehind } from '../lib/files/files.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import type { Archive } from './archive.ts';
 import { openEventFolder } from './event-folder.ts';

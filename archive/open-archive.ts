@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
-import { namesIn } from '../lib/names-in.ts';
+import { namesIn } from '../lib/files/files.ts';
 import type { Archive } from './archive.ts';
 import { ArchiveAwayError, openFolderArchive } from './folder-archive.ts';
 import type { S3Bucket } from './s3/bucket.ts';

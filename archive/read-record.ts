@@ -8,8 +8,8 @@
 
 import { z } from 'zod';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import { mayBeIllFormed, wellFormedInside } from '../lib/wire/well-formed.ts';
-import { describeIssues } from '../lib/wire/wire.ts';
+import { describeIssues, mayBeIllFormed, wellFormedInside } from '../lib/wire/json.ts';
+
 import type { ArchivedEvent, Fact } from './archive.ts';
 import { BY_PRECEDENCE } from './event-name.ts';
 

@@ -2,8 +2,7 @@
 
 import type { ComparedClock } from '../lib/health/clocks.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import type { ExportLocation, InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { WebhookStatus } from '../lib/wire/names.ts';
+import type { ExportLocation, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
 
 /** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
 export interface InvoiceDetails {

@@ -2,7 +2,7 @@
 
 import { statfsSync } from 'node:fs';
 import { makeFolder } from '../lib/files/durable-files.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import type { ExportLocation } from '../lib/wire/names.ts';
 import { ImpossibleAnnouncementError } from './errors.ts';
 
 const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

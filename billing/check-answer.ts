@@ -1,7 +1,7 @@
 /** What a status means, for the API and for storage: the only place where a number becomes an error. */
 
-import { MalformedAnswerError } from '../lib/wire/answer-json.ts';
 import { parseErrorBody } from '../lib/wire/api.ts';
+import { MalformedAnswerError } from '../lib/wire/json.ts';
 import { decoded } from './decode-body.ts';
 import {
   NotReadyError,

@@ -4,11 +4,11 @@ import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { type ComparedClock, createServerClock } from '../lib/health/clocks.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import { parseExportLocation, parsePing } from '../lib/wire/api.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import type { ExportLocation } from '../lib/wire/names.ts';
 import {
   type ApiCall,
   type ApiConnection,

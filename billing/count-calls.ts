@@ -1,6 +1,6 @@
 /** Counts what the billing service and its storage are asked, by endpoint and answer. */
 
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { Http } from './http.ts';
 
 /** By the path, which alone tells them apart (spec 4); presigned URLs lead anywhere else. */

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
-import { encodingsIn } from '../lib/wire/content-encodings.ts';
+import { encodingsIn } from '../lib/wire/api.ts';
 import { UnexpectedAnswerError } from './errors.ts';
 import type { HttpAnswer } from './http.ts';
 

@@ -1,7 +1,6 @@
 /** Asks the service for the header and the file hash of an invoice whose file a person imports (spec 4.3 and 4.4). */
 
-import type { InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { WebhookStatus } from '../lib/wire/names.ts';
+import type { InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
 import type { BillingService } from './billing-service.ts';
 import {
   NotExportedError,

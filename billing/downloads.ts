@@ -3,11 +3,11 @@
 import { join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { sweepLeftBehind } from '../lib/files/temporary-names.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import { sweepLeftBehind } from '../lib/files/files.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import type { FileSource } from '../lib/wire/names.ts';
-import { withoutQuery } from '../lib/wire/url-query.ts';
+import { withoutQuery } from '../lib/wire/text.ts';
 import { type ApiConnection, invoicePath } from './api-connection.ts';
 import type {
   BillingService,

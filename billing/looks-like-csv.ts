@@ -1,8 +1,8 @@
 /** Tells an invoice CSV from what a service sends in its place (a page, a notice, an archive), by its first bytes. */
 
-import { CSV_HEADERS } from '../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../lib/wire/csv-file.ts';
 import { formatOf } from '../lib/wire/file-format.ts';
-import { printable } from '../lib/wire/printable.ts';
+import { printable } from '../lib/wire/text.ts';
 
 /** As much as is looked at; a header line is shorter. */
 export const HEAD_BYTES = 1_024;

@@ -2,8 +2,9 @@
 
 import { close, closeSync, existsSync, openSync, statfsSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { makeFolder, removeIfThere, systemCode } from '../lib/files/durable-files.ts';
-import { temporaryName } from '../lib/files/temporary-names.ts';
+import { makeFolder, removeIfThere } from '../lib/files/durable-files.ts';
+import { temporaryName } from '../lib/files/files.ts';
+import { systemCode } from '../lib/system-errors.ts';
 import { DiskFullError } from './errors.ts';
 
 /** Room that must remain beside a download. */

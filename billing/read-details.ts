@@ -1,6 +1,6 @@
 /** Reads the details of an invoice off the wire (spec 4.4): they carry every line item, so of any size, and little is kept. */
 
-import { MalformedAnswerError } from '../lib/wire/answer-json.ts';
+import { MalformedAnswerError } from '../lib/wire/json.ts';
 import { type DetailsOptions, DetailsReader } from '../lib/wire/parse-details.ts';
 import type { InvoiceDetails } from './billing-service.ts';
 import { decoded } from './decode-body.ts';

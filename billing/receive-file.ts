@@ -1,7 +1,7 @@
 /** Takes the bytes of a CSV off the wire in one pass: hashed, scanned and written, with memory that does not grow. */
 
 import { createHash } from 'node:crypto';
-import { encodingsIn } from '../lib/wire/content-encodings.ts';
+import { encodingsIn } from '../lib/wire/api.ts';
 import type { CsvScan } from '../lib/wire/csv-file.ts';
 import { CsvScanner } from '../lib/wire/csv-scanner.ts';
 import type { DownloadProgress } from './billing-service.ts';

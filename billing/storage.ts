@@ -1,7 +1,7 @@
 /** Object storage as a presigned URL opens it: a stranger to whom nothing of ours is shown (spec 2.7, 8). */
 
-import { encodingsIn } from '../lib/wire/content-encodings.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import { encodingsIn } from '../lib/wire/api.ts';
+import type { ExportLocation } from '../lib/wire/names.ts';
 import { type AnswerCheck, checkedOpen, readAnswer } from './check-answer.ts';
 import { SizeMismatchError } from './errors.ts';
 import type { Http, HttpStream } from './http.ts';

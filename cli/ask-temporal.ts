@@ -5,7 +5,7 @@ import { openArchive } from '../archive/open-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { createLogger } from '../lib/log/log.ts';
 import type { ReportRow } from '../reports/report-result.ts';
-import type { ReplayOptions } from '../webhook/replay-events.ts';
+import type { ReplayOptions } from '../webhook/requeue.ts';
 import type { InvoiceAddress } from '../workflows/client/invoice-client.ts';
 
 /** @throws TemporalUnreachableError (exit 5) */
@@ -50,7 +50,7 @@ export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
 
 /** @returns how many events match, and were sent unless it was a dry run */
 export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
-  const { replayEvents } = await import('../webhook/replay-events.ts');
+  const { replayEvents } = await import('../webhook/requeue.ts');
   const { sendInvoiceEvent } = await import('../workflows/client/invoice-client.ts');
   const archive = await openArchive(settings);
   try {

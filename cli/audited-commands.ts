@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { AuditLog, AuditNote } from '../lib/audit-log.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { createScrub } from '../lib/log/scrub.ts';
-import { userName } from '../lib/user.ts';
+import { userName } from '../lib/runtime.ts';
 import { checkEnvironment } from './environment-check.ts';
 import { contextOf } from './verb.ts';
 

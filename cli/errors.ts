@@ -1,9 +1,9 @@
 /** Turns any failure into an exit code and at most three lines: what happened, to what, what to do. */
 
 import { CommanderError } from 'commander';
-import { NOT_SET, SettingsError } from '../lib/config/settings-error.ts';
-import { messageOf, type SystemError, systemErrorIn } from '../lib/config/system-error.ts';
-import { holderOf } from '../lib/port-holder.ts';
+import { NOT_SET, SettingsError } from '../lib/config/settings.ts';
+import { holderOf } from '../lib/processes.ts';
+import { messageOf, type SystemError, systemErrorIn } from '../lib/system-errors.ts';
 import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../lib/wire/errors.ts';
 import { printable } from './terminal/terminal-text.ts';
 

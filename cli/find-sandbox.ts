@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { loadSettings } from '../lib/config/load-settings.ts';
-import { isAlive } from '../lib/process-identity.ts';
+import { isAlive } from '../lib/processes.ts';
 import { sandboxCommand } from '../sandbox/commands/command.ts';
 import { readRunFile } from './roles/run-file.ts';
 import { type SharedFlags, settingFlags, withSharedFlags } from './verb.ts';

@@ -1,6 +1,6 @@
 /** The entry of `billsync`: what holds for the process as a whole; the verb is run by `runVerb`. */
 
-import { messageOf } from '../lib/config/system-error.ts';
+import { messageOf } from '../lib/system-errors.ts';
 import { CliError, EXIT, printError } from './errors.ts';
 import { runVerb } from './run-verb.ts';
 

@@ -1,9 +1,9 @@
 /** Whose invoices these are: configured, or learned from a token, as every role does. */
 
 import { openArchive } from '../archive/open-archive.ts';
-import { requireService } from '../lib/config/check-settings.ts';
-import type { Settings } from '../lib/config/settings.ts';
-import { isAlive } from '../lib/process-identity.ts';
+import { requireService, type Settings } from '../lib/config/settings.ts';
+
+import { isAlive } from '../lib/processes.ts';
 import { CliError, EXIT } from './errors.ts';
 import { openPublished } from './published.ts';
 import { readRunFile } from './roles/run-file.ts';

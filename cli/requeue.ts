@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { openInbox } from '../webhook/inbox/inbox.ts';
-import { requeueDelivery } from '../webhook/requeue-delivery.ts';
+import { requeueDelivery } from '../webhook/requeue.ts';
 import { addressOf, retryOne } from './ask-temporal.ts';
 import { findInvoice } from './commands/invoices.ts';
 import { CliError, EXIT } from './errors.ts';

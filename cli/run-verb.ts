@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { didYouMean } from '../lib/config/did-you-mean.ts';
-import { version } from '../lib/version.ts';
+import { version } from '../lib/runtime.ts';
 import type { AuditedRun } from './audited-commands.ts';
 import { CliError, EXIT, printError } from './errors.ts';
 import { endOnEarlySignal } from './roles/early-signal.ts';

@@ -1,10 +1,11 @@
 /** The bar of filters above every page of figures: the period, what is filtered, and what can be chosen besides. */
 
-import { dayBefore } from '../reports/relative-period.ts';
-import { columnLabel, daysName } from '../reports/render/labels.ts';
+import { ReportFilterError } from '../reports/errors.ts';
+import { daysName, type Period, periodBounds, periodText } from '../reports/period.ts';
+import { columnLabel } from '../reports/render/labels.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
 import { all, filtersOf, one, type Query, withQuery } from './address.ts';
-import { presetsOf } from './days.ts';
+import { type Preset, presetsOf } from './days.ts';
 import type { PageContext } from './page-context.ts';
 import { type Choices, choicesOf } from './pages/choices.ts';
 
@@ -33,8 +34,6 @@ export async function filterFields(
   const filters = filtersOf(query);
   return {
     ...{ path, bases: DATE_BASES, levels: REPORT_LEVELS, filters },
-    // A date field accepts nothing else; the sentence that refuses the value names it.
-    day: (typed: string | undefined) => (isDay(typed) ? typed : ''),
     isDay,
     ...periodMenu(query, path),
     chips: chipsOf(query, path),
@@ -46,27 +45,37 @@ export async function filterFields(
   };
 }
 
-/** Presets, and the name of the period that is chosen. */
+/** Presets, the days that are chosen, and their name. */
 export function periodMenu(query: Query, path: string) {
-  const { from, to } = filtersOf(query);
-  const until = one(query, 'until') ?? (to === undefined ? undefined : dayBefore(to));
+  const { from, to } = shownDays(query);
+  const isChosen = (preset: Partial<Period>): boolean => from === preset.from && to === preset.to;
   return {
-    until,
+    ...{ from, to },
     period:
-      isDay(from) && isDay(to)
-        ? daysName({ from, to })
-        : from === undefined && until === undefined
-          ? 'All dates'
-          : `${from === undefined ? '' : `Since ${from}`}${until === undefined ? '' : ` until ${until}`}`.trim(),
-    presets: [{ label: 'All dates', from: null, until: null }, ...presetsOf(new Date())].map((preset) => ({
-      label: preset.label,
-      address: withQuery(path, query, {
-        ...{ from: preset.from, until: preset.until, to: null, after: null, page: null, format: null },
-        ...(preset.from === null ? { compare: null } : {}),
+      from !== undefined && to !== undefined ? daysName({ from, to }) : periodText({ from: from ?? null, to: to ?? null }),
+    presets: [{ label: 'All dates' } as Partial<Preset> & { readonly label: string }, ...presetsOf(new Date())].map(
+      (preset) => ({
+        label: preset.label,
+        address: withQuery(path, query, {
+          ...{ from: preset.from ?? null, to: preset.to ?? null, period: null },
+          ...{ after: null, page: null, format: null },
+          ...(preset.from === undefined ? { compare: null } : {}),
+        }),
+        isChosen: isChosen(preset),
       }),
-      isChosen: (one(query, 'from') ?? null) === preset.from && (until ?? null) === preset.until,
-    })),
+    ),
   };
+}
+
+/** Both days, however the address names them; none for an invalid period, which the page reports. */
+function shownDays(query: Query): Partial<Period> {
+  try {
+    const { from, to } = periodBounds(filtersOf(query));
+    return { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
+  } catch (error) {
+    if (error instanceof ReportFilterError) return {};
+    throw error;
+  }
 }
 
 function chipsOf(query: Query, path: string): readonly Chip[] {

@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import type { FastifyReply } from 'fastify';
-import { openAlerts } from '../lib/alerts/open-alerts.ts';
+import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';

@@ -6,7 +6,7 @@ import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { createAdminGuard, isTrusted } from './admin-guard.ts';
 

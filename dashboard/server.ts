@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import { durationMs } from '../lib/config/duration.ts';
+import { durationMs } from '../lib/config/setting-values.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Scrub } from '../lib/log/scrub.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
@@ -109,7 +109,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const context: PageContext = {
     environment: settings.environment,
     publishedPath: options.publishedPath,
-    timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageLimit ?? '20s'),
+    timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageTimeout ?? '20s'),
     cache: createPageCache(options.publishedPath, {
       ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     }),

@@ -1,6 +1,6 @@
 /** What a reader is told when a page cannot be made: each cause has its status and its sentence. */
 
-import { UnreadableFileError } from '../lib/files/damaged-file.ts';
+import { UnreadableFileError } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
 import {
   NotPublishedError,

@@ -10,13 +10,14 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { naming } from './config/system-error.ts';
-import { appendDurably, makeFolder, systemCode } from './files/durable-files.ts';
+import { appendDurably, makeFolder } from './files/durable-files.ts';
 import { takeLock } from './files/lock-file.ts';
 import type { Scrub } from './log/scrub.ts';
 import { createSemaphore } from './semaphore.ts';
-import { BillsyncError, EXIT } from './wire/errors.ts';
-import { beginningOf, wellFormedJson } from './wire/well-formed.ts';
+import { naming, systemCode } from './system-errors.ts';
+import { EXIT, errorClass } from './wire/errors.ts';
+import { wellFormedJson } from './wire/json.ts';
+import { beginningOf } from './wire/text.ts';
 
 const Entry = z.object({
   /** From 1, without gaps. */
@@ -58,7 +59,7 @@ export interface AuditVerdict {
 }
 
 export interface AuditLog {
-  /** Durable before it resolves, also behind an entry that was damaged. @throws AuditBusyError, or the system's error */
+  /** Durable before it resolves, also behind an entry that was damaged. @throws AuditLogError, or the system's error */
   write(note: AuditNote): Promise<AuditEntry>;
   /** Newest first. Lines that are no entry are left out; `verify` finds them. */
   newest(limit: number): Promise<readonly AuditEntry[]>;
@@ -66,11 +67,13 @@ export interface AuditLog {
   verify(known?: string | null): Promise<AuditVerdict>;
 }
 
-/** Another process kept the log locked; nothing was written. */
-class AuditBusyError extends BillsyncError {
-  readonly code = 'audit-busy';
-  override readonly exitCode = EXIT.locked;
-}
+export class AuditLogError extends errorClass({
+  'audit-busy': {
+    message: 'Another process%s keeps the audit log locked',
+    exitCode: EXIT.locked,
+    hint: 'nothing was done: end that process if it hangs, then try again',
+  },
+}) {}
 
 /** Longer than a lock of a killed process in another container stays valid (lock-file.ts). */
 const PATIENCE_MS = 40_000;
@@ -118,10 +121,7 @@ export function openAuditLog(
         const lock = await takeLock(`${path}.lock`, {
           ...{ role: 'audit', now: now(), patienceMs: PATIENCE_MS },
           refusal: (_, owner) =>
-            new AuditBusyError(
-              `Another process${owner === null ? '' : ` (pid ${owner.pid})`} keeps the audit log locked`,
-              { subject: path, hint: 'nothing was done: end that process if it hangs, then try again' },
-            ),
+            new AuditLogError('audit-busy', [owner === null ? '' : ` (pid ${owner.pid})`], { subject: path }),
         });
         try {
           return await append(note);

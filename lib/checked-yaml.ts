@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ParsedNode } from 'yaml';
 import type { z } from 'zod';
-import { systemCode } from './files/durable-files.ts';
+import { systemCode } from './system-errors.ts';
 
 export interface CheckedYaml<T> {
   readonly value: T;

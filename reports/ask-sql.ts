@@ -1,8 +1,8 @@
 /** One statement of a person's own, asked of the published file in the session that reports have: read-only, with their macros. */
 
 import { type DuckDBResultReader, DuckDBTypeId } from '@duckdb/node-api';
-import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
-import { asDamage } from '../lib/files/damaged-file.ts';
+import { jsonValue } from '../lib/duckdb-values.ts';
+import { asDamage } from '../lib/files/published-file.ts';
 import { SqlRefusedError } from './errors.ts';
 import { interruptible } from './interruptible.ts';
 import { openPublishedFile } from './published-file.ts';

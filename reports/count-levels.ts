@@ -1,6 +1,6 @@
 /** How much a publication has by level, and how much of it passes the filters. */
 
-import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
+import { jsonValue } from '../lib/duckdb-values.ts';
 import type { PublishedFile } from './published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { LevelCount, LevelSize } from './report-head.ts';

@@ -1,6 +1,6 @@
 /** What can go wrong with a report: one class for each cause that callers treat differently. */
 
-import { UnreadableFileError } from '../lib/files/damaged-file.ts';
+import { UnreadableFileError } from '../lib/files/published-file.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 /** The file analysts read is not there yet: nothing was ever published. */
@@ -94,7 +94,7 @@ export class ReportInterruptedError extends BillsyncError {
   readonly timeLimitMs: number;
   constructor(report: string, timeLimitMs: number) {
     super(
-      `Report ${report} was stopped at its limit of ${timeLimitMs / 1000} s. Narrow it (from, to, tenant), or raise the limit: --limit on the command line, BILLSYNC_PAGE_LIMIT for the dashboard.`,
+      `Report ${report} was stopped after ${timeLimitMs / 1000} s. Narrow it (period, tenant), or raise the timeout: --timeout on the command line, BILLSYNC_PAGE_TIMEOUT for the dashboard.`,
     );
     this.report = report;
     this.timeLimitMs = timeLimitMs;

@@ -3,7 +3,7 @@
  * currencies however they are written. What nothing was found for matches nothing, and is told with the nearest there is.
  */
 
-import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
+import { jsonValue } from '../lib/duckdb-values.ts';
 import { ReportFilterError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile, SessionStatement } from './published-file.ts';

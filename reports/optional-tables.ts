@@ -10,7 +10,7 @@ import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { messageOf, systemErrorIn } from '../lib/config/system-error.ts';
+import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
 import { type Utf8Fault, Utf8Validator } from '../lib/wire/utf8-validator.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
 import { ReportFilterError } from './errors.ts';

@@ -1,7 +1,7 @@
 /** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
-import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
+import { jsonValue } from '../lib/duckdb-values.ts';
 import { type Completeness, completenessOf, type Days } from './completeness.ts';
 import { levelsIn, withLevels } from './count-levels.ts';
 import {

@@ -2,10 +2,8 @@
 
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
-import { rollBackAndClose } from '../lib/close-connection.ts';
-import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
-import { refuseLeftWal } from '../lib/duckdb/left-wal.ts';
-import { asDamage } from '../lib/files/damaged-file.ts';
+import { jsonValue, rollBackAndClose } from '../lib/duckdb-values.ts';
+import { asDamage, refuseLeftWal } from '../lib/files/published-file.ts';
 import type { ExtraTable } from './catalogue.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
 import { connectShared, type OwnConnection } from './shared-instance.ts';

@@ -8,7 +8,7 @@ import {
   DuckDBTypeId,
   type DuckDBValueConverter,
 } from '@duckdb/node-api';
-import { instantText } from '../lib/duckdb/duckdb-values.ts';
+import { instantText } from '../lib/duckdb-values.ts';
 import type { ReportDefinition } from './catalogue.ts';
 import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './report-result.ts';
 

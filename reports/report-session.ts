@@ -1,6 +1,6 @@
 /** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
 
-import { jsonValue } from '../lib/duckdb/duckdb-values.ts';
+import { jsonValue } from '../lib/duckdb-values.ts';
 import { asVariables } from './as-variables.ts';
 import { type BoundParameters, bindParameters } from './bind-parameters.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';

@@ -9,7 +9,7 @@
 
 import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { readingLimits } from '../lib/duckdb/reading-limits.ts';
+import { readingLimits } from '../lib/files/published-file.ts';
 
 export type Facts = Map<string, Promise<readonly Readonly<Record<string, unknown>>[]>>;
 

@@ -1,8 +1,11 @@
 /** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
 
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { ArchivedFile, CsvFinding, CsvTolerance } from '../lib/wire/csv-file.ts';
-import type { InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { FileSource, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
+import type { FileSource, InvoiceHeader, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
 
 export interface LoadRequest {
   readonly invoiceId: string;
@@ -119,7 +122,7 @@ export type CheckOutcome =
  * On whose word a void stands. `event`: an event's alone, and the service is to be asked. `details`: the service says
  * so. `unanswered`: it cannot be asked. `contradicted`: it denied it to the end, and a person has to decide.
  */
-export type VoidWord = 'event' | 'details' | 'unanswered' | 'contradicted';
+export type VoidBasis = 'event' | 'details' | 'unanswered' | 'contradicted';
 
 /** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
 export interface InvoiceSummary {
@@ -131,11 +134,11 @@ export interface InvoiceSummary {
   readonly reasonCode: string | null;
   readonly reason: string | null;
   /** On whose word it is voided; null: it is not. */
-  readonly voidWord: VoidWord | null;
+  readonly voidBasis: VoidBasis | null;
   /** When a person last undid a void; null: nobody did. */
   readonly restoredAt: string | null;
   readonly stateSince: string;
-  readonly firstHeardAt: string;
+  readonly firstSeenAt: string;
   readonly loadedSha256: string | null;
   readonly loadedVersion: number | null;
   readonly shipments: number | null;
@@ -143,7 +146,7 @@ export interface InvoiceSummary {
 }
 
 /** Where an invoice stands, for whoever compares very many of them with what the service says. */
-export interface InvoiceStanding {
+export interface LedgerStatus {
   /** In lower case. */
   readonly invoiceId: string;
   readonly state: InvoiceState;
@@ -283,7 +286,7 @@ export interface IngestRequest {
    * Facts that change no invoice (where a file came from, that it was loaded, a duplicate) are left to the next call unless others
    * came with them: for who needs to know what was heard of an invoice. Left out: everything is taken in.
    */
-  readonly factsMayWait?: boolean;
+  readonly deferFacts?: boolean;
 }
 
 export interface Warehouse {
@@ -306,15 +309,15 @@ export interface Warehouse {
   check(file: Omit<FileToCheck, 'at'>): Promise<CheckOutcome>;
   /** Rows stay, totals no longer see them. Idempotent. */
   voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }>;
-  parkInvoice(request: {
+  markNeedsAttention(request: {
     readonly invoiceId: string;
     readonly code: string;
     readonly reason: string;
   }): Promise<void>;
   /** Ends needs_attention: the state is derived again from events and loads. */
-  resumeInvoice(invoiceId: string): Promise<void>;
+  clearNeedsAttention(invoiceId: string): Promise<void>;
   /** What goes wrong while work goes on; null: it goes well again. The state stays what it is. */
-  noteFailure(
+  recordFailure(
     invoiceId: string,
     failure: { readonly code: string; readonly reason: string } | null,
   ): Promise<void>;
@@ -323,11 +326,11 @@ export interface Warehouse {
   invoice(invoiceId: string): Promise<InvoiceSummary | null>;
   invoices(filter?: { readonly states?: readonly InvoiceState[] }): Promise<readonly InvoiceSummary[]>;
   /** Of those that something is known of, by one look at the ledger; in no order. */
-  standings(invoiceIds: readonly string[]): Promise<readonly InvoiceStanding[]>;
+  ledgerStatuses(invoiceIds: readonly string[]): Promise<readonly LedgerStatus[]>;
   /** What reconciliation has to look after. */
   due(request: DueRequest): Promise<DueInvoices>;
   /** Asked at this instant (ISO 8601 UTC), these are due again a period later, not in the next run. */
-  noteAsked(invoiceIds: readonly string[], askedAt: string): Promise<void>;
+  recordServiceCheck(invoiceIds: readonly string[], askedAt: string): Promise<void>;
   verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;
@@ -343,4 +346,92 @@ export interface Warehouse {
   /** Called after every commit that changes what readers see. */
   onChange(listener: () => void): void;
   close(): Promise<void>;
+}
+
+/* What a warehouse is opened and made again with, and what is said of it: the same for a DuckDB file and a lake. */
+
+export interface OpenWarehouseOptions {
+  readonly settings: Pick<
+    Settings,
+    'dataDir' | 'environment' | 'warehouse' | 'warehouseMemoryLimit' | 'archive'
+  > &
+    Partial<Pick<Settings, 'csvTolerate'>>;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+  readonly now?: () => Date;
+  /** Stands in the lock file; a refusal names it. */
+  readonly role?: string;
+  /** Of a lake: no other writer beside this one, as a file never has one; later ones wait until it is closed. */
+  readonly isAlone?: boolean;
+  /** How long a living owner of the lock is waited for; 0 by default. */
+  readonly lockPatienceMs?: number;
+  /** How long loads and events that come while others are written, or after several were, wait for more company; 0 by default (ADR 15). */
+  readonly lingerMs?: number;
+  /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 16). */
+  readonly recordsPerCut?: number;
+  /** Of the disk, left to the inbox; 32 MiB by default. */
+  readonly reservedBytes?: number;
+  /** DuckDB cannot go on (disk full at a checkpoint, damage; a warehouse-corrupt): every later call fails; end the process. */
+  readonly onFatal?: (error: Error) => void;
+  /** Records of the archive could not be taken in: `verify` lists them, a person has to look. */
+  readonly onSetAside?: OnSetAside;
+  readonly onCatchUp?: (progress: CatchUpProgress) => void;
+}
+
+export interface CatchUpProgress {
+  readonly events: number;
+  readonly facts: number;
+  readonly loadsDone: number;
+  readonly loadsOf: number;
+}
+
+export interface SetAside {
+  /** Where in the archive, or which record. */
+  readonly place: string;
+  readonly why: string;
+}
+
+/** Is told of each once; there is always one at least. */
+export type OnSetAside = (records: readonly SetAside[]) => void;
+
+export interface RebuildOptions {
+  readonly settings: OpenWarehouseOptions['settings'];
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly now?: () => Date;
+  readonly onProgress?: (progress: CatchUpProgress) => void;
+  /** Puts it in place also when it holds less than what it replaces. */
+  readonly acceptLoss?: boolean;
+}
+
+/** Something that the archive tells of and that could not be made of it. */
+export interface LostRecord {
+  /** null when nobody can say whose it was. */
+  readonly invoiceId: string | null;
+  readonly loadId: number | null;
+  readonly sha256: string | null;
+  readonly why: string;
+}
+
+/** What could be made of the archive. */
+export interface RebuildOutcome {
+  readonly events: number;
+  readonly loads: number;
+  readonly invoices: number;
+  /** That readers see. */
+  readonly shipments: number;
+  readonly losses: readonly LostRecord[];
+  /** Whether it holds less than the warehouse that it would replace, as far as that can be read. */
+  readonly holdsLess: boolean;
+  /** Loads that were left out because their file was purged (ADR 20); none when it is missing. */
+  readonly purgedLoads?: number;
+  /** Of `loads`, those that a rebuild had made which was interrupted; missing: it began anew. */
+  readonly loadsBefore?: number;
+}
+
+export interface CompletedRebuild extends RebuildOutcome {
+  readonly publication: Publication;
+  /** Where the old warehouse lies now; null when there was none. */
+  readonly movedAside: string | null;
 }

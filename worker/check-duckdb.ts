@@ -1,8 +1,7 @@
 /** Ends the process when a call of DuckDB never returns; its supervisor starts another, and Temporal repeats what was at work. */
 
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import type { Check } from '../lib/health/checks.ts';
-import type { Health } from '../lib/health/health.ts';
+import type { Check, Health } from '../lib/health/health.ts';
 import { overdueCall, passTime } from '../lib/health/native-calls.ts';
 
 const EVERY_MS = 1_000;

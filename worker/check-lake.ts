@@ -1,8 +1,7 @@
 /** Raises an alert that names who holds the locks that loading waits for. */
 
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import type { Check } from '../lib/health/checks.ts';
-import type { Health } from '../lib/health/health.ts';
+import type { Check, Health } from '../lib/health/health.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const EVERY_MS = 10_000;

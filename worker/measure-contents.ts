@@ -1,6 +1,6 @@
 /** Measures what readers see and what waits in quarantine, so that neither has to be asked for to be watched. */
 
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { openPublishedFile } from '../reports/published-file.ts';

@@ -3,6 +3,7 @@
  * survives its restarts, follows it to another address.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { type ActivityInterceptorsFactory, NativeConnection, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -10,12 +11,14 @@ import type { BillingActivities, WarehouseActivities } from '../activities/creat
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Health } from '../lib/health/health.ts';
-import { createDataConverter, type PayloadTrouble } from '../lib/temporal/codec.ts';
-import { connectTemporal, temporalTarget } from '../lib/temporal/connect.ts';
-import { encryptionKeys } from '../lib/temporal/encryption-keys.ts';
-import { pause } from '../lib/temporal/pause.ts';
+import { createDataConverter, encryptionKeys, type PayloadProblem } from '../lib/temporal/codec.ts';
+import {
+  connectTemporal,
+  readEmbeddedRecord,
+  TemporalUnreachableError,
+  temporalTarget,
+} from '../lib/temporal/connect.ts';
 import { createWorkers, type QueueNames } from './create-workers.ts';
-import { pauseOrServer } from './pause-or-server.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 export interface PollOptions {
@@ -40,8 +43,10 @@ export interface Polling {
   close(): Promise<void>;
 }
 
-const LOOK_EVERY_MS = 2_000;
-const LONGEST_PAUSE_MS = 5_000;
+const CHECK_INTERVAL_MS = 2_000;
+const MAX_PAUSE_MS = 5_000;
+/** Interval at which the small file of an embedded server is read. */
+const RECORD_INTERVAL_MS = 50;
 
 export function pollTemporal(options: PollOptions): Polling {
   const { log, health } = options;
@@ -65,10 +70,8 @@ export function pollTemporal(options: PollOptions): Polling {
         const detail = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
         if (failures % 20 === 0) log.warn({ detail }, 'no task is taken from Temporal; trying again');
         away(detail);
-        const longestMs = Math.min(250 * 2 ** failures, LONGEST_PAUSE_MS);
-        await pauseOrServer(error, { longestMs, settings: options.settings, signal: closing.signal }).catch(
-          () => {},
-        );
+        const maxMs = Math.min(250 * 2 ** failures, MAX_PAUSE_MS);
+        await waitForServer(error, maxMs, options.settings, closing.signal).catch(() => {});
         failures += 1;
       }
     }
@@ -81,6 +84,25 @@ export function pollTemporal(options: PollOptions): Polling {
       await looping;
     },
   };
+}
+
+/** Waits `maxMs`, or until an embedded server that was not running, or ran elsewhere, has started. */
+async function waitForServer(
+  error: unknown,
+  maxMs: number,
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<void> {
+  if (settings.temporalConfigured || !(error instanceof TemporalUnreachableError)) {
+    await sleep(maxMs, undefined, { signal });
+    return;
+  }
+  const until = performance.now() + maxMs;
+  while (performance.now() < until) {
+    const record = await readEmbeddedRecord(settings.dataDir);
+    if (record !== null && record.address !== error.address) return;
+    await sleep(RECORD_INTERVAL_MS, undefined, { signal });
+  }
 }
 
 /** One connection's life: ends when the signal aborts, when Temporal moves, or with the error of a worker. */
@@ -99,8 +121,8 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
       queues: options.queues,
       bundle: await workflowBundle(),
       dataConverter: createDataConverter(await encryptionKeys(settings, target), {
-        clearText: 'replace',
-        onTrouble: (trouble) => tellOfPayload(trouble, options),
+        unencrypted: 'replace',
+        onProblem: (problem) => reportPayload(problem, options),
       }),
       billing: options.billing,
       warehouse: options.warehouse,
@@ -124,24 +146,23 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
   }
 }
 
-/** Said once per quiet window, however often the history is read. */
-function tellOfPayload(
-  { kind, whose, message }: PayloadTrouble,
+function reportPayload(
+  { kind, target, message }: PayloadProblem,
   { log, alerts }: Pick<PollOptions, 'log' | 'alerts'>,
 ): void {
-  log.warn({ whose }, message);
+  log.warn({ target }, message);
   if (kind === 'unencrypted') {
     alerts.raise({
       key: 'temporal/unencrypted',
       title: 'An unencrypted message reached Temporal and was ignored',
-      detail: `It was meant for ${whose}. billsync encrypts all it says there, so somebody else can reach Temporal's port: close it to others.`,
+      detail: `It was addressed to ${target}. billsync encrypts all of its payloads, so another program can reach Temporal's port: close the port to others.`,
     });
     return;
   }
   alerts.raise({
     key: 'temporal/undecryptable',
     title: 'Data in Temporal cannot be decrypted with the keys that are set',
-    detail: `${whose} waits: ${message} Set the key it was written with, beside the new one, in BILLSYNC_ENCRYPTION_KEY.`,
+    detail: `${target} waits: ${message} Add the key it was encrypted with to BILLSYNC_ENCRYPTION_KEY, after the new one.`,
   });
 }
 
@@ -172,7 +193,7 @@ async function watch(
     health.set('temporal', isHealthy ? { isHealthy } : { isHealthy, detail: `${address} does not answer` });
     const target = await temporalTarget(settings).catch(() => null);
     if (target !== null && target.address !== address) return;
-    await pause(LOOK_EVERY_MS, signal).catch(() => {});
+    await sleep(CHECK_INTERVAL_MS, undefined, { signal }).catch(() => {});
   }
 }
 

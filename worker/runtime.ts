@@ -2,7 +2,7 @@
 
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { temporalMetrics } from './temporal-metrics.ts';
 
 let isInstalled = false;

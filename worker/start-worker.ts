@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.ts';
-import type { ForwardWaiting } from '../activities/dependencies.ts';
+import type { ForwardOverdue } from '../activities/dependencies.ts';
 import { createReportActivities } from '../activities/write-report.ts';
 import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
@@ -11,25 +11,22 @@ import { createBillingService } from '../billing/client.ts';
 import { costPaths, watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
 import { sentFolder } from '../finance/statements/sent-statements.ts';
-import { type Alert, type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
+import type { Alert } from '../lib/alerts/alert-store.ts';
+import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { onFsyncFailure } from '../lib/files/flush.ts';
-import { startChecks } from '../lib/health/checks.ts';
+import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
-import type { Health } from '../lib/health/health.ts';
-import { stateCheck } from '../lib/health/watch-state.ts';
+import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createScrub } from '../lib/log/scrub.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../lib/temporal/codec.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { SetAside } from '../warehouse/opening.ts';
-import { startPublisher } from '../warehouse/publish/publisher.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { openQuarantine } from '../webhook/inbox/quarantine-folder.ts';
-import { tellDropped } from '../webhook/inbox/tell-dropped.ts';
+import { startPublisher } from '../warehouse/publisher.ts';
+import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
+import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedule.ts';
 import { duckDbCheck } from './check-duckdb.ts';
 import { lakeCheck } from './check-lake.ts';
@@ -63,7 +60,7 @@ export interface WorkerOptions {
   /** Shared with the endpoint when both run in one process. */
   readonly alerts?: Alerts;
   /** Takes up what an endpoint left in the inbox; missing where no inbox lies beside the worker. */
-  readonly forwardWaiting?: ForwardWaiting;
+  readonly forwardOverdue?: ForwardOverdue;
   /** Warehouse or disk cannot go on: end the process, a new start repairs or says what to do. */
   readonly onFatal?: (error: Error) => void;
 }
@@ -93,7 +90,7 @@ const LINGER_MS = 1_000;
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;
 
-/** @throws WrongClockError, WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
+/** @throws WrongClockError, warehouse-locked and whatever else keeps the warehouse or archive from opening; never for Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);
@@ -126,7 +123,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
-      onDropped: tellDropped({ log, alerts }),
+      onDropped: reportDropped({ log, alerts }),
     });
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
@@ -156,7 +153,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     closers.push(() => announcements.close());
     const traced = activeTracing()?.publications();
-    warehouse.onChange(() => traced?.noteChange());
+    warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
       ...{ log, metrics },
       onPublished(publication) {
@@ -177,7 +174,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const ofWarehouse = createWarehouseActivities({
       ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
       readGaps: () => readGaps(publishedPath(settings)),
-      forwardWaiting: options.forwardWaiting ?? nothingWaits,
+      forwardOverdue: options.forwardOverdue ?? nothingWaits,
       now: () => new Date(),
     });
     const { recordEvent, loadInvoice } = ofWarehouse;
@@ -235,4 +232,4 @@ function setAsideAlert(records: readonly SetAside[]): Alert {
   };
 }
 
-const nothingWaits: ForwardWaiting = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });
+const nothingWaits: ForwardOverdue = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });

@@ -5,7 +5,7 @@
 
 import { type BufferedMetricUpdate, MetricsBuffer } from '@temporalio/worker';
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Metrics } from '../lib/metrics.ts';
 
 /** What the SDK says of a measurement; others would be labels that nobody bounds. */
 const LABELS = [

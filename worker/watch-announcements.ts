@@ -1,8 +1,8 @@
 /** Raises an alert for each invoice whose counting file contradicts the hash that the service named, as long as it counts. */
 
 import { announcementAlert, differsFromAnnouncement } from '../activities/tell-announcement.ts';
+import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import { openAlerts } from '../lib/alerts/open-alerts.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { openPublishedFile } from '../reports/published-file.ts';

@@ -2,9 +2,8 @@
 
 import { statfs } from 'node:fs/promises';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import type { Check } from '../lib/health/checks.ts';
-import type { Health } from '../lib/health/health.ts';
-import type { Metrics } from '../lib/metrics/metrics.ts';
+import type { Check, Health } from '../lib/health/health.ts';
+import type { Metrics } from '../lib/metrics.ts';
 
 export interface DiskCheckOptions {
   readonly dataDir: string;

@@ -1,8 +1,7 @@
 /** Raises an alert when what others run for us (Temporal, the billing service) has not been well for a while. */
 
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import type { Check } from '../lib/health/checks.ts';
-import type { Health } from '../lib/health/health.ts';
+import type { Check, Health } from '../lib/health/health.ts';
 
 const OTHERS = [
   {

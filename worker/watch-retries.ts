@@ -7,7 +7,7 @@ import { CancelledFailure, type Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import type { Check } from '../lib/health/checks.ts';
+import type { Check } from '../lib/health/health.ts';
 
 interface Failing {
   /** The invoice; of other workflows their id. */

@@ -5,8 +5,7 @@
 
 import { type Client, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Settings } from '../lib/config/settings.ts';
-import type { Health } from '../lib/health/health.ts';
-import type { LookedAt, StateWatch } from '../lib/health/watch-state.ts';
+import type { Health, LookedAt, StateWatch } from '../lib/health/health.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import { scheduleWatch } from '../workflows/client/look-at-schedules.ts';
 import { applySchedule, scheduleId, showSchedule } from '../workflows/client/schedule.ts';

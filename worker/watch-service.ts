@@ -4,8 +4,7 @@ import { alertingRefusal } from '../activities/credentials-alert.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { CredentialsRefusedError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import type { Check } from '../lib/health/checks.ts';
-import type { Health } from '../lib/health/health.ts';
+import type { Check, Health } from '../lib/health/health.ts';
 
 /** Calls of the service itself; a download asks its storage. */
 const CALLS = ['fetchToken', 'ping', 'regenerateUrl', 'lookUpInvoice', 'exportCsv'] as const;

@@ -4,8 +4,8 @@ import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import type { LookedAt, StateWatch } from '../lib/health/health.ts';
 import { certificateWatch, tokenWatch } from '../lib/health/watch-expiry.ts';
-import type { LookedAt, StateWatch } from '../lib/health/watch-state.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 
 export interface Waiting {

@@ -1,9 +1,8 @@
 /** What the publisher does again and again, watched: readers must not be left with old figures without a word. */
 
 import type { Alerts } from '../lib/alerts/alerts.ts';
-import type { Health } from '../lib/health/health.ts';
-import { watchTask } from '../lib/health/watch-task.ts';
-import type { PublishedWarehouse } from '../warehouse/publish/publisher.ts';
+import { type Health, watchTask } from '../lib/health/health.ts';
+import type { PublishedWarehouse } from '../warehouse/publisher.ts';
 
 export function watchedWarehouse(
   warehouse: PublishedWarehouse,

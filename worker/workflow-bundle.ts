@@ -34,7 +34,7 @@ class UnbundledPathError extends BillsyncError {
 }
 
 /** What can end up in the bundle: workflows, the names they share, the converter of their failures. */
-const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'contract')];
+const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'lib/wire')];
 
 /** Workflows that are traced are another bundle: the interceptors are part of it. */
 export async function workflowBundle(tracing = activeTracing()): Promise<WorkflowBundle> {

@@ -1,8 +1,7 @@
 /** Asks the service about an invoice no event tells enough of: the details for its status, regenerate for its file. */
 
 import type { LookUpInvoiceResult } from '../activities/look-up-invoice.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
-import type { WebhookStatus } from '../lib/wire/names.ts';
+import type { ExportLocation, WebhookStatus } from '../lib/wire/names.ts';
 import { failureOf } from './failure.ts';
 import type { InvoiceActivities } from './options.ts';
 

@@ -1,7 +1,7 @@
 /** Asks whether the service has another file by now than the one whose rows were refused (it may have repaired it). */
 
 import type { FileTag } from '../billing/billing-service.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import type { ExportLocation } from '../lib/wire/names.ts';
 import { failureOf } from './failure.ts';
 import type { InvoiceActivities } from './options.ts';
 

@@ -10,8 +10,7 @@
 import type { DownloadCsvRequest } from '../activities/download-csv.ts';
 import type { LoadInvoiceResult } from '../activities/load-invoice.ts';
 import type { FileTag } from '../billing/billing-service.ts';
-import type { ExportLocation } from '../lib/wire/invoice-event.ts';
-import type { FileSource } from '../lib/wire/names.ts';
+import type { ExportLocation, FileSource } from '../lib/wire/names.ts';
 import { failureOf } from './failure.ts';
 import type { InvoiceActivities } from './options.ts';
 

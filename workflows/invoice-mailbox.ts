@@ -1,8 +1,7 @@
 /** What was said to an invoice workflow and not yet dealt with. Handlers only put it here: one that waits loses work. */
 
 import { getExternalWorkflowHandle, log, proxySinks, setHandler } from '@temporalio/workflow';
-import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
-import { isEventType } from '../lib/wire/names.ts';
+import { type InvoiceEvent, isEventType } from '../lib/wire/names.ts';
 import {
   type BackfillReply,
   backfillReplySignal,

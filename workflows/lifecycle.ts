@@ -8,8 +8,9 @@
  * Nothing here waits, asks or fails; `invoice.ts` acts on the answers.
  */
 
-import type { ExportLocation, InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import {
+  type ExportLocation,
+  type InvoiceEvent,
   type InvoiceState,
   RANK_OF_STATUS,
   RANKS,
@@ -17,7 +18,7 @@ import {
   rankOfEvent,
   type WebhookStatus,
 } from '../lib/wire/names.ts';
-import type { VoidWord } from '../warehouse/warehouse.ts';
+import type { VoidBasis } from '../warehouse/warehouse.ts';
 
 /** A file that an event announced. */
 export interface Announcement {
@@ -46,7 +47,7 @@ export interface Knowledge {
   /** Whether the warehouse was told of the void. */
   readonly isVoidApplied: boolean;
   /** On whose word it is voided; null: nobody's that has to be asked about. */
-  readonly voidWord: VoidWord | null;
+  readonly voidBasis: VoidBasis | null;
   /** Not null while a person, or a new event, is waited for. */
   readonly attention: Attention | null;
 }
@@ -55,7 +56,7 @@ export interface Knowledge {
 export interface Ledger {
   readonly rank: Rank;
   readonly loadedSha256: string | null;
-  readonly voidWord: VoidWord | null;
+  readonly voidBasis: VoidBasis | null;
 }
 
 export type Step =
@@ -88,7 +89,7 @@ export const NOTHING_KNOWN: Knowledge = {
   loadedSha256: null,
   settledSha256: null,
   isVoidApplied: false,
-  voidWord: null,
+  voidBasis: null,
   attention: null,
 };
 
@@ -107,12 +108,12 @@ export function hear(knowledge: Knowledge, event: InvoiceEvent): Knowledge {
   const heard = rankOfEvent(event.eventType);
   const isVoid = heard === 'voided' && knowledge.rank !== 'voided';
   // Something new was said: a void that was denied is asked about once more.
-  const isDenied = knowledge.voidWord === 'contradicted';
+  const isDenied = knowledge.voidBasis === 'contradicted';
   return {
     ...knowledge,
     seen: [...knowledge.seen, eventId],
     rank: higher(knowledge.rank, heard),
-    voidWord: isDenied ? 'event' : (knowledge.voidWord ?? (isVoid ? 'event' : null)),
+    voidBasis: isDenied ? 'event' : (knowledge.voidBasis ?? (isVoid ? 'event' : null)),
     announcement: newer(knowledge.announcement, announced),
     // Something new was said: what was parked is tried again.
     attention: null,
@@ -128,8 +129,8 @@ export function ignore(knowledge: Knowledge, { eventId }: InvoiceEvent): Knowled
 /** Takes in what the details endpoint answered; null when it named no status. */
 export function learnStatus(knowledge: Knowledge, status: WebhookStatus | null): Knowledge {
   if (status === null) return knowledge;
-  const voidWord = status === 'voided' ? 'details' : knowledge.voidWord;
-  return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]), voidWord };
+  const voidBasis = status === 'voided' ? 'details' : knowledge.voidBasis;
+  return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]), voidBasis };
 }
 
 /** A load met a void that this run has not heard of: nothing else is known of it. */
@@ -143,18 +144,18 @@ export function recall(knowledge: Knowledge, ledger: Ledger): Knowledge {
     ...knowledge,
     rank: higher(knowledge.rank, ledger.rank),
     loadedSha256: ledger.loadedSha256 ?? knowledge.loadedSha256,
-    voidWord: ledger.voidWord ?? knowledge.voidWord,
+    voidBasis: ledger.voidBasis ?? knowledge.voidBasis,
   };
 }
 
 /** The service was asked about a void, or need not be. */
-export function settleVoidWord(knowledge: Knowledge, voidWord: Exclude<VoidWord, 'event'>): Knowledge {
-  return { ...knowledge, voidWord };
+export function settleVoidBasis(knowledge: Knowledge, voidBasis: Exclude<VoidBasis, 'event'>): Knowledge {
+  return { ...knowledge, voidBasis };
 }
 
 /** A person undid the void: what the ledger says now is all that counts of it. */
 export function restore(knowledge: Knowledge, ledger: Ledger): Knowledge {
-  const undone = { rank: 'nothing', isVoidApplied: false, voidWord: null, attention: null } as const;
+  const undone = { rank: 'nothing', isVoidApplied: false, voidBasis: null, attention: null } as const;
   return recall({ ...knowledge, ...undone }, ledger);
 }
 
@@ -178,8 +179,8 @@ export function doubtFile(knowledge: Knowledge): Knowledge {
 
 /** The warehouse no longer counts the invoice. */
 export function settleVoid(knowledge: Knowledge): Knowledge {
-  const { attention, voidWord } = knowledge;
-  const isDenied = voidWord === 'contradicted';
+  const { attention, voidBasis } = knowledge;
+  const isDenied = voidBasis === 'contradicted';
   return { ...knowledge, rank: 'voided', isVoidApplied: true, attention: isDenied ? attention : null };
 }
 
@@ -195,9 +196,9 @@ export function unpark(knowledge: Knowledge): Knowledge {
 export function nextStep(knowledge: Knowledge): Step {
   if (knowledge.rank === 'voided') {
     if (!knowledge.isVoidApplied) return 'void';
-    if (knowledge.voidWord === 'event') return 'confirm';
+    if (knowledge.voidBasis === 'event') return 'confirm';
     // Denied in an earlier run, of which only the ledger is left: it is asked about anew.
-    if (knowledge.voidWord === 'contradicted') return knowledge.attention === null ? 'confirm' : 'attention';
+    if (knowledge.voidBasis === 'contradicted') return knowledge.attention === null ? 'confirm' : 'attention';
     return 'done';
   }
   if (knowledge.attention !== null) return 'attention';
@@ -213,8 +214,8 @@ export function nextStep(knowledge: Knowledge): Step {
 
 /** The state that people and search attributes see. */
 export function stateOf(knowledge: Knowledge): InvoiceState {
-  const { rank, voidWord } = knowledge;
-  if (rank === 'voided' && voidWord !== 'contradicted') return 'voided';
+  const { rank, voidBasis } = knowledge;
+  if (rank === 'voided' && voidBasis !== 'contradicted') return 'voided';
   if (knowledge.attention !== null) return 'needs_attention';
   switch (rank) {
     case 'nothing':

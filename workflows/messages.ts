@@ -2,8 +2,7 @@
 
 import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
 import type { FileTag } from '../billing/billing-service.ts';
-import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
-import type { EnvironmentName, InvoiceState } from '../lib/wire/names.ts';
+import type { EnvironmentName, InvoiceEvent, InvoiceState } from '../lib/wire/names.ts';
 import type { Attention, Knowledge } from './lifecycle.ts';
 import type { Pace } from './pace.ts';
 

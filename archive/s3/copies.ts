@@ -4,7 +4,7 @@
  */
 
 import { makeFolder, removeIfThere } from '../../lib/files/durable-files.ts';
-import { sweepLeftBehind, temporaryName } from '../../lib/files/temporary-names.ts';
+import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import type { StoredFile } from '../archive.ts';
 import { describeFile } from '../describe-file.ts';

@@ -1,6 +1,6 @@
 /** Events in a bucket: `events/by-id/` has an object for each, `events/log` their order of arrival. */
 
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { ArchivedEvent, DeliveryVerdict, OnUnreadable } from '../archive.ts';
 import { BY_PRECEDENCE, eventName, eventPath, isEventName } from '../event-name.ts';
 import { readEvent } from '../read-record.ts';

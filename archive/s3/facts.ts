@@ -1,6 +1,6 @@
 /** Facts in a bucket: `facts/` is a log in which each key carries one. */
 
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Fact, OnUnreadable } from '../archive.ts';
 import { readFact } from '../read-record.ts';
 import type { FactStore } from '../stores.ts';

@@ -2,13 +2,16 @@
 
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type AlertDecision, decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
-import { type OpenAlert, openAlerts } from '../../lib/alerts/open-alerts.ts';
+import {
+  type AlertDecision,
+  decideOnAlerts,
+  type OpenAlert,
+  openAlerts,
+} from '../../lib/alerts/alert-store.ts';
 import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
-import { durationMs } from '../../lib/config/duration.ts';
-import { readDuration } from '../../lib/config/setting-values.ts';
+import { durationMs, readDuration } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { userName } from '../../lib/user.ts';
+import { userName } from '../../lib/runtime.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Column } from '../terminal/render-table.ts';

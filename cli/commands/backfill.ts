@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
-import { naming } from '../../lib/config/system-error.ts';
+import { naming } from '../../lib/system-errors.ts';
 import type { BackfillHandle, BackfillOutcome } from '../../workflows/client/backfill-client.ts';
 import { withTemporal } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../finance/disputes/claim.ts';
 import { claimJson, totalsJson, wholeClaimJson } from '../../finance/disputes/claim-json.ts';
 import { totalsOf } from '../../finance/disputes/totals.ts';
-import { userName } from '../../lib/user.ts';
+import { userName } from '../../lib/runtime.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { printable } from '../terminal/terminal-text.ts';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { asDamage } from '../../lib/files/damaged-file.ts';
+import { asDamage } from '../../lib/files/published-file.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -77,7 +77,7 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   try {
     const { DuckDBInstance } = await import('@duckdb/node-api');
     const { attachBehind } = await import('../../warehouse/lake/lake-source.ts');
-    const { refuseLeftWal } = await import('../../lib/duckdb/left-wal.ts');
+    const { refuseLeftWal } = await import('../../lib/files/published-file.ts');
     await refuseLeftWal(database);
     const instance = await DuckDBInstance.create(database, {
       access_mode: 'READ_ONLY',

@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { printable } from '../terminal/terminal-text.ts';
 import { contextOf, verb, withJson } from '../verb.ts';

@@ -3,9 +3,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { DEFAULT_FILE_NAME } from '../../lib/config/settings-file.ts';
-import { settingsFileTemplate } from '../../lib/config/settings-template.ts';
-import { withName } from '../../lib/config/system-error.ts';
+import { DEFAULT_FILE_NAME } from '../../lib/config/find-setting.ts';
+import { settingsFileTemplate } from '../../lib/config/setting-definitions.ts';
+import { withName } from '../../lib/system-errors.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { outputOf, settingFlags, verb } from '../verb.ts';
 

@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { userName } from '../../lib/user.ts';
+import { userName } from '../../lib/runtime.ts';
 import { addDecimals } from '../../lib/wire/decimal.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import type { Quarantine, QuarantinedThing } from '../../lib/wire/quarantine.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/confirm.ts';
@@ -95,7 +95,7 @@ function discardCommand(): Command {
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would forget: ${ids.join(', ')}.`);
       await confirm(`Forget ${ids.length} refused thing(s)?`, flags);
-      const { discardQuarantined } = await import('../../webhook/requeue-delivery.ts');
+      const { discardQuarantined } = await import('../../webhook/requeue.ts');
       const archive = await openArchive(settings);
       try {
         for (const id of ids) await discardQuarantined(id, { quarantine, archive, note: flags.note ?? '' });

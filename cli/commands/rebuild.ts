@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { refuseOpenToAll } from '../../lib/files/private-folder.ts';
-import type { Made, Rebuilt } from '../../warehouse/opening.ts';
+import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/warehouse.ts';
 import { commandLog } from '../ask-temporal.ts';
 import { EXIT } from '../errors.ts';
 import { onInterrupt } from '../terminal/on-interrupt.ts';
@@ -32,7 +32,7 @@ export function rebuildCommand(): Command {
     const { settings, output } = contextOf(command);
     requireRecords(settings);
     await refuseOpenToAll(settings.dataDir);
-    const { rebuildWarehouse, rehearseRebuild } = await import('../../warehouse/rebuild-warehouse.ts');
+    const { rebuildWarehouse, dryRunRebuild } = await import('../../warehouse/open-warehouse.ts');
     const { RebuildLossError } = await import('../../warehouse/errors.ts');
     const archive = await openArchive(settings);
     const progress = output.progress('Rebuilding');
@@ -46,11 +46,11 @@ export function rebuildCommand(): Command {
         progress.update(loadsDone, loadsOf, pace(loadsDone, loadsOf)),
     };
     try {
-      if (flags.dryRun === true) tellRehearsed(output, await rehearseRebuild(options));
+      if (flags.dryRun === true) tellRehearsed(output, await dryRunRebuild(options));
       else tellRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
       await requireRecordsIn(archive, settings);
     } catch (error) {
-      if (error instanceof RebuildLossError) tellMade(output, error.made, null);
+      if (error instanceof RebuildLossError) tellMade(output, error.outcome, null);
       throw error;
     } finally {
       progress.end();
@@ -61,19 +61,19 @@ export function rebuildCommand(): Command {
 
 const STOPPED = 'Stopped. Nothing is deleted; the same command goes on where this one ended.';
 
-function tellRehearsed(output: Output, made: Made): void {
+function tellRehearsed(output: Output, made: RebuildOutcome): void {
   tellMade(output, made, null);
   output.note('Nothing was replaced. A rebuild would keep the old warehouse beside the new one.');
   if (made.holdsLess)
     output.warn('It would hold less than the warehouse, and be refused without --accept-loss.');
 }
 
-function tellRebuilt(output: Output, rebuilt: Rebuilt): void {
+function tellRebuilt(output: Output, rebuilt: CompletedRebuild): void {
   tellMade(output, rebuilt, rebuilt);
   if (rebuilt.movedAside !== null) output.note(`The old warehouse lies at ${printable(rebuilt.movedAside)}.`);
 }
 
-function tellMade(output: Output, made: Made, rebuilt: Rebuilt | null): void {
+function tellMade(output: Output, made: RebuildOutcome, rebuilt: CompletedRebuild | null): void {
   const { events, loads, invoices, shipments, losses, purgedLoads = 0, loadsBefore } = made;
   if (loadsBefore !== undefined)
     output.note(`Went on with a rebuild that was interrupted, after ${counted(loadsBefore, 'load')}.`);

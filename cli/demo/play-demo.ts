@@ -2,11 +2,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../lib/config/settings.ts';
-import { pause } from '../../lib/temporal/pause.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { retryOne } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { openPublished, publishedPath } from '../published.ts';
@@ -169,5 +169,5 @@ async function keepUp(
   narrator.done('temporal', running.addresses.temporal ?? '');
   narrator.done('commands', `BILLSYNC_DATA_DIR=${settings.dataDir} billsync invoices list`);
   // The timer also keeps the process alive, whatever the parts hold.
-  while (!stopping.aborted) await pause(60_000, stopping).catch(() => undefined);
+  while (!stopping.aborted) await sleep(60_000, undefined, { signal: stopping }).catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 /** How the demo looks: the first thing of billsync that most people see. */
 
-import { hasColors } from '../../lib/has-colors.ts';
+import { hasColors } from '../../lib/runtime.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { CLEAR } from '../terminal/progress.ts';
 import { paint } from '../terminal/terminal-text.ts';

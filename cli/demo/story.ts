@@ -1,6 +1,6 @@
 /** Plays the demo: bills invoices at the sandbox, lets things go wrong, and waits until billsync has settled them all. */
 
-import { pause } from '../../lib/temporal/pause.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
 import type { Sandbox } from '../../sandbox/service.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -173,6 +173,6 @@ export async function settled<T>(
         hint: 'LOG_LEVEL=info billsync demo tells what goes on',
       });
     }
-    await pause(250, stopping);
+    await sleep(250, undefined, { signal: stopping });
   }
 }

@@ -1,9 +1,9 @@
 /** Whether an alert would reach anybody, tried before one is raised at night. */
 
-import { openChannels } from '../../lib/alerts/channels/channels.ts';
+import { openChannels } from '../../lib/alerts/channels.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { systemErrorIn } from '../../lib/config/system-error.ts';
+import { systemErrorIn } from '../../lib/system-errors.ts';
 import { type Finding, note, ok } from './finding.ts';
 
 /** The settings that open a channel. */

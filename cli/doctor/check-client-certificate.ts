@@ -1,8 +1,7 @@
 /** Tries the certificate that the service is shown: files, pair and days. */
 
 import { readCertificatePair } from '../../lib/config/certificate-files.ts';
-import type { Settings } from '../../lib/config/settings.ts';
-import { NOT_SET, SettingsError } from '../../lib/config/settings-error.ts';
+import { NOT_SET, type Settings, SettingsError } from '../../lib/config/settings.ts';
 import { SOON_MS } from '../../lib/health/watch-expiry.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Finding, note, ok } from './finding.ts';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import type { Settings } from '../../lib/config/settings.ts';
 import { SOON_MS } from '../../lib/health/watch-expiry.ts';
-import { isAlive } from '../../lib/process-identity.ts';
+import { isAlive } from '../../lib/processes.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type Finding, note, ok } from './finding.ts';

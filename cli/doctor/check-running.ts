@@ -2,7 +2,7 @@
 
 import { request } from 'undici';
 import type { Settings } from '../../lib/config/settings.ts';
-import { isAlive } from '../../lib/process-identity.ts';
+import { isAlive } from '../../lib/processes.ts';
 import { basicAuth } from '../roles/basic-auth.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type Finding, note, ok } from './finding.ts';

@@ -10,9 +10,8 @@ import { createBillingService } from '../../billing/client.ts';
 import { RefusedError } from '../../billing/errors.ts';
 import { createHttp } from '../../billing/http.ts';
 import { serviceClock } from '../../billing/service-clock.ts';
-import { requireService } from '../../lib/config/check-settings.ts';
-import type { Settings } from '../../lib/config/settings.ts';
-import { DEFAULT_FILE_NAME } from '../../lib/config/settings-file.ts';
+import { DEFAULT_FILE_NAME } from '../../lib/config/find-setting.ts';
+import { requireService, type Settings } from '../../lib/config/settings.ts';
 import {
   CLOCK_HINT,
   compareClocks,
@@ -23,7 +22,7 @@ import {
   MAX_UNALERTED_MS,
   WrongClockError,
 } from '../../lib/health/clocks.ts';
-import { isAlive } from '../../lib/process-identity.ts';
+import { isAlive } from '../../lib/processes.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type Finding, note, ok } from './finding.ts';

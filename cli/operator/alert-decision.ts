@@ -2,8 +2,7 @@
 
 import { join } from 'node:path';
 import type { Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
-import { decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
-import { type OpenAlert, openAlerts } from '../../lib/alerts/open-alerts.ts';
+import { decideOnAlerts, type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { CliError, EXIT } from '../errors.ts';
 

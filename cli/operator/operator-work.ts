@@ -78,7 +78,7 @@ async function discard(
   settings: Settings,
   { quarantine, id, note }: { readonly quarantine: Quarantine; readonly id: string; readonly note: string },
 ): Promise<Performed> {
-  const { discardQuarantined } = await import('../../webhook/requeue-delivery.ts');
+  const { discardQuarantined } = await import('../../webhook/requeue.ts');
   const { openArchive } = await import('../../archive/open-archive.ts');
   const archive = await openArchive(settings);
   try {

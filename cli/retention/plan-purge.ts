@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
 import { type Hold, isHeld, type Owner, readRetention } from '../../archive/retention.ts';
-import { namesIn } from '../../lib/names-in.ts';
+import { namesIn } from '../../lib/files/files.ts';
 import type { Quarantine, QuarantinedThing } from '../../lib/wire/quarantine.ts';
 import type { RemovableFile, Warehouse } from '../../warehouse/warehouse.ts';
 

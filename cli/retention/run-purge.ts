@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { discardQuarantined } from '../../webhook/requeue-delivery.ts';
+import { discardQuarantined } from '../../webhook/requeue.ts';
 import type { PurgePlan } from './plan-purge.ts';
 
 export interface PurgeOptions {

@@ -10,13 +10,13 @@ import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
 import { disputePages } from '../../finance/disputes/pages/pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
-import { durationMs } from '../../lib/config/duration.ts';
+import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { type Check, startChecks } from '../../lib/health/checks.ts';
+import { type Check, startChecks } from '../../lib/health/health.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { auditLogOf } from '../audited-commands.ts';
 import { explainPublished, factsOf } from '../explained.ts';
 import { publishedPath } from '../published.ts';
@@ -46,7 +46,7 @@ export async function startAdminRole({
       disputePages(disputes),
       statementPages({
         ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
-        ...{ timeLimitMs: durationMs(settings.admin.pageLimit ?? '20s'), now: () => new Date() },
+        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout ?? '20s'), now: () => new Date() },
       }),
     ],
     ...((settings.admin.operators ?? []).length === 0
@@ -94,10 +94,9 @@ async function operatorOptions(settings: Settings, quarantine: Quarantine): Prom
 }
 
 async function decode(settings: Settings, message: unknown): Promise<object | null> {
-  const [{ temporalTarget }, { encryptionKeys }, { decodeForTemporalsPages }] = await Promise.all([
+  const [{ temporalTarget }, { decodeRemotePayloads, encryptionKeys }] = await Promise.all([
     import('../../lib/temporal/connect.ts'),
-    import('../../lib/temporal/encryption-keys.ts'),
-    import('../../lib/temporal/remote-codec.ts'),
+    import('../../lib/temporal/codec.ts'),
   ]);
-  return decodeForTemporalsPages(await encryptionKeys(settings, await temporalTarget(settings)), message);
+  return decodeRemotePayloads(await encryptionKeys(settings, await temporalTarget(settings)), message);
 }

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../lib/config/settings.ts';
-import { replaceFile } from '../../lib/files/replace-file.ts';
+import { replaceFile } from '../../lib/files/files.ts';
 
 export interface RunFile {
   readonly pid: number;

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../lib/config/settings.ts';
 import { type LockFile, takeLock } from '../../lib/files/lock-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { isAlive } from '../../lib/process-identity.ts';
-import { processesNaming } from '../../lib/temporal/processes.ts';
+import { isAlive } from '../../lib/processes.ts';
+import { findProcesses } from '../../lib/temporal/processes.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { CHILD_ROLES } from './child-messages.ts';
 import { wordsOf } from './child-process.ts';
@@ -37,7 +37,7 @@ export async function takeUpLock({ dataDir }: Pick<Settings, 'dataDir'>): Promis
 /** To be called by who holds the lock: whatever runs for the folder belongs to an `up` that is gone. */
 export async function endOrphans(settings: Pick<Settings, 'dataDir'>, log: Logger): Promise<void> {
   const orphans = (): readonly number[] =>
-    CHILD_ROLES.flatMap((role) => processesNaming(wordsOf(role, settings))).filter(isAlive);
+    CHILD_ROLES.flatMap((role) => findProcesses(wordsOf(role, settings))).filter(isAlive);
   for (const [withinMs, signal] of [
     [ORPHANS_END_WITHIN_MS, 'SIGKILL'],
     [KILLED_WITHIN_MS, null],

@@ -1,23 +1,20 @@
 /** The endpoint and its forwarder as a role: what is heard is kept first, then handed to Temporal for as long as it takes. */
 
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import { requireService } from '../../lib/config/check-settings.ts';
-import type { Settings } from '../../lib/config/settings.ts';
-import { startChecks } from '../../lib/health/checks.ts';
+import { requireService, type Settings } from '../../lib/config/settings.ts';
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
+import { startChecks, stateCheck } from '../../lib/health/health.ts';
 import { certificateWatch } from '../../lib/health/watch-expiry.ts';
-import { stateCheck } from '../../lib/health/watch-state.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { pause } from '../../lib/temporal/pause.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import type { ForwardDeps } from '../../webhook/forward-entry.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
-import { tellDropped } from '../../webhook/inbox/tell-dropped.ts';
+import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
 import { startParts } from './parts.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
@@ -34,7 +31,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     await refuseWrongClock(clocks);
     const inbox = await openInbox(join(settings.dataDir, 'inbox'));
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
-      onDropped: tellDropped({ log, alerts }),
+      onDropped: reportDropped({ log, alerts }),
     });
     const partner = learnPartner({ settings, service, log, stopping });
     parts.add('partner', () => partner.close());
@@ -142,7 +139,7 @@ function learnPartner({ settings, service, log, stopping }: PartnerQuestion) {
         log.warn({ err: error }, 'whose account this is cannot be learned yet');
       }
       // A token that names no partner is no error, and asking again at once would never end.
-      if (service.partnerIds().length === 0) await pause(waitMs, until);
+      if (service.partnerIds().length === 0) await sleep(waitMs, undefined, { signal: until });
     }
   })().catch((error: unknown) => {
     if (!until.aborted) log.error({ err: error }, 'stopped asking whose account this is');

@@ -1,6 +1,6 @@
 /** The worker with the admin port beside it, as a process of its own. */
 
-import { requireService } from '../../lib/config/check-settings.ts';
+import { requireService } from '../../lib/config/settings.ts';
 import { startAdminRole } from './admin-role.ts';
 import { startParts } from './parts.ts';
 import type { RoleContext } from './run-role.ts';

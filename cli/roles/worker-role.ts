@@ -1,9 +1,9 @@
 /** The worker as a role; `worker/` does the work. */
 
 import { join } from 'node:path';
-import { forwardWaiting } from '../../webhook/forward-waiting.ts';
+import { forwardOverdue } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 
@@ -18,9 +18,9 @@ export async function startWorkerRole(context: RoleContext): Promise<RunningWork
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const worker: RunningWorker = await startWorker({
     ...{ settings, log, metrics, health, alerts, role, onFatal: fatal },
-    forwardWaiting(options) {
+    forwardOverdue(options) {
       const partnerIds = () => (settings.partnerId === null ? worker.partnerIds() : [settings.partnerId]);
-      return forwardWaiting({
+      return forwardOverdue({
         ...options,
         settings,
         inbox,

@@ -1,5 +1,5 @@
 -- title: How a text is written into a CSV for people: what cannot be seen is written out, and no spreadsheet computes it
--- The rules of `report --format csv`: `visible` (lib/wire/printable.ts), then the apostrophe (reports/render/csv-text.ts). Numbers, dates
+-- The rules of `report --format csv`: `visible` (lib/wire/text.ts), then the apostrophe (reports/render/csv-text.ts). Numbers, dates
 -- and all other texts are written as they are, instants as the reports write them. \s is ASCII here, \p{Z} the rest. The last of the unseen are the noncharacters.
 create or replace temp macro is_unseen(text) as
 regexp_matches(

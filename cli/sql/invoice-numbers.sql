@@ -3,4 +3,4 @@
 select invoice_number, cast(invoice_id as varchar) as invoice_id
 from invoices
 where invoice_number is not null
-order by first_heard_at, invoice_id
+order by first_seen_at, invoice_id

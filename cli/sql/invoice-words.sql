@@ -5,7 +5,7 @@ select recorded_at as at, 'the service' as who, 'details: ' || coalesce(invoice_
 from details_ledger
 where invoice_id::varchar = $invoice
 union all
-select a.recorded_at, case when kind = 'hash' then 'the service' else coalesce(a.told_by, 'billsync') end,
+select a.recorded_at, case when kind = 'hash' then 'the service' else coalesce(a.decided_by, 'billsync') end,
     case when kind = 'hash' then 'hash of its file' when kind = 'restored' then 'void undone' when kind = 'version' then coalesce('version ' || l.version || ' counts', 'another file counts')
         when kind = 'failure' and is_open then 'fails: ' || code when kind = 'failure' then 'goes well again'
         when is_open then 'needs attention: ' || code else 'attention resolved' end,

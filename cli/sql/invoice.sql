@@ -4,4 +4,4 @@ select i.* replace (coalesce(i.tenant, t.tenant, i.partner_tenant_id, i.tenant_i
 from invoices as i
 left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
 where i.invoice_id::varchar = lower($invoice) or i.invoice_number = $invoice
-order by i.first_heard_at
+order by i.first_seen_at

@@ -1,8 +1,8 @@
 /** Text for a terminal: coloured where that is wanted, and harmless whoever wrote it. */
 
 import { styleText } from 'node:util';
-import { hasColors } from '../../lib/has-colors.ts';
-import { visible } from '../../lib/wire/printable.ts';
+import { hasColors } from '../../lib/runtime.ts';
+import { visible } from '../../lib/wire/text.ts';
 
 /** Color for what is written to `stream`; plain where that shows none. */
 export function paint(

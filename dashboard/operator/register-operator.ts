@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audited } from '../../lib/audit-log.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { messageOf } from '../../lib/config/system-error.ts';
+import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { one, type Query } from '../address.ts';
 import type { GuestOperators } from '../guest-pages.ts';

@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { type OpenAlert, openAlerts } from '../../lib/alerts/open-alerts.ts';
+import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
 import { anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { ask, type PageContext, sendFramed } from '../page-context.ts';
 import type { Ask } from '../published-questions.ts';

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../../lib/config/settings.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { Metrics } from '../../lib/metrics.ts';
 import { ask, type PageContext, sendFramed } from '../page-context.ts';
 import { registerProbes } from '../probes.ts';
 

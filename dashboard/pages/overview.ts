@@ -61,7 +61,6 @@ async function overview(
     unwell: Object.values(context.health.report().components).filter(({ isHealthy }) => !isHealthy).length,
     counts: countsOf(published, quarantined),
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
-    day: (typed: string | undefined) => (/^\d{4}-\d\d-\d\d$/.test(typed ?? '') ? typed : ''),
   };
   const page = { asOf, view: 'overview', title: 'Overview', section: '/', period: periodOf(query) } as const;
   return { value: { ...page, values, figures: { ...figures, views: views.views, quarantined } }, isFormer };

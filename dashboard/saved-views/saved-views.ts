@@ -2,11 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { naming } from '../../lib/config/system-error.ts';
-import { DamagedFileError } from '../../lib/files/damaged-file.ts';
-import { replaceDurably, systemCode } from '../../lib/files/durable-files.ts';
+import { replaceDurably } from '../../lib/files/durable-files.ts';
 import { takeLock } from '../../lib/files/lock-file.ts';
+import { DamagedFileError } from '../../lib/files/published-file.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
+import { naming, systemCode } from '../../lib/system-errors.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { type Query, withQuery } from '../address.ts';
 

@@ -3,10 +3,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
-import { messageOf, naming } from '../../lib/config/system-error.ts';
-import { replaceDurably, systemCode } from '../../lib/files/durable-files.ts';
-import type { Check } from '../../lib/health/checks.ts';
+import { replaceDurably } from '../../lib/files/durable-files.ts';
+import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import { messageOf, naming, systemCode } from '../../lib/system-errors.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { type CostFinding, findCosts } from './find-costs.ts';

@@ -11,10 +11,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { naming } from '../../lib/config/system-error.ts';
-import { appendDurably, makeFolder, systemCode } from '../../lib/files/durable-files.ts';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
-import { describeIssues } from '../../lib/wire/wire.ts';
+import { appendDurably, makeFolder } from '../../lib/files/durable-files.ts';
+import { naming, systemCode } from '../../lib/system-errors.ts';
+import { describeIssues, wellFormedJson } from '../../lib/wire/json.ts';
+
 import { CLAIM_STATES, type Claim, isAlive, lineKey } from './claim.ts';
 
 export interface Claims {

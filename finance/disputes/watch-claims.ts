@@ -1,9 +1,9 @@
 /** Tells of claims that wait for a person: those to be sent before the carrier takes them no more, and those that nobody answered. */
 
 import type { Alerts } from '../../lib/alerts/alerts.ts';
-import { messageOf } from '../../lib/config/system-error.ts';
-import type { Check } from '../../lib/health/checks.ts';
+import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
 import type { StandingClaim } from './standing.ts';

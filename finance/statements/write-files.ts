@@ -2,7 +2,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeWhole } from '../../lib/files/write-whole.ts';
+import { writeWhole } from '../../lib/files/files.ts';
 import type { StatementFile } from './render-statement.ts';
 
 /** In the place of files of the same names. @returns their paths @throws the system's error */

@@ -4,29 +4,28 @@
  * An alert must never be the reason why something else fails: nothing here throws or makes its caller wait.
  */
 
-import { durationMs } from '../config/duration.ts';
+import { dirname } from 'node:path';
+import { durationMs } from '../config/setting-values.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../log/log.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import { visible } from '../wire/printable.ts';
-import { isQuieted } from './alert-decisions.ts';
-import { openSaidAlerts } from './alert-log.ts';
-import type { Notice } from './channels/channel.ts';
-import { openChannels } from './channels/channels.ts';
-import { postMessage } from './channels/post-message.ts';
-import { isOver } from './open-alerts.ts';
-import { type AlertKey, alertNameOf, anchorOf } from './runbook/runbook.ts';
+import type { Metrics } from '../metrics.ts';
+import { visible } from '../wire/text.ts';
+import {
+  type Alert,
+  type DecisionsOn,
+  isOver,
+  isQuieted,
+  readAlertDecisions,
+  recalled,
+  remember,
+  type Said,
+} from './alert-store.ts';
+
+import { type Notice, openChannels, postMessage } from './channels.ts';
+import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.ts';
 
 /** So long something that is well again at once is still an alert: nobody would see one that is over in less than a second. */
 export const SHOWN_FOR_MS = 15_000;
-
-export interface Alert {
-  readonly key: AlertKey;
-  /** One sentence a person understands. */
-  readonly title: string;
-  /** What was tried, what to do. */
-  readonly detail?: string;
-}
 
 export interface Alerts {
   /** Says it once per quiet window, however often it is raised; then how often it was raised meanwhile. */
@@ -129,4 +128,81 @@ export function createAlerts(deps: AlertsOptions): Alerts {
 function runbookOf(key: string, url: string | null): string {
   const name = alertNameOf(key) ?? key;
   return url === null ? `billsync alerts explain ${name}` : `${url.replace(/#$/, '')}#${anchorOf(name)}`;
+}
+
+const NOTHING_DECIDED: DecisionsOn = () => ({ acknowledged: null, quieted: null });
+
+export interface AlertLog {
+  get(key: string): Said | undefined;
+  put(said: Said): void;
+  forget(key: string): void;
+  /** What people decided, now. */
+  decisions(): DecisionsOn;
+  /** Writes it down, without what a person has seen and is over. */
+  keep(): void;
+}
+
+/** Nothing here throws. @param memory the file; without it nothing is kept and nothing decided */
+export function openSaidAlerts(
+  memory: string | undefined,
+  { log, metrics }: { readonly log: Logger; readonly metrics: Metrics | undefined },
+): AlertLog {
+  const said = new Map<string, Said>(memory === undefined ? [] : recalledOr(memory, log));
+  const decided = memory === undefined ? null : readAlertDecisions(dirname(memory));
+  const open = metrics?.gauge('alerts_open');
+  const openByName = new Map<AlertName, number>();
+  for (const key of said.keys()) count(key, 1);
+
+  /** By name: a metric with an invoice's id as label would grow for ever. */
+  function count(key: string, change: 1 | -1): void {
+    const alert = alertNameOf(key);
+    if (alert === null) return;
+    const alike = (openByName.get(alert) ?? 0) + change;
+    openByName.set(alert, alike);
+    open?.set({ alert, severity: RUNBOOK[alert].severity }, alike);
+  }
+
+  /** What cannot be read must not keep an alert from being said. */
+  function decisions(): DecisionsOn {
+    try {
+      return decided?.read() ?? NOTHING_DECIDED;
+    } catch (error) {
+      log.warn({ err: error }, 'what was decided on alerts cannot be read');
+      return NOTHING_DECIDED;
+    }
+  }
+
+  function forget(key: string): void {
+    if (said.delete(key)) count(key, -1);
+  }
+
+  return {
+    get: (key) => said.get(key),
+    put(each) {
+      if (!said.has(each.alert.key)) count(each.alert.key, 1);
+      said.set(each.alert.key, each);
+    },
+    forget,
+    decisions,
+    keep() {
+      if (memory === undefined) return;
+      try {
+        const decidedOn = decisions();
+        for (const [key, known] of said) if (isOver(known, decidedOn(key))) forget(key);
+        remember(memory, said);
+      } catch (error) {
+        log.error({ err: error }, 'the open alerts could not be kept: pages and commands may not list them');
+      }
+    },
+  };
+}
+
+/** Without what an earlier life had said an alert may be repeated, which is better than no start. */
+function recalledOr(memory: string, log: Logger): [string, Said][] {
+  try {
+    return recalled(memory);
+  } catch (error) {
+    log.warn({ err: error }, 'what was said before cannot be read; alerts may be repeated');
+    return [];
+  }
 }

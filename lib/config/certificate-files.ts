@@ -2,8 +2,8 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { SettingsError } from './settings-error.ts';
-import { messageOf, withName } from './system-error.ts';
+import { messageOf, withName } from '../system-errors.ts';
+import { SettingsError } from './settings.ts';
 
 export interface CertificatePair {
   /** PEM, with whatever intermediate certificates follow the first. */

@@ -1,12 +1,13 @@
 /** Finds the text of each setting: in a flag, else the environment, else the settings file, else its default. */
 
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import { messageOf, systemErrorIn, withName } from '../system-errors.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { COMPANION_VARIABLES, SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.ts';
-import type { SettingsProblem } from './settings-error.ts';
-import type { SettingsFile } from './settings-file.ts';
-import { messageOf, withName } from './system-error.ts';
+import { readUrlPath } from './setting-values.ts';
+import type { SettingsProblem } from './settings.ts';
 
 export interface SettingsSources {
   /** By variable name; beats everything. `BILLSYNC_CONFIG` names the file. */
@@ -96,4 +97,174 @@ function readSecret(definition: SettingDefinition, path: string, problems: Setti
     problems.push({ setting: `${definition.variable}_FILE`, message: messageOf(error) });
   }
   return null;
+}
+
+export const DEFAULT_FILE_NAME = 'billsync.yaml';
+
+/** A further path of the endpoint, with credentials of its own (spec 2.3: an endpoint per event type or tenant). */
+export interface WebhookPathText {
+  readonly path: string;
+  readonly basicAuth: string;
+  readonly headers: string;
+}
+
+export interface SettingsFile {
+  readonly path: string;
+  /** Relative paths in the file start here. */
+  readonly folder: string;
+  /** By variable, or by `VARIABLE_FILE` for a secret that lies in a file of its own. */
+  readonly texts: ReadonlyMap<string, string>;
+  readonly webhookPaths: readonly WebhookPathText[];
+}
+
+/** Libraries that only a file needs: a command without one would start for a third longer than it has to. */
+const laterRequire = createRequire(import.meta.url);
+
+/** @returns the file's path: named by a flag, by BILLSYNC_CONFIG, or ./billsync.yaml when it is there. */
+export function findSettingsFile(options: {
+  readonly named: string | undefined;
+  readonly cwd: string;
+}): string | null {
+  if (options.named !== undefined) return resolve(options.cwd, options.named);
+  const usual = resolve(options.cwd, DEFAULT_FILE_NAME);
+  return existsSync(usual) ? usual : null;
+}
+
+/** Reads and checks the file's form; what a value means is checked with all others in `loadSettings`. */
+export function readSettingsFile(path: string, problems: SettingsProblem[]): SettingsFile {
+  const empty = { path, folder: dirname(path), texts: new Map<string, string>(), webhookPaths: [] };
+  let source: string;
+  try {
+    source = readFileSync(path, 'utf8');
+  } catch (error) {
+    problems.push({
+      setting: path,
+      message: `cannot be read: ${systemErrorIn(error)?.words ?? messageOf(error)}`,
+    });
+    return empty;
+  }
+  const { parseDocument } = laterRequire('yaml') as typeof import('yaml');
+  // Its warnings go to stderr and quote the source.
+  const document = parseDocument(source, { schema: 'failsafe', prettyErrors: true, logLevel: 'error' });
+  const [syntaxError] = document.errors;
+  if (syntaxError !== undefined) {
+    const where = syntaxError.linePos?.[0];
+    const line = where === undefined ? '' : ` at line ${where.line}, column ${where.col}`;
+    // The parser's own message quotes the source, which may hold a secret: the code and place are enough.
+    problems.push({ setting: path, message: `is not valid YAML${line} (${syntaxError.code})` });
+    return empty;
+  }
+  let content: unknown;
+  try {
+    content = document.toJS();
+  } catch {
+    // The error quotes the name, and a password that begins with * is one.
+    const message =
+      'has an alias (*name) without an anchor, or too many; put a value that begins with * in quotes';
+    problems.push({ setting: path, message });
+    return empty;
+  }
+  if (content === null || content === '') return empty;
+  if (typeof content !== 'object' || Array.isArray(content)) {
+    problems.push({ setting: path, message: 'must be a mapping of settings, e.g. environment: test' });
+    return empty;
+  }
+  return readMapping(empty, content, problems);
+}
+
+function readMapping(file: SettingsFile, content: object, problems: SettingsProblem[]): SettingsFile {
+  const keys = fileKeys();
+  const texts = new Map<string, string>();
+  let webhookPaths: readonly WebhookPathText[] = [];
+  for (const [key, value] of Object.entries(content)) {
+    if (key === 'webhook_paths') {
+      webhookPaths = readWebhookPaths(value, file, problems);
+      continue;
+    }
+    const variable = keys.get(key);
+    if (variable === undefined) {
+      const near = didYouMean(key, keys.keys());
+      const hint = near === null ? '' : `; did you mean ${near}?`;
+      problems.push({ setting: `${shownKey(key)} in ${file.path}`, message: `is not a setting${hint}` });
+      continue;
+    }
+    const text = textOf(value);
+    if (text === null) {
+      problems.push({ setting: `${key} in ${file.path}`, message: 'must be a text or a list of texts' });
+    } else if (text !== '') {
+      texts.set(variable, text);
+    }
+  }
+  return { ...file, texts, webhookPaths };
+}
+
+/** What is no name is not quoted: a colon in the wrong place makes a secret part of the key. */
+function shownKey(key: string): string {
+  return /^[\w.-]{1,60}$/.test(key) ? key : 'a key that is no name';
+}
+
+/** Key in the file → variable; secrets have a second key that names a file. */
+function fileKeys(): Map<string, string> {
+  const keys = new Map<string, string>();
+  for (const { fileKey, variable, secret } of SETTING_DEFINITIONS) {
+    keys.set(fileKey, variable);
+    if (secret) keys.set(`${fileKey}_file`, `${variable}_FILE`);
+  }
+  return keys;
+}
+
+function textOf(value: unknown): string | null {
+  if (value === null) return '';
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((part) => typeof part === 'string')) {
+    // A list of one text with a comma stays one: the end of a line tells it from a list in one line.
+    const isOne = value.length === 1 && value[0]?.includes(',');
+    return isOne ? `${value[0]}\n` : value.join('\n');
+  }
+  if (typeof value === 'object') {
+    const lines = Object.entries(value).map(([name, part]) =>
+      typeof part === 'string' ? `${name}: ${part}` : null,
+    );
+    return lines.includes(null) ? null : lines.join('\n');
+  }
+  return null;
+}
+
+function readWebhookPaths(
+  value: unknown,
+  file: SettingsFile,
+  problems: SettingsProblem[],
+): readonly WebhookPathText[] {
+  const setting = `webhook_paths in ${file.path}`;
+  const { z } = laterRequire('zod') as typeof import('zod');
+  const listOrText = z.union([z.string(), z.array(z.string())]);
+  const WebhookPath = z.strictObject({
+    path: z.string(),
+    basic_auth: listOrText.optional(),
+    basic_auth_file: z.string().optional(),
+    headers: z.union([listOrText, z.record(z.string(), z.string())]).optional(),
+  });
+  const parsed = z.array(WebhookPath).safeParse(value);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      problems.push({ setting, message: `${issue.path.join('.') || 'value'}: ${issue.message}` });
+    }
+    return [];
+  }
+  return parsed.data.flatMap((entry) => {
+    try {
+      const basicAuth =
+        entry.basic_auth_file === undefined
+          ? (textOf(entry.basic_auth ?? '') ?? '')
+          : readNamed(resolve(file.folder, entry.basic_auth_file)).trim();
+      return [{ path: readUrlPath(entry.path), basicAuth, headers: textOf(entry.headers ?? '') ?? '' }];
+    } catch (error) {
+      problems.push({ setting, message: `${entry.path}: ${messageOf(error)}` });
+      return [];
+    }
+  });
+}
+
+function readNamed(path: string): string {
+  return withName(path, () => readFileSync(path, 'utf8'));
 }

@@ -1,6 +1,7 @@
 /** The effective settings of a process, checked once; the names of variables, which scripts rely on, stand in setting-definitions.ts. */
 
 import type { CsvTolerance } from '../wire/csv-file.ts';
+import { BillsyncError, EXIT } from '../wire/errors.ts';
 import type { EnvironmentName } from '../wire/names.ts';
 
 export interface WebhookCredentials {
@@ -49,7 +50,7 @@ export interface Settings {
     readonly credentials: WebhookCredentials;
     /** true: an endpoint without credentials may be heard from other machines (BILLSYNC_WEBHOOK_OPEN). */
     readonly open?: boolean;
-    /** How many connections may be open; the defaults stand in webhook/http-server.ts. */
+    /** How many connections may be open; the defaults stand in webhook/connections.ts. */
     readonly connectionLimits?: { readonly connections: number; readonly connectionsPerAddress: number };
     /** Networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed. */
     readonly trustedProxies?: readonly string[];
@@ -58,7 +59,7 @@ export interface Settings {
   };
   readonly admin: {
     /** A duration; 20s by default. */
-    readonly pageLimit?: string;
+    readonly pageTimeout?: string;
     readonly host: string;
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */
@@ -99,4 +100,84 @@ export interface Settings {
   };
   readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
   readonly otlpEndpoint: string | null;
+}
+
+/** What a command that calls the billing service still needs; commands that do not call it need none of this. */
+export function requireService(settings: Settings): void {
+  const { baseUrl, authUrl, clientId, clientSecret, apiKey } = settings.service;
+  const needed: readonly (readonly [string, unknown])[] = [
+    ['BILLSYNC_BASE_URL', baseUrl],
+    ...(apiKey === null
+      ? ([
+          ['BILLSYNC_AUTH_URL', authUrl],
+          ['BILLSYNC_CLIENT_ID', clientId],
+          ['BILLSYNC_CLIENT_SECRET', clientSecret],
+        ] as const)
+      : []),
+  ];
+  const problems = needed
+    .filter(([, value]) => value === null)
+    .map(([setting]) => ({ setting, message: NOT_SET }));
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+export interface SettingsProblem {
+  /** The variable, key or flag as the person wrote it. */
+  readonly setting: string;
+  /** What is wrong and what would be right; never the value of a secret. */
+  readonly message: string;
+}
+
+/** The message for a required setting that is missing. */
+export const NOT_SET = 'is not set';
+
+export class SettingsError extends BillsyncError {
+  readonly code = 'invalid-settings';
+  override readonly exitCode = EXIT.usage;
+  readonly problems: readonly SettingsProblem[];
+
+  constructor(problems: readonly SettingsProblem[]) {
+    super(problems.map(({ setting, message }) => `${setting}: ${message}`).join('\n'));
+    this.problems = problems;
+  }
+}
+
+export interface SuspiciousSecret {
+  readonly setting: string;
+  /** The suspicious characters and their place; never the value. */
+  readonly what: string;
+}
+
+/** The secrets of the account and of the endpoint that look damaged; each is named once. */
+export function suspiciousSecrets(
+  settings: Pick<Settings, 'service' | 'webhook'>,
+): readonly SuspiciousSecret[] {
+  const { service, webhook } = settings;
+  const basic = (setting: string, { basicAuth }: WebhookCredentials) =>
+    basicAuth.map(({ user, password }) => [setting, `${user}:${password}`] as const);
+  const texts: (readonly [string, string | null])[] = [
+    ['BILLSYNC_CLIENT_ID', service.clientId],
+    ['BILLSYNC_CLIENT_SECRET', service.clientSecret],
+    ['BILLSYNC_API_KEY', service.apiKey],
+    ...basic('BILLSYNC_WEBHOOK_BASIC_AUTH', webhook.credentials),
+    ...webhook.credentials.headers.map(({ value }) => ['BILLSYNC_WEBHOOK_HEADERS', value] as const),
+    ...webhook.paths.flatMap(({ path, credentials }) => basic(`webhook_paths ${path}`, credentials)),
+  ];
+  return texts.flatMap(([setting, text]) => {
+    const what = text === null ? null : suspicionOf(text);
+    return what === null ? [] : [{ setting, what }];
+  });
+}
+
+/** null: nothing strikes. The first that strikes, since one mistake leaves several. */
+function suspicionOf(text: string): string | null {
+  if (/[\0\uFFFD]/.test(text)) return 'contains NUL or characters that are not UTF-8: its file may be UTF-16';
+  if (text.startsWith('\uFEFF')) return 'begins with a byte order mark (U+FEFF)';
+  if (/[\r\n]/.test(text)) return 'contains a carriage return or a line feed';
+  if (/^\s/.test(text)) return 'begins with a blank';
+  if (/\s$/.test(text)) return 'ends with a blank';
+  const quote = /^(["'`\u2018\u201C]).+["'`\u2019\u201D]$/.exec(text)?.[1];
+  if (quote !== undefined) return `begins and ends with a quotation mark (${quote})`;
+  if (/[\p{Cc}\p{Cf}\u00A0]/u.test(text)) return 'contains a character that is not shown';
+  return null;
 }

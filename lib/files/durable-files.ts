@@ -1,17 +1,18 @@
 /**
- * The few ways in which billsync puts bytes on disk so that they survive a kill -9 and a power cut.
+ * Flushes to disk, shared by all who ask for the same at once.
  *
- * Names and bytes go into the page cache by direct calls, which take microseconds; only flushes (flush.ts) and removals of files
- * that may be large, which wait for the disk, go to Node's four threads. A dozen such waits per delivery made answers slow under load.
- *
- * Everything that is promised to the billing service rests on these functions: a 2xx is only sent after `linkDurably` resolved.
+ * A failed fsync is an error class of its own, because the kernel forgets the pages it could not write: asking again would say
+ * "fine" about bytes that are gone. Who catches an FsyncError ends the process.
  */
 
 import {
   closeSync,
   constants,
+  fdatasync,
   fstatSync,
+  fsync,
   linkSync,
+  mkdirSync,
   openSync,
   renameSync,
   statSync,
@@ -21,14 +22,146 @@ import {
 } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { flushBytes, shareFlush, syncFolder } from './flush.ts';
-import { makeFolders } from './make-folders.ts';
-import { temporaryName } from './temporary-names.ts';
+import { promisify } from 'node:util';
+import { systemCode, systemErrorIn } from '../system-errors.ts';
+import { BillsyncError, EXIT } from '../wire/errors.ts';
+import { temporaryName } from './files.ts';
 
-/** The `code` of a system error (`ENOSPC`, `EEXIST`, …), or null for anything else. */
-export function systemCode(error: unknown): string | null {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
-  return typeof error.code === 'string' ? error.code : null;
+/** A flush to disk failed. Never retried; the process must end and start clean (faults: failed fsync). */
+export class FsyncError extends BillsyncError {
+  readonly code = 'fsync-failed';
+  override readonly exitCode = EXIT.checkFailed;
+  override readonly hint = 'the disk may be failing: look at the system log, then try again';
+  readonly path: string;
+  constructor(path: string, cause: unknown) {
+    super(`The disk did not confirm ${path}; what was written there may be lost.`, { cause });
+    this.path = path;
+  }
+}
+
+interface Flushes {
+  readonly running: Promise<void>;
+  next: Promise<void> | null;
+}
+const flushes = new Map<string, Flushes>();
+let broken: FsyncError | null = null;
+const fsyncListeners = new Set<(error: FsyncError) => void>();
+
+/**
+ * Flushes a folder's names. Calls that meet share flushes: one that runs already may have begun too early for the
+ * newcomer, so all newcomers wait for one more. A thousand deliveries at once thus cost a handful of flushes.
+ */
+export function syncFolder(path: string): Promise<void> {
+  return shareFlush(path, () => flushFolder(path));
+}
+
+/** As `syncFolder`, for any flush that covers all that was written before it begins; `key` names what is flushed. */
+export function shareFlush(key: string, flush: () => Promise<void>): Promise<void> {
+  const current = flushes.get(key);
+  if (current === undefined) return startFlush(key, flush);
+  current.next ??= current.running.catch(() => undefined).then(() => startFlush(key, flush));
+  return current.next;
+}
+
+function startFlush(key: string, flush: () => Promise<void>): Promise<void> {
+  const state: Flushes = { running: flush(), next: null };
+  flushes.set(key, state);
+  const forget = (): void => {
+    if (state.next === null && flushes.get(key) === state) flushes.delete(key);
+  };
+  state.running.then(forget, forget);
+  return state.running;
+}
+
+/**
+ * Is told of the first flush that failed, whoever asked for it: a part that tries its work again would otherwise fail
+ * for ever in a process that can make nothing durable any more. @returns a function that stops listening
+ */
+export function onFsyncFailure(listener: (error: FsyncError) => void): () => void {
+  fsyncListeners.add(listener);
+  return () => fsyncListeners.delete(listener);
+}
+
+/** Flushes an open file's bytes and size. */
+export function syncHandle(handle: { datasync(): Promise<void> }, path: string): Promise<void> {
+  return confirm(path, () => handle.datasync());
+}
+
+const fdatasyncAsync = promisify(fdatasync);
+const fsyncAsync = promisify(fsync);
+
+/** Flushes the bytes and the size of an open file, by its descriptor. */
+export function flushBytes(file: number, path: string): Promise<void> {
+  return confirm(path, () => fdatasyncAsync(file));
+}
+
+async function flushFolder(path: string): Promise<void> {
+  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await confirm(path, () => fsyncAsync(folder));
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** After one failure nothing counts as durable any more in this process: a second fsync would lie. */
+async function confirm(path: string, flush: () => Promise<void>): Promise<void> {
+  if (broken !== null) throw broken;
+  try {
+    await flush();
+  } catch (error) {
+    broken = new FsyncError(path, error);
+    for (const listener of fsyncListeners) listener(broken);
+    throw broken;
+  }
+}
+
+/** A folder that is needed cannot be made. */
+export class FolderError extends BillsyncError {
+  readonly code = 'folder';
+  override readonly exitCode = EXIT.usage;
+}
+
+/**
+ * Private to the user (0700). What is there already is left as it is.
+ *
+ * @returns the first folder that was made; undefined when all were there
+ * @throws FolderError
+ */
+export async function makeFolders(path: string): Promise<string | undefined> {
+  const missing: string[] = [];
+  for (let folder = resolve(path); !isFolder(folder); folder = dirname(folder)) missing.unshift(folder);
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch (error) {
+      // Made meanwhile by somebody who starts beside us.
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST' && isFolder(folder)) continue;
+      throw cannotBeMade(folder, error);
+    }
+  }
+  return missing[0];
+}
+
+function isFolder(path: string): boolean {
+  try {
+    if (statSync(path).isDirectory()) return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw cannotBeMade(path, error);
+  }
+  throw new FolderError('a folder is needed where something else is', {
+    subject: path,
+    hint: 'move it away, or choose another folder',
+  });
+}
+
+function cannotBeMade(path: string, cause: unknown): FolderError {
+  return new FolderError(`a folder cannot be made: ${systemErrorIn(cause)?.words ?? String(cause)}`, {
+    subject: path,
+    hint: 'choose a folder that can be written (BILLSYNC_DATA_DIR), or give this user the right to',
+    cause,
+  });
 }
 
 /** Makes a folder (0700) with its parents, each entry durable. */

@@ -9,9 +9,9 @@
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { naming } from '../config/system-error.ts';
-import { isStillRunning, ownIdentity, ownNamespace, type ProcessIdentity } from '../process-identity.ts';
-import { temporaryName } from './temporary-names.ts';
+import { isStillRunning, ownIdentity, ownNamespace, type ProcessIdentity } from '../processes.ts';
+import { naming } from '../system-errors.ts';
+import { temporaryName } from './files.ts';
 
 export interface LockOwner extends ProcessIdentity {
   readonly role: string;

@@ -6,7 +6,7 @@
 import type { Stats } from 'node:fs';
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FolderError, makeFolders } from './make-folders.ts';
+import { FolderError, makeFolders } from './durable-files.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
 const WRITABLE_BY_ALL = 0o002;

@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
-import type { StateWatch } from './watch-state.ts';
+import type { StateWatch } from './health.ts';
 
 export const MAX_UNALERTED_MS = 30_000;
 export const MAX_STARTED_MS = 5 * 60_000;

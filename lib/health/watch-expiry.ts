@@ -2,7 +2,7 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { LookedAt, StateWatch } from './watch-state.ts';
+import type { LookedAt, StateWatch } from './health.ts';
 
 const DAY_MS = 86_400_000;
 /** What runs out within it is told: two weeks are enough to get another. */

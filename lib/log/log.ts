@@ -5,8 +5,8 @@ import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type pretty from 'pino-pretty';
 import type { Settings } from '../config/settings.ts';
-import { hasColors } from '../has-colors.ts';
-import { visible } from '../wire/printable.ts';
+import { hasColors } from '../runtime.ts';
+import { visible } from '../wire/text.ts';
 import { createScrub } from './scrub.ts';
 
 export type { Logger } from 'pino';
@@ -87,3 +87,69 @@ function asWritable(stream: DestinationStream): Writable {
     },
   });
 }
+
+/** In every line. */
+export const COMMON_LOG_FIELDS = {
+  level: '`debug`, `info`, `warn`, `error` or `fatal`.',
+  at: 'When, ISO 8601 UTC.',
+  role: 'Which process: `up`, `webhook`, `worker`, `dashboard`, `temporal`, or the command.',
+  environment: '`test` or `production`.',
+  msg: 'What happened, in words; not a name to search by.',
+} as const;
+
+/** Where they say something. */
+export const LOG_FIELDS = {
+  address: 'Host and port: of Temporal, or of a sender that was refused.',
+  aheadSeconds: 'How far the clock of an event is ahead of ours.',
+  alert: 'An alert that was said: `state`, `key`, `title`, `detail`, `repeated`, `runbook`.',
+  billingCost: 'Of a load, decimal text.',
+  by: 'Who decided.',
+  certificate: 'File of the certificate that the endpoint shows.',
+  code: 'Why something was refused, as in `billsync quarantine list`.',
+  component: 'Of a check that failed: what it looks at.',
+  connections: 'How many connections were ended.',
+  count: 'How many times it happened since it was last said.',
+  currencyCode: 'Of the cost of a load.',
+  detail: 'What is known of the cause.',
+  drift: 'The first differences that `verify` found: `invoiceId`, `rule`, `expected`, `found`.',
+  err: 'An error: `type`, `message`, `stack`.',
+  eventId: 'Of the event.',
+  events: 'How many events.',
+  expiresInSeconds: 'Of a new access token.',
+  failures: 'How many times in a row.',
+  invoiceId: 'The service’s id of the invoice.',
+  isHealthy: 'Whether what changed is well now.',
+  key: 'Of an alert.',
+  kind: 'Of what lies in quarantine: `delivery` or `file`.',
+  loadId: 'Of a load.',
+  loadIds: 'Of several loads.',
+  loads: 'How many loads.',
+  losses: 'The first of what the archive could not give back.',
+  method: 'Of the HTTP request that was refused.',
+  movedAside: 'Where the old warehouse lies.',
+  part: 'Of a process: what did not close.',
+  path: 'A file, an address of the dashboard, or of a delivery that was refused.',
+  pid: 'Of a process.',
+  pids: 'Of processes.',
+  place: 'Where in the archive a record lies.',
+  process: 'Of `up`: `endpoint` or `worker`.',
+  quarantineId: 'Of a refused thing.',
+  queues: 'Task queues of Temporal.',
+  reason: 'Why, in words.',
+  reasons: 'Why each channel did not take an alert.',
+  removed: 'Write-ahead logs that lay beside the published file.',
+  sequence: 'Of a publication.',
+  setting: 'Name of a setting.',
+  sha256: 'Of a file.',
+  shipments: 'How many rows.',
+  signal: 'Of the operating system.',
+  statusCode: 'With which a delivery was refused.',
+  stream: 'Of the archive: `events` or `facts`.',
+  tookMs: 'How long it took, in milliseconds.',
+  unread: 'Fields of a delivery that were not understood.',
+  url: 'Where spans are sent.',
+  version: 'Of an invoice’s file.',
+  waitMs: 'When it is tried again, in milliseconds.',
+  whose: 'Of which task queue.',
+  why: 'Why a record could not be taken in.',
+} as const;

@@ -1,12 +1,13 @@
 /**
- * Encrypts everything that enters Temporal's history: presigned URLs are passwords for a day, error texts may quote
- * them, and neither the server's operators nor its database need to read an invoice.
+ * Encrypts every payload in Temporal's history: presigned URLs are credentials for a day, and error messages may
+ * contain them.
  *
- * AES-256-GCM, a fresh nonce per payload, the key's id beside it. The first key encrypts, every key decrypts: to
- * rotate, put the new key in front and drop the old one once the runs that used it have left retention.
+ * AES-256-GCM, a fresh nonce per payload, the key id beside it. The first key encrypts, every key decrypts. To rotate,
+ * put the new key first and remove the old one once the retention period of the runs that used it is over.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   type DataConverter,
@@ -16,38 +17,40 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import protos from '@temporalio/proto';
+import { z } from 'zod';
+import type { Settings } from '../config/settings.ts';
+import { createDurably, makeFolder } from '../files/durable-files.ts';
+import { readIfThere } from '../files/files.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { UNENCRYPTED } from '../wire/names.ts';
 
 export interface EncryptionKey {
-  /** Readable in history; says which key to use. */
+  /** Readable in history; selects the key for decryption. */
   readonly id: string;
   /** 32 bytes. */
   readonly key: Uint8Array;
 }
 
-/** Loaded by path, by the worker and by the workflow bundler alike. */
+/** Loaded by path, by the worker and by the workflow bundler. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter.cjs', import.meta.url));
 
 const ENCODING = 'binary/encrypted';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A payload was encrypted with a key that this process does not have. Nothing is read in clear instead. */
+/** A payload was encrypted with a key that this process does not have. */
 export class UnknownEncryptionKeyError extends BillsyncError {
   readonly code = 'unknown-encryption-key';
   override readonly exitCode = EXIT.usage;
-  readonly keyId: string;
 
   constructor(keyId: string, known: readonly string[]) {
     super(
       `A payload was encrypted with the key "${keyId}"; known here: ${known.join(', ')}. Add it to BILLSYNC_ENCRYPTION_KEY.`,
     );
-    this.keyId = keyId;
   }
 }
 
-/** The bytes do not fit the key of their id: the key was changed under its id, or somebody altered the bytes. */
+/** The ciphertext does not match the key of its id: the key was changed under its id, or the bytes were altered. */
 export class UndecryptablePayloadError extends BillsyncError {
   readonly code = 'undecryptable-payload';
   override readonly exitCode = EXIT.usage;
@@ -60,34 +63,48 @@ export class UndecryptablePayloadError extends BillsyncError {
   }
 }
 
-/** Clear text came from Temporal. All we write there is encrypted, so it is not from us. */
+/** A payload in Temporal is not encrypted. billsync encrypts all of its own, so another program wrote it. */
 export class UnencryptedPayloadError extends BillsyncError {
   readonly code = 'unencrypted-payload';
   override readonly exitCode = EXIT.checkFailed;
 
-  constructor(whose: string) {
-    super(`Clear text came from Temporal for ${whose}. It is not ours and was not read.`);
+  constructor(target: string) {
+    super(
+      `An unencrypted payload for ${target} was found in Temporal. billsync did not write it and ignores it.`,
+    );
+  }
+}
+
+/** Temporal runs elsewhere and no key is configured: a key made here would be unknown to the other machines. */
+export class EncryptionKeyMissingError extends BillsyncError {
+  readonly code = 'encryption-key-missing';
+  override readonly exitCode = EXIT.usage;
+
+  constructor() {
+    super(
+      'BILLSYNC_ENCRYPTION_KEY is required when Temporal runs on another machine: `id:base64` of 32 bytes, the same for every process.',
+    );
   }
 }
 
 export interface CodecOptions {
   /**
-   * What becomes of clear text (ADR 3). `throw`: the caller is told, for clients. `replace`: `UNENCRYPTED` takes its
-   * place, for workers, since a workflow's task that throws because of what stands in history fails for ever.
+   * How an unencrypted payload is handled (ADR 3). `throw`, for clients. `replace`, for workers: `UNENCRYPTED` takes its
+   * place, because a workflow task that throws on a payload in history would fail forever.
    */
-  readonly clearText?: 'throw' | 'replace';
-  /** Told of every payload that is refused or cannot be read, each time it is met; it must not throw. */
-  readonly onTrouble?: (trouble: PayloadTrouble) => void;
+  readonly unencrypted?: 'throw' | 'replace';
+  /** Called each time a payload is refused or cannot be decrypted; must not throw. */
+  readonly onProblem?: (problem: PayloadProblem) => void;
 }
 
-export interface PayloadTrouble {
+export interface PayloadProblem {
   readonly kind: 'unencrypted' | 'undecryptable';
-  /** For people: the workflow, as far as it is known. */
-  readonly whose: string;
+  /** For messages: the workflow, as far as it is known. */
+  readonly target: string;
   readonly message: string;
 }
 
-/** The one data converter of every client, worker and command: two that differ cannot read each other. */
+/** The data converter of every client, worker and command. */
 export function createDataConverter(
   keys: readonly EncryptionKey[],
   options: CodecOptions = {},
@@ -97,7 +114,7 @@ export function createDataConverter(
 
 export function createCodec(
   keys: readonly EncryptionKey[],
-  { clearText = 'throw', onTrouble }: CodecOptions = {},
+  { unencrypted = 'throw', onProblem }: CodecOptions = {},
 ): PayloadCodec {
   const [current] = keys;
   if (current === undefined) throw new Error('A codec needs at least one key.');
@@ -107,18 +124,19 @@ export function createCodec(
   const byId = new Map(keys.map((key) => [key.id, key.key]));
 
   function decode(payload: Payload, context: SerializationContext | undefined): Payload {
-    const whose = context?.workflowId === undefined ? 'somebody' : `the workflow ${context.workflowId}`;
+    const workflowId = context?.workflowId;
+    const target = workflowId === undefined ? 'an unknown workflow' : `the workflow ${workflowId}`;
     if (!isEncrypted(payload)) {
-      const error = new UnencryptedPayloadError(whose);
-      onTrouble?.({ kind: 'unencrypted', whose, message: error.message });
-      // Without a context it is a memo in a list of schedules, in which strangers' stand beside ours.
-      if (clearText === 'throw' && context !== undefined) throw error;
+      const error = new UnencryptedPayloadError(target);
+      onProblem?.({ kind: 'unencrypted', target, message: error.message });
+      // Without a context it is a memo in a list of schedules, which also has schedules of other programs.
+      if (unencrypted === 'throw' && context !== undefined) throw error;
       return replacement;
     }
     try {
       return decrypt(payload, byId);
     } catch (error) {
-      onTrouble?.({ kind: 'undecryptable', whose, message: (error as Error).message });
+      onProblem?.({ kind: 'undecryptable', target, message: (error as Error).message });
       throw error;
     }
   }
@@ -145,10 +163,7 @@ function isEncrypted(payload: Payload): boolean {
   return text(payload.metadata?.encoding) === ENCODING;
 }
 
-/**
- * Bytes that do not fit are no clear text and are never passed over: whoever set a wrong key would lose what was said in
- * the right one. The task fails, and goes on with the right key.
- */
+/** Throws where a key does not match, so that the task fails and continues once the right key is configured. */
 function decrypt(payload: Payload, keys: ReadonlyMap<string, Uint8Array>): Payload {
   const id = text(payload.metadata?.['encryption-key-id']);
   const key = keys.get(id);
@@ -156,7 +171,7 @@ function decrypt(payload: Payload, keys: ReadonlyMap<string, Uint8Array>): Paylo
   try {
     const data = Buffer.from(payload.data ?? []);
     const nonce = data.subarray(0, NONCE_BYTES);
-    // Without its length a tag of four bytes would do.
+    // Without an explicit length, a tag of four bytes would be accepted.
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
     decipher.setAuthTag(data.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     const plain = Buffer.concat([decipher.update(data.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
@@ -168,4 +183,102 @@ function decrypt(payload: Payload, keys: ReadonlyMap<string, Uint8Array>): Paylo
 
 function text(bytes: Uint8Array | null | undefined): string {
   return bytes ? Buffer.from(bytes).toString('utf8') : '';
+}
+
+/**
+ * The configured keys; without any, the data folder's own key, which is created while Temporal is on this machine
+ * (embedded, or a loopback address).
+ *
+ * @throws EncryptionKeyMissingError
+ */
+export async function encryptionKeys(
+  settings: Pick<Settings, 'dataDir' | 'encryptionKeys'>,
+  temporal: { readonly isLocal: boolean },
+): Promise<readonly EncryptionKey[]> {
+  if (settings.encryptionKeys.length > 0) return settings.encryptionKeys;
+  const path = join(settings.dataDir, 'keys', 'payload.key');
+  const existing = await readKeys(path);
+  if (existing !== null) return existing;
+  if (!temporal.isLocal) throw new EncryptionKeyMissingError();
+  // Of several processes that start at once, one creates the file and all read the same key.
+  await makeFolder(dirname(path));
+  await createDurably(
+    path,
+    `local-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`,
+  );
+  const created = await readKeys(path);
+  if (created === null) throw new Error(`${path} vanished while it was being created.`);
+  return created;
+}
+
+async function readKeys(path: string): Promise<readonly EncryptionKey[] | null> {
+  const content = await readIfThere(path);
+  if (content === null) return null;
+  const lines = content
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '');
+  return lines.map((line) => {
+    const colon = line.indexOf(':');
+    return { id: line.slice(0, colon), key: Buffer.from(line.slice(colon + 1), 'base64') };
+  });
+}
+
+/** Body of Temporal's remote codec protocol: bytes are base64 in JSON. */
+const RemoteMessage = z.object({
+  payloads: z.array(
+    z.object({
+      metadata: z.record(z.string(), z.base64()).optional(),
+      data: z.base64().nullish(),
+    }),
+  ),
+});
+
+export type RemotePayloads = z.infer<typeof RemoteMessage>;
+type RemotePayload = RemotePayloads['payloads'][number];
+
+/**
+ * Decrypts payloads for Temporal's web UI and CLI, which send them over HTTP ("remote codec"). A payload that is not
+ * encrypted or has an unknown key is returned unchanged: one page shows payloads of several ages and authors.
+ *
+ * @returns null when `message` is not a remote codec message
+ */
+export async function decodeRemotePayloads(
+  keys: readonly EncryptionKey[],
+  message: unknown,
+): Promise<RemotePayloads | null> {
+  const parsed = RemoteMessage.safeParse(message);
+  if (!parsed.success) return null;
+  const codec = createCodec(keys);
+  const payloads = parsed.data.payloads.map(async (remote) => {
+    const payload = fromRemote(remote);
+    // With a context, an unencrypted payload is an error here and is not replaced.
+    const [decoded] = await codec.decode([payload], ANY_WORKFLOW).catch(() => [payload]);
+    return decoded === undefined || decoded === payload ? remote : toRemote(decoded);
+  });
+  return { payloads: await Promise.all(payloads) };
+}
+
+const ANY_WORKFLOW = { type: 'workflow', namespace: '', workflowId: '' } as const;
+
+function fromRemote({ metadata, data }: RemotePayload): Payload {
+  return {
+    metadata: mapValues(metadata ?? {}, (base64) => Buffer.from(base64, 'base64')),
+    data: Buffer.from(data ?? '', 'base64'),
+  };
+}
+
+function toRemote({ metadata, data }: Payload): RemotePayload {
+  return { metadata: mapValues(metadata ?? {}, toBase64), data: toBase64(data ?? new Uint8Array()) };
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+function mapValues<From, To>(
+  values: Readonly<Record<string, From>>,
+  change: (value: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 }

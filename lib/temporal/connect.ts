@@ -1,11 +1,14 @@
 /**
- * Connects to Temporal, wherever it is: configured by Temporal's own variables, or embedded beside the data folder.
+ * Connects to Temporal: configured by Temporal's own variables, or embedded beside the data folder.
  *
- * Every call has a deadline: without one a call hangs 45 s and more when the server is stopped, and fails only after
- * 19 s when it is gone.
+ * Every call has a deadline. Without one a call hangs for 45 s or more when the server is suspended, and fails only
+ * after 19 s when it is gone.
  */
 
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Client,
   Connection,
@@ -14,20 +17,16 @@ import {
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
+import protos from '@temporalio/proto';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Settings } from '../config/settings.ts';
-import { SettingsError } from '../config/settings-error.ts';
-import { messageOf, systemErrorIn } from '../config/system-error.ts';
+import { type Settings, SettingsError } from '../config/settings.ts';
+import { messageOf, systemErrorIn } from '../system-errors.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
-import { createDataConverter } from './codec.ts';
-import { readEmbeddedRecord } from './embedded-record.ts';
-import { encryptionKeys } from './encryption-keys.ts';
-import { pause } from './pause.ts';
-import { registerSearchAttributes } from './search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../wire/names.ts';
+import { createDataConverter, encryptionKeys } from './codec.ts';
 import { activeTracing } from './tracing.ts';
 
-/** Where Temporal is, as far as the settings and the data folder tell. */
 export interface TemporalTarget {
   readonly address: string;
   readonly namespace: string;
@@ -46,12 +45,12 @@ export interface TemporalConnection {
 
 export interface ConnectOptions {
   readonly log: Logger;
-  /** Try until it works or `signal` aborts; else one try. */
+  /** Retry until connected or `signal` aborts; otherwise a single attempt. */
   readonly wait?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** Nobody answers, or no server was ever started for the data folder. */
+/** The server does not answer, or was never started for the data folder. */
 export class TemporalUnreachableError extends BillsyncError {
   readonly code = 'temporal-unreachable';
   override readonly exitCode = EXIT.unreachable;
@@ -68,15 +67,17 @@ export class TemporalUnreachableError extends BillsyncError {
   }
 }
 
+type ClientSettings = Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>;
+
 const CALL_DEADLINE_MS = 10_000;
-/** What the endpoint and its forwarder say; the forwarder tries again, for ever. */
+/** For signals of the endpoint and its forwarder, which retries indefinitely. */
 const SIGNAL_DEADLINE_MS = 5_000;
-/** Long polls: the server itself answers after 20 s at most, empty-handed. */
+/** Long polls: the server returns an empty response after at most 20 s. */
 const POLL_DEADLINE_MS = 70_000;
 const SIGNAL = /SignalWithStartWorkflowExecution$/;
 const LONG_POLL = /GetWorkflowExecutionHistory|UpdateWorkflowExecution$|QueryWorkflow$/;
 
-/** @throws TemporalUnreachableError when an embedded server is meant and none was started */
+/** @throws TemporalUnreachableError when no server is configured and none was started for the data folder */
 export async function temporalTarget(
   settings: Pick<Settings, 'dataDir' | 'temporalConfigured'>,
 ): Promise<TemporalTarget> {
@@ -96,7 +97,28 @@ export async function temporalTarget(
   return { address, namespace, isLocal: true, connection: { address } };
 }
 
-/** Temporal's own variables. A file that one of them names has to be there. @throws SettingsError */
+/** `run/temporal.json` in the data folder, written by the embedded server (embedded.ts). */
+export interface EmbeddedRecord {
+  readonly address: string;
+  readonly pid: number;
+  readonly namespace: string;
+  /** The process that supervises the server; another process may adopt the server once this one has ended. */
+  readonly ownerPid: number;
+  /** Kernel start time of the owner, to detect a reused pid; null: not known. */
+  readonly ownerStarted?: string | null;
+}
+
+/** @returns null when there is no record, or only a partial one */
+export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8')) as EmbeddedRecord;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** Temporal's own variables. @throws SettingsError when a file that one of them names cannot be read */
 function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
   const files = Object.entries(process.env).filter(([name]) => /^TEMPORAL_.*(_PATH|CONFIG_FILE)$/.test(name));
   for (const [setting, path = ''] of files) {
@@ -111,64 +133,26 @@ function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
 }
 
 /**
- * A client with our codec, deadlines and search attributes in place.
+ * A client with codec, deadlines and search attributes in place.
  *
  * @throws TemporalUnreachableError, EncryptionKeyMissingError
  */
 export async function connectTemporal(
-  settings: Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>,
-  options: ConnectOptions,
+  settings: ClientSettings,
+  { log, wait = false, signal }: ConnectOptions,
 ): Promise<TemporalConnection> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await connectOnce(settings);
     } catch (error) {
-      if (!options.wait || !(error instanceof TemporalUnreachableError)) throw error;
-      if (attempt % 15 === 0) options.log.warn({ address: error.address }, 'waiting for Temporal');
-      await pause(Math.min(250 * 2 ** attempt, 2_000), options.signal);
+      if (!wait || !(error instanceof TemporalUnreachableError)) throw error;
+      if (attempt % 15 === 0) log.warn({ address: error.address }, 'waiting for Temporal');
+      await sleep(Math.min(250 * 2 ** attempt, 2_000), undefined, { signal });
     }
   }
 }
 
-/** Calls with a client that follows Temporal to another address; for processes that outlive the server. */
-export interface TemporalLink {
-  /** One try: the caller owns retries. @throws TemporalUnreachableError and whatever `work` throws */
-  run<T>(work: (client: Client) => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
-
-/** A connection that is opened at the first use, kept, and opened anew after it broke. */
-export function openTemporalLink(
-  settings: Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>,
-  options: { readonly log: Logger },
-): TemporalLink {
-  let current: Promise<TemporalConnection> | null = null;
-  const drop = (connection: Promise<TemporalConnection>): void => {
-    if (current === connection) current = null;
-    connection.then((opened) => opened.close()).catch(() => {});
-  };
-  return {
-    async run(work) {
-      current ??= connectTemporal(settings, options);
-      const connection = current;
-      try {
-        const { client } = await connection;
-        return await work(client);
-      } catch (error) {
-        // Whatever went wrong, a fresh connection costs little and the old one may point at a dead server.
-        if (isTransport(error)) drop(connection);
-        throw error;
-      }
-    },
-    async close() {
-      if (current !== null) drop(current);
-    },
-  };
-}
-
-async function connectOnce(
-  settings: Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>,
-): Promise<TemporalConnection> {
+async function connectOnce(settings: ClientSettings): Promise<TemporalConnection> {
   const target = await temporalTarget(settings);
   const dataConverter = createDataConverter(await encryptionKeys(settings, target));
   const connection = await openConnection(target.connection);
@@ -189,6 +173,53 @@ async function connectOnce(
   };
 }
 
+/**
+ * Registers missing search attributes: an unregistered one blocks every workflow task. Safe to call from several
+ * processes at once.
+ */
+export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<void> {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  const missing = Object.values(SEARCH_ATTRIBUTES).filter((name) => !(name in (customAttributes ?? {})));
+  if (missing.length === 0) return;
+  const keyword = protos.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
+  await connection.operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(missing.map((name) => [name, keyword])),
+  });
+}
+
+/** A client that follows Temporal to another address; for processes that outlive the server. */
+export interface TemporalLink {
+  /** A single attempt: the caller retries. @throws TemporalUnreachableError and whatever `work` throws */
+  run<T>(work: (client: Client) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Connects at the first use and again after the connection broke. */
+export function openTemporalLink(settings: ClientSettings, options: { readonly log: Logger }): TemporalLink {
+  let current: Promise<TemporalConnection> | null = null;
+  const drop = (connection: Promise<TemporalConnection>): void => {
+    if (current === connection) current = null;
+    connection.then((opened) => opened.close()).catch(() => {});
+  };
+  return {
+    async run(work) {
+      current ??= connectTemporal(settings, options);
+      const connection = current;
+      try {
+        const { client } = await connection;
+        return await work(client);
+      } catch (error) {
+        if (isTransport(error)) drop(connection);
+        throw error;
+      }
+    },
+    async close() {
+      if (current !== null) drop(current);
+    },
+  };
+}
+
 /** @throws TemporalUnreachableError after 3 s */
 export async function openConnection(options: NativeConnectionOptions): Promise<Connection> {
   const retries = connectionRetries();
@@ -202,7 +233,7 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
     return await RetryingConnection.connect({
       ...(options as ConnectionOptions),
       connectTimeout: 3_000,
-      // A second by default, which a server that is starting would be waited for each time.
+      // The default of 1 s delays each connection to a server that is starting.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100 },
       interceptors: [withDeadlines, retries.interceptor],
     });
@@ -217,8 +248,8 @@ const MAX_RETRY_DELAY_MS = 2_000;
 const TIMER_MARGIN_MS = 50;
 
 /**
- * The SDK retries from a timer, and a call on a closed channel throws there, uncaught. So no further retry is begun, and those whose
- * timer runs are waited for, before a connection is closed.
+ * The SDK retries from a timer, and a call on a closed channel throws there, uncaught. Closing a connection therefore
+ * stops further retries and waits for those whose timer runs.
  */
 function connectionRetries(): { readonly interceptor: GrpcInterceptor; end(): Promise<void> } {
   const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
@@ -236,12 +267,12 @@ function connectionRetries(): { readonly interceptor: GrpcInterceptor; end(): Pr
     async end() {
       isEnding = true;
       const leftMs = lastRetryMs - performance.now();
-      if (leftMs > 0) await pause(leftMs + TIMER_MARGIN_MS);
+      if (leftMs > 0) await sleep(leftMs + TIMER_MARGIN_MS);
     },
   };
 }
 
-/** The first interceptor: its deadline spans the retries that the next one makes. */
+/** Must be the first interceptor, so that its deadline spans the retries of the next one. */
 const withDeadlines: GrpcInterceptor = (options, nextCall) => {
   const deadline = options.deadline ?? Date.now() + limitOf(options.method_definition.path);
   return nextCall({ ...options, deadline }) as ReturnType<GrpcInterceptor>;
@@ -257,7 +288,7 @@ function isLoopback(address: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }
 
-/** gRPC's UNAVAILABLE and DEADLINE_EXCEEDED, however deep the SDK wrapped them, or no connection at all. */
+/** gRPC's UNAVAILABLE or DEADLINE_EXCEEDED, at any depth of `cause`, or no connection at all. */
 function isTransport(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof TemporalUnreachableError) return true;

@@ -1,4 +1,4 @@
-/** The libraries behind `tracing.ts`, loaded only when tracing is on. */
+/** The OpenTelemetry side of `tracing.ts`, loaded only when tracing is on. */
 
 import { context, type SpanContext, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -13,14 +13,14 @@ import { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry';
 import type { TracedPublications, Tracing, TracingOptions } from './tracing.ts';
 
 export function createTracing(options: TracingOptions & { readonly otlpEndpoint: string }): Tracing {
-  const { otlpEndpoint, settings, role, log, scrub } = options;
+  const { otlpEndpoint, settings, role, log } = options;
   const resource = new Resource({
     'service.name': 'billsync',
     'service.instance.id': role,
     'deployment.environment': settings.environment,
   });
   const url = `${otlpEndpoint.replace(/\/+$/, '')}/v1/traces`;
-  const exporter = heard(asToldElsewhere(new OTLPTraceExporter({ url }), scrub), log);
+  const exporter = scrubbedExporter(new OTLPTraceExporter({ url }), options);
   const processor = new BatchSpanProcessor(exporter, { scheduledDelayMillis: 1_000 });
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
   provider.register();
@@ -43,7 +43,7 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
           try {
             return await work();
           } catch (error) {
-            // It is tried again, in a trace of its own.
+            // The retry starts a trace of its own.
             span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) });
             throw error;
           } finally {
@@ -57,23 +57,23 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
   };
 }
 
-/** Of a worker that cannot publish for long; the oldest lose the end of their trace. */
-const MOST_WAITING = 10_000;
+/** Beyond this, while nothing can be published, the oldest traces end without their publication. */
+const MAX_UNPUBLISHED = 10_000;
 
 function tracePublications(tracer: Tracer): TracedPublications {
-  let waiting: { readonly parent: SpanContext; readonly atMs: number }[] = [];
+  let unpublished: { readonly parent: SpanContext; readonly atMs: number }[] = [];
   return {
-    noteChange() {
+    recordChange() {
       const parent = trace.getActiveSpan()?.spanContext();
       if (parent === undefined) return;
-      waiting.push({ parent, atMs: Date.now() });
-      if (waiting.length > MOST_WAITING) waiting.shift();
+      unpublished.push({ parent, atMs: Date.now() });
+      if (unpublished.length > MAX_UNPUBLISHED) unpublished.shift();
     },
     published({ sequence, publishedAt }) {
       const untilMs = Date.parse(publishedAt);
-      const shown = waiting.filter(({ atMs }) => atMs <= untilMs);
-      waiting = waiting.filter(({ atMs }) => atMs > untilMs);
-      for (const { parent, atMs } of shown) {
+      const contained = unpublished.filter(({ atMs }) => atMs <= untilMs);
+      unpublished = unpublished.filter(({ atMs }) => atMs > untilMs);
+      for (const { parent, atMs } of contained) {
         const options = { startTime: atMs, attributes: { 'billsync.publication': sequence } };
         tracer.startSpan('publication', options, trace.setSpanContext(context.active(), parent)).end();
       }
@@ -81,51 +81,33 @@ function tracePublications(tracer: Tracer): TracedPublications {
   };
 }
 
-/** `ExportResultCode` of a package that is not ours to import. */
+/** `ExportResultCode`, which belongs to a package that is not a direct dependency. */
 const [SUCCESS, FAILED] = [0, 1];
-const TOLD_EVERY_MS = 10 * 60_000;
+const LOG_INTERVAL_MS = 10 * 60_000;
 
-/** A collector that takes nothing is no reason to stop, and nobody would know without a word. */
-function heard(exporter: SpanExporter, log: TracingOptions['log']): SpanExporter {
-  let toldMs = Number.NEGATIVE_INFINITY;
-  return {
-    ...exporter,
-    export: (spans, done) =>
-      exporter.export(spans, (result) => {
-        if (result.code !== SUCCESS && performance.now() - toldMs > TOLD_EVERY_MS) {
-          toldMs = performance.now();
-          log.warn({ count: spans.length, err: result.error }, 'the collector did not take spans');
-        }
-        done(result);
-      }),
-  };
-}
-
-/**
- * Spans of failures carry messages and stacks. Those of workflows have all that Temporal knows of the run as objects, which are no
- * attributes (a collector refuses them, and all spans that came with them) and are read in Temporal itself.
- */
-function asToldElsewhere(exporter: SpanExporter, scrub: (text: string) => string): SpanExporter {
-  const clean = <T>(value: T): T => (typeof value === 'string' ? (scrub(value) as T) : value);
-  const cleanAll = <T extends object>(values: T): T =>
-    Object.fromEntries(
-      Object.entries(values).flatMap(([key, value]) => (isAttribute(value) ? [[key, clean(value)]] : [])),
-    ) as T;
-  const cleaned = (span: ReadableSpan): ReadableSpan =>
-    Object.create(span, {
-      attributes: { value: cleanAll(span.attributes) },
-      status: { value: cleanAll(span.status) },
-      events: {
-        value: span.events.map((event) => ({ ...event, attributes: cleanAll(event.attributes ?? {}) })),
-      },
-    }) as ReadableSpan;
+/** Removes secrets from spans, and logs from time to time that the collector does not accept any. */
+function scrubbedExporter(
+  exporter: SpanExporter,
+  { log, scrub }: Pick<TracingOptions, 'log' | 'scrub'>,
+): SpanExporter {
+  let loggedMs = Number.NEGATIVE_INFINITY;
   return {
     export(spans, done) {
+      const report: typeof done = (result) => {
+        if (result.code !== SUCCESS && performance.now() - loggedMs > LOG_INTERVAL_MS) {
+          loggedMs = performance.now();
+          log.warn({ count: spans.length, err: result.error }, 'the collector did not accept spans');
+        }
+        done(result);
+      };
       try {
-        exporter.export(spans.map(cleaned), done);
+        exporter.export(
+          spans.map((span) => scrubbed(span, scrub)),
+          report,
+        );
       } catch (error) {
-        // A span that cannot be sent is not worth a delivery.
-        done({ code: FAILED, error: error as Error });
+        // A span that cannot be sent must not fail a delivery.
+        report({ code: FAILED, error: error as Error });
       }
     },
     shutdown: () => exporter.shutdown(),
@@ -135,7 +117,24 @@ function asToldElsewhere(exporter: SpanExporter, scrub: (text: string) => string
   };
 }
 
-/** A word, a number, or a list of them: what the specification of OpenTelemetry has. */
+/** Drops attributes that are objects (Temporal's interceptors add some): a collector rejects the whole batch for one. */
+function scrubbed(span: ReadableSpan, scrub: (text: string) => string): ReadableSpan {
+  const scrubAll = <T extends object>(values: T): T =>
+    Object.fromEntries(
+      Object.entries(values).flatMap(([key, value]) =>
+        isAttribute(value) ? [[key, typeof value === 'string' ? scrub(value) : value]] : [],
+      ),
+    ) as T;
+  return Object.create(span, {
+    attributes: { value: scrubAll(span.attributes) },
+    status: { value: scrubAll(span.status) },
+    events: {
+      value: span.events.map((event) => ({ ...event, attributes: scrubAll(event.attributes ?? {}) })),
+    },
+  }) as ReadableSpan;
+}
+
+/** A string, number or boolean, or an array of them. */
 function isAttribute(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((each) => typeof each !== 'object' && isAttribute(each));
   return ['string', 'number', 'boolean'].includes(typeof value);

@@ -1,8 +1,7 @@
 /**
- * Puts the message and stack of every failure through the payload codec, since both may quote a presigned URL: a
- * payload codec alone leaves them readable in history.
+ * Encrypts the message and stack of every failure as well: a payload codec alone leaves both readable in history.
  *
- * Plain CommonJS because both the worker (by `require`) and the workflow bundler load this file by its path.
+ * CommonJS because the worker (by `require`) and the workflow bundler load this file by its path.
  */
 
 const { DefaultFailureConverter } = require('@temporalio/common');

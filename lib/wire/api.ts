@@ -1,14 +1,20 @@
 /** The answers of the billing service's endpoints as values (spec 2.1, 2.2, 4.3, 7). */
 
 import { z } from 'zod';
-import { jsonOf, MalformedAnswerError } from './answer-json.ts';
-import { findExport } from './find-export.ts';
-import type { ExportLocation } from './invoice-event.ts';
-import { readDecimal } from './lenient-values.ts';
-import { ExportAnnouncement } from './parse-delivery.ts';
-import { printable } from './printable.ts';
-import { withoutUrlQueries } from './url-query.ts';
-import { Count, describeIssues, isJsonObject, parseJson } from './wire.ts';
+import {
+  Count,
+  describeIssues,
+  Instant,
+  isJsonObject,
+  jsonOf,
+  MalformedAnswerError,
+  parseJson,
+  Sha256,
+  UrlText,
+} from './json.ts';
+import { readCount, readDecimal, readInstant, readSha256, readUrl } from './lenient-values.ts';
+import type { ExportLocation } from './names.ts';
+import { printable, withoutUrlQueries } from './text.ts';
 
 /** Spec 2.1. The token is used verbatim, with every trailing `=`. */
 export interface AccessToken {
@@ -143,4 +149,80 @@ function checkedValue<Schema extends z.ZodType>(
   throw new MalformedAnswerError(
     `The ${what} is not as specified: ${describeIssues(reading.error, '', json)}`,
   );
+}
+
+/** The answer of the regenerate endpoint (spec 4.3). */
+export const ExportAnnouncement = z.object({
+  presignedUrl: UrlText,
+  presignedUrlExpiresAt: Instant,
+  fileHashSha256: Sha256,
+  fileSizeBytes: z.union([z.int().nonnegative(), Count], 'expected a whole number of 0 or more'),
+}) satisfies z.ZodType<ExportLocation>;
+
+const DEEPEST = 4;
+/** Lower-case letters and digits of their names. */
+const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
+  presignedUrl: ['presignedurl', 'signedurl', 'downloadurl', 'url'],
+  presignedUrlExpiresAt: ['presignedurlexpiresat', 'expiresat', 'expiration'],
+  fileHashSha256: ['filehashsha256', 'filehash', 'filesha256', 'sha256'],
+  fileSizeBytes: ['filesizebytes', 'filesize', 'sizebytes'],
+};
+/** A service that does not say until when its URL is good has it tried: storage tells, and another one is asked for. */
+const UNSTATED_END = '9999-12-31T00:00:00Z';
+
+/**
+ * The uppermost object that has a URL; a value that cannot be understood is left as it came, for whoever checks.
+ *
+ * @returns null when there is none
+ */
+export function findExport(json: unknown): Readonly<Record<keyof ExportLocation, unknown>> | null {
+  let level: readonly unknown[] = [json];
+  for (let depth = 0; depth < DEEPEST && level.length > 0; depth += 1) {
+    for (const value of level) {
+      const found = isJsonObject(value) ? exportIn(value) : null;
+      if (found !== null) return found;
+    }
+    level = level.flatMap((value) =>
+      Array.isArray(value)
+        ? value.length === 1
+          ? value
+          : []
+        : isJsonObject(value)
+          ? Object.values(value)
+          : [],
+    );
+  }
+  return null;
+}
+
+function exportIn(object: Readonly<Record<string, unknown>>) {
+  const values = new Map(
+    Object.entries(object).map(([name, value]) => [name.replace(/[^a-z0-9]/gi, '').toLowerCase(), value]),
+  );
+  const readField = (field: keyof ExportLocation): unknown => {
+    const name = NAMES[field].find((each) => (values.get(each) ?? null) !== null);
+    return name === undefined ? undefined : values.get(name);
+  };
+  const url = readUrl(readField('presignedUrl'));
+  if (url === undefined) return null;
+  const [end, hash, size] = [
+    readField('presignedUrlExpiresAt'),
+    readField('fileHashSha256'),
+    readField('fileSizeBytes'),
+  ];
+  return {
+    presignedUrl: url,
+    presignedUrlExpiresAt: readInstant(end) ?? UNSTATED_END,
+    fileHashSha256: readSha256(hash) ?? hash,
+    fileSizeBytes: readCount(size) ?? size,
+  };
+}
+
+/** Words that name no encoding, though servers write them. */
+const NO_ENCODING = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8', 'aws-chunked']);
+
+/** In the order in which they were applied; empty when the bytes are what they are. */
+export function encodingsIn(header: string | undefined): readonly string[] {
+  const words = (header ?? '').split(',').map((word) => word.trim().toLowerCase());
+  return words.filter((word) => !NO_ENCODING.has(word)).map((word) => word.replace(/^x-/, ''));
 }

@@ -1,9 +1,8 @@
 /** Reads an invoice CSV's bytes as they pass and says whether they keep the file rules (spec 2.8), since no CSV reader does. */
 
-import { CSV_EDITIONS, CSV_HEADERS } from './columns.ts';
-import type { CsvFinding, CsvScan } from './csv-file.ts';
+import { CSV_EDITIONS, CSV_HEADERS, type CsvFinding, type CsvScan } from './csv-file.ts';
 import { formatOf } from './file-format.ts';
-import { printable } from './printable.ts';
+import { printable } from './text.ts';
 import { Utf8Validator } from './utf8-validator.ts';
 
 /** Findings kept of a file; a file that is wrong throughout repeats itself. */

@@ -1,6 +1,6 @@
 /** Exact decimals as text and as bigint, because money must never pass through a float (hazard 36). */
 
-import { beginningOf } from './well-formed.ts';
+import { beginningOf } from './text.ts';
 
 /** Digits behind the point that the warehouse keeps: DECIMAL(18,4). */
 export const MONEY_SCALE = 4;

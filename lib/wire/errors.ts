@@ -1,9 +1,9 @@
-/** The base of every error that billsync foresees, and the exit codes that scripts rely on. */
+/** The base of every expected error, and the exit codes that scripts rely on. */
 
-/** Never change one. */
+/** A code never changes its meaning. */
 export const EXIT = {
   done: 0,
-  /** A check failed, drift was found, or a wait ran out. */
+  /** A check failed, drift was found, or a wait timed out. */
   checkFailed: 1,
   usage: 2,
   nothingMatched: 3,
@@ -17,19 +17,20 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface ErrorDetails {
-  /** To what it happened; one line. */
+  /** The file, address or invoice that it is about; one line. */
   readonly subject?: string | undefined;
-  /** What to do about it; one line. */
+  /** How to fix it; one line. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** A class per cause that somebody treats differently. The message is for people and holds no secret and no URL query. */
+/** The base class. The message is for people and contains no secret and no URL query. */
 export abstract class BillsyncError extends Error {
-  /** For machines: kebab-case, and never another. */
+  /** Kebab-case; never changes, because scripts and the archive contain it. */
   abstract readonly code: string;
-  /** How a command ends that meets it. */
   readonly exitCode: ExitCode = EXIT.bug;
+  /** null: the error does not reach the workflow of an invoice. */
+  readonly reaction: Reaction | null = null;
   readonly subject: string | null;
   readonly hint: string | null;
 
@@ -41,7 +42,47 @@ export abstract class BillsyncError extends Error {
   }
 }
 
-/** What happened, to what, and what to do, for where there is one line for it. */
+/** How the workflow of an invoice reacts: it tries again, marks the invoice for an operator, or fails. */
+export type Reaction = 'retry' | 'operator' | 'fatal';
+
+export interface ErrorKind {
+  /** Each `%s` is replaced by the next of the error's values. */
+  readonly message: string;
+  readonly exitCode?: ExitCode;
+  readonly reaction?: Reaction;
+  readonly hint?: string;
+}
+
+/**
+ * Makes the error class of an area from its table of codes:
+ *
+ *     export class ArchiveError extends errorClass({
+ *       'archive-away': { message: 'The archive %s cannot be reached.', exitCode: EXIT.unreachable, reaction: 'retry' },
+ *     }) {}
+ *     throw new ArchiveError('archive-away', [folder], { cause });
+ */
+export function errorClass<const Kinds extends Readonly<Record<string, ErrorKind>>>(kinds: Kinds) {
+  type Code = Extract<keyof Kinds, string>;
+  return class AreaError extends BillsyncError {
+    readonly code: Code;
+    override readonly exitCode: ExitCode;
+    override readonly reaction: Reaction | null;
+
+    constructor(code: Code, values: readonly (string | number)[] = [], details: ErrorDetails = {}) {
+      const { message, exitCode, reaction, hint }: ErrorKind = kinds[code] as ErrorKind;
+      const rest = [...values];
+      super(
+        message.replaceAll('%s', () => String(rest.shift() ?? '')),
+        { hint, ...details },
+      );
+      this.code = code;
+      this.exitCode = exitCode ?? EXIT.bug;
+      this.reaction = reaction ?? null;
+    }
+  };
+}
+
+/** The message, the subject and the hint in one line. */
 export function sentenceOf({ message, subject, hint }: BillsyncError): string {
   return [message, subject, hint].filter((part) => part !== null).join('; ');
 }

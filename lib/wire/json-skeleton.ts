@@ -9,10 +9,8 @@
 import { isLosslessNumber, LosslessNumber } from 'lossless-json';
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
-import { contradictionOf } from './contradiction.ts';
-import { DEEPEST_JSON } from './json-depth.ts';
-import { wellFormed } from './well-formed.ts';
-import { isJsonObject, NotJsonError } from './wire.ts';
+import { contradictionOf, DEEPEST_JSON, isJsonObject, NotJsonError } from './json.ts';
+import { wellFormed } from './text.ts';
 
 /** Objects and lists within each other: below this nothing is kept, below `DEEPEST_JSON` nothing is read. */
 const KEPT_DEPTH = 10;

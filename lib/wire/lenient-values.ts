@@ -6,6 +6,8 @@
 import { createHash } from 'node:crypto';
 import { isLosslessNumber } from 'lossless-json';
 import { plainDecimal } from './decimal.ts';
+import { Contradiction } from './json.ts';
+import type { WebhookStatus } from './names.ts';
 
 /** Text, or a number as it was written; never empty. */
 export function readText(value: unknown): string | undefined {
@@ -106,4 +108,105 @@ export function readDayOrInstant(value: unknown): string | undefined {
 function isDay([, year, month, day]: RegExpExecArray): boolean {
   const at = new Date(`${year}-${month}-${day}T00:00:00Z`);
   return !Number.isNaN(at.getTime()) && at.getUTCDate() === Number(day);
+}
+
+/** The stems of both vocabularies, without case and separators, and the spellings that mean the same. */
+const WORDS: Readonly<Record<WebhookStatus, readonly string[]>> = {
+  draft: ['draft', 'drafted', 'created'],
+  pending: ['pending', 'pendingapproval', 'awaitingapproval'],
+  finalized: ['finalized', 'finalised', 'final', 'approved'],
+  voided: ['voided', 'void', 'cancelled', 'canceled', 'cancel', 'annulled'],
+};
+
+const STATUS_OF = new Map(
+  Object.entries(WORDS).flatMap(([status, words]) => words.map((word) => [word, status as WebhookStatus])),
+);
+
+/**
+ * `APPROVED`, `Finalized` → `finalized`; `VOID`, `Cancelled`, `INVOICE_STATUS_CANCELED` → `voided`.
+ *
+ * @returns null for a word that nobody knows, or no word at all: who reads the first as "no change" loses a void
+ */
+export function readStatus(word: unknown): WebhookStatus | null {
+  if (typeof word !== 'string') return null;
+  const letters = word.toLowerCase().replace(/[^\p{L}]/gu, '');
+  return STATUS_OF.get(letters.replace(/^(?:invoice)?(?:status)?/, '')) ?? null;
+}
+
+/** The payload's own id fields by their neutral names; undefined when the payload has no such key. */
+export interface SpelledIds {
+  readonly invoiceId: unknown;
+  readonly tenantId: unknown;
+}
+
+export type IdReading =
+  | { readonly ok: true; readonly ids: SpelledIds }
+  /** Spellings of the invoice's id that contradict each other: which invoice it is must not be guessed. */
+  | { readonly ok: false; readonly problem: string };
+
+const NEUTRAL = 'service';
+/** `partnerInvoiceId` and `partnerTenantId` are the partner's own references, another pair of fields altogether. */
+const PARTNER = 'partner';
+/** Words that say how another invoice belongs to this one, such as `parentInvoiceId`. */
+const RELATED =
+  /^(parent|child|root|original|previous|prior|next|related|linked|source|target|master|sub|credit|credited|corrected|correction|replaced|replacement|superseded|external|internal|merged|split)$/i;
+const PREFIXED = /^([A-Za-z][A-Za-z0-9]*)(InvoiceId|TenantId)$/;
+
+/**
+ * Reads `serviceInvoiceId`/`serviceTenantId` and `<maker>InvoiceId`/`<maker>TenantId`.
+ *
+ * With `auto` any prefix is the maker's. When several could be, the one that spells both fields is: an added
+ * field such as `originalInvoiceId` comes alone. What remains must agree.
+ */
+export function readIds(payload: Readonly<Record<string, unknown>>, wirePrefix: string): IdReading {
+  const prefixes = wirePrefix === 'auto' ? makersOf(payload) : [wirePrefix];
+  const spellings = [...new Set([NEUTRAL, ...prefixes])];
+  const invoiceIds = stated(payload, spellings, 'InvoiceId');
+  const tenantIds = stated(payload, spellings, 'TenantId');
+  if (disagree(invoiceIds)) {
+    const keys = invoiceIds.map(({ key }) => key).join(' and ');
+    return {
+      ok: false,
+      problem: `${keys} contradict each other; BILLSYNC_WIRE_PREFIX says which one counts`,
+    };
+  }
+  const tenantId = disagree(tenantIds)
+    ? new Contradiction(tenantIds.map(({ value }) => value))
+    : tenantIds[0]?.value;
+  return { ok: true, ids: { invoiceId: invoiceIds[0]?.value, tenantId } };
+}
+
+function makersOf(payload: Readonly<Record<string, unknown>>): readonly string[] {
+  const fieldsOf = new Map<string, number>();
+  for (const key of Object.keys(payload)) {
+    const prefix = PREFIXED.exec(key)?.[1];
+    if (prefix === undefined || prefix === NEUTRAL || prefix === PARTNER || RELATED.test(prefix)) continue;
+    fieldsOf.set(prefix, (fieldsOf.get(prefix) ?? 0) + 1);
+  }
+  const makers = [...fieldsOf.keys()];
+  const complete = makers.filter((prefix) => fieldsOf.get(prefix) === 2);
+  const likely = complete.length > 0 ? complete : makers.filter((prefix) => `${prefix}InvoiceId` in payload);
+  // An added pair that is null names no invoice; the maker's does.
+  const telling = likely.filter((prefix) => (payload[`${prefix}InvoiceId`] ?? null) !== null);
+  return telling.length > 0 ? telling : likely;
+}
+
+interface Spelling {
+  readonly key: string;
+  readonly value: unknown;
+}
+
+function stated(
+  payload: Readonly<Record<string, unknown>>,
+  prefixes: readonly string[],
+  field: string,
+): readonly Spelling[] {
+  return prefixes
+    .map((prefix) => `${prefix}${field}`)
+    .filter((key) => Object.hasOwn(payload, key))
+    .map((key) => ({ key, value: payload[key] }));
+}
+
+function disagree(spellings: readonly Spelling[]): boolean {
+  return spellings.some(({ value }) => value !== spellings[0]?.value);
 }

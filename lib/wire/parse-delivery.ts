@@ -6,10 +6,7 @@
  */
 
 import { stringify } from 'lossless-json';
-import { z } from 'zod';
-import { Contradiction, contradictionsIn } from './contradiction.ts';
-import { type Envelope, findEnvelope, type JsonObject } from './find-envelope.ts';
-import type { EventHeader, ExportLocation, InvoiceEvent } from './invoice-event.ts';
+import { Contradiction, contradictionsIn, isJsonObject, NotJsonError, parseJson } from './json.ts';
 import {
   idMadeFrom,
   readBoolean,
@@ -19,20 +16,25 @@ import {
   readDecimal,
   readEventId,
   readId,
+  readIds,
   readInstant,
   readSha256,
+  readStatus,
   readText,
   readUrl,
 } from './lenient-values.ts';
-import { readIds } from './maker-prefix.ts';
-import { EVENT_TYPES, EVENTS, type EventType, PAYLOAD_SCHEMA_VERSION } from './names.ts';
-import { printable } from './printable.ts';
-import { readStatus } from './status-words.ts';
-import { withoutUrlQueriesInside } from './url-query.ts';
-import { beginningOf } from './well-formed.ts';
-import { Count, Instant, NotJsonError, parseJson, Sha256, UrlText } from './wire.ts';
+import {
+  EVENT_TYPES,
+  EVENTS,
+  type EventHeader,
+  type EventType,
+  type ExportLocation,
+  type InvoiceEvent,
+  PAYLOAD_SCHEMA_VERSION,
+} from './names.ts';
+import { beginningOf, printable, withoutUrlQueriesInside } from './text.ts';
 
-export { withoutUrlQuery } from './url-query.ts';
+export { withoutUrlQuery } from './text.ts';
 
 /** Something an event says twice, differently. It does not stop the event: the event type decides (spec 3). */
 export interface StatedDiscrepancy {
@@ -267,10 +269,43 @@ function discrepanciesOf(event: InvoiceEvent): readonly StatedDiscrepancy[] {
   return [{ rule: 'status-contradicts-type', stated: invoiceStatus, found: expected }];
 }
 
-/** The answer of the regenerate endpoint (spec 4.3). */
-export const ExportAnnouncement = z.object({
-  presignedUrl: UrlText,
-  presignedUrlExpiresAt: Instant,
-  fileHashSha256: Sha256,
-  fileSizeBytes: z.union([z.int().nonnegative(), Count], 'expected a whole number of 0 or more'),
-}) satisfies z.ZodType<ExportLocation>;
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface Envelope {
+  readonly metadata: JsonObject;
+  /** null when it is no object. */
+  readonly payload: JsonObject | null;
+}
+
+const DEEPEST = 4;
+
+/**
+ * The uppermost object that has metadata; else the uppermost one that names an event's type or id itself. A list of one
+ * is a wrapper; of a list of several events none is chosen.
+ */
+export function findEnvelope(json: unknown): Envelope | null {
+  let level: readonly unknown[] = [json];
+  let flat: JsonObject | null = null;
+  for (let depth = 0; depth < DEEPEST && level.length > 0; depth += 1) {
+    const objects = level.filter(isJsonObject);
+    const whole = objects.find((object) => isJsonObject(object.metadata));
+    if (whole !== undefined) return envelopeOf(whole, whole.metadata as JsonObject);
+    flat ??= objects.find((object) => 'eventType' in object || 'eventId' in object) ?? null;
+    level = objects.flatMap((object) => Object.values(object).map(onlyOne));
+    if (depth === 0 && Array.isArray(json)) level = [onlyOne(json)];
+  }
+  return flat === null ? null : envelopeOf(flat, flat);
+}
+
+function envelopeOf(object: JsonObject, metadata: JsonObject): Envelope {
+  const named = [object.payload, object.data, object.invoice].map(onlyOne).find(isJsonObject);
+  const payload = named ?? (object === metadata ? object : null);
+  if (payload === null) return { metadata, payload: null };
+  // One level more: payload.invoice.
+  const inner = [payload.invoice, payload.data].map(onlyOne).find(isJsonObject);
+  return { metadata, payload: inner === undefined ? payload : { ...inner, ...payload } };
+}
+
+function onlyOne(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? value[0] : value;
+}

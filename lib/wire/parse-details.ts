@@ -1,9 +1,7 @@
 /** Reads the invoice details answer, whose shape the specification does not show (spec 4.4). */
 
 import { isLosslessNumber } from 'lossless-json';
-import { MalformedAnswerError } from './answer-json.ts';
-import { Contradiction } from './contradiction.ts';
-import type { InvoiceHeader } from './invoice-event.ts';
+import { Contradiction, isJsonObject, MalformedAnswerError, NotJsonError } from './json.ts';
 import { JsonSkeleton } from './json-skeleton.ts';
 import {
   readCount,
@@ -11,13 +9,12 @@ import {
   readDayOrInstant,
   readDecimal,
   readId,
+  readIds,
+  readStatus,
   readText,
 } from './lenient-values.ts';
-import { readIds } from './maker-prefix.ts';
-import type { WebhookStatus } from './names.ts';
-import { printable } from './printable.ts';
-import { readStatus } from './status-words.ts';
-import { isJsonObject, NotJsonError } from './wire.ts';
+import type { InvoiceHeader, WebhookStatus } from './names.ts';
+import { printable } from './text.ts';
 
 /** Shape as `InvoiceDetails` of the billing port: whatever was recognised (spec 4.4 shows no shape). */
 export interface DetailsAnswer {

@@ -3,10 +3,9 @@
  * postal codes without their leading zeros. Count and sum of such a file are right, so only its cells reveal it.
  */
 
-import type { CsvHeader } from './columns.ts';
-import type { CsvFinding } from './csv-file.ts';
+import type { CsvFinding, CsvHeader } from './csv-file.ts';
 
-/** Rows of a file that show a sign; `damage_of` in warehouse/sql/schema/csv-session.sql counts the same. */
+/** Rows of a file that show a sign; `damage_of` in warehouse/sql/csv-session.sql counts the same. */
 export interface DamageCounts {
   /** Text such as 1.77E+15; no carrier writes a plus sign. */
   readonly scientific: number;

@@ -2,10 +2,11 @@
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { percentOf } from '../compare/compare-results.ts';
+import { daysName } from '../period.ts';
 import type { ReportResult, ReportRow } from '../report-result.ts';
 import { digitsOf, roundedTo } from './cell-labels.ts';
 import { escapeHtml } from './escape-html.ts';
-import { daysName, grouped } from './labels.ts';
+import { grouped } from './labels.ts';
 
 /** The column whose sum is the answer, and what the sum is called; other reports are answered by their number of rows. */
 const SUMMED: Readonly<Record<string, readonly [column: string, meaning: string]>> = {
@@ -77,7 +78,7 @@ function partnerOf([row]: readonly ReportRow[], groups: number): string {
 
 function comparedText(result: ReportResult, rows: readonly ReportRow[]): string {
   const [now, before] = [sumOf(rows, 'billing_cost'), sumOf(rows, 'billing_cost_before')];
-  const compared = /^(\S+) to (\S+) \(exclusive\)$/.exec(result.head.parameters.compare ?? '');
+  const compared = /^(\S+) to (\S+)$/.exec(result.head.parameters.compare ?? '');
   const name =
     compared === null ? 'the period before' : daysName({ from: compared[1] ?? '', to: compared[2] ?? '' });
   const moved = rows

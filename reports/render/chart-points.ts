@@ -1,6 +1,6 @@
 /** Turns a report's rows into what stands where in a chart: one exact value for each place. */
 
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportRow } from '../report-result.ts';
 

@@ -1,6 +1,6 @@
 /** Draws a report's charts as SVG on the server: no script on the page, nothing fetched, prints well. The library works in a thread. */
 
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
 import { type Drawing, MOST_BARS, optionOf } from './chart-options.ts';

@@ -3,7 +3,7 @@
  * written out; JSON and Parquet have every text as it is.
  */
 
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn, ReportResult, StreamedResult } from '../report-result.ts';
 
 /** Of any rows with their columns; the header has the columns' names, not their labels. */

@@ -1,6 +1,6 @@
 /** Text as HTML: nothing in it is markup, and nothing in it is invisible. */
 
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 
 /** For what a person reads. Control and bidirectional characters are written out, so no name can pass for another. */
 export function escapeHtml(value: unknown): string {

@@ -1,7 +1,7 @@
 /** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
 
-import { visible } from '../../lib/wire/printable.ts';
-import { dayBefore } from '../relative-period.ts';
+import { visible } from '../../lib/wire/text.ts';
+import { periodText } from '../period.ts';
 import type { ReportCell, ReportColumn, ReportHead } from '../report-result.ts';
 
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */
@@ -41,10 +41,6 @@ export function instantLabel(at: string): string {
 /** The head of a result as label and value, in the order in which it is read. */
 export function headLines(head: ReportHead): [string, string][] {
   const { filters } = head;
-  const period =
-    filters.from === null && filters.to === null
-      ? 'all dates'
-      : `${filters.from ?? 'the beginning'} to ${filters.to === null ? 'the end' : `${filters.to} (exclusive)`}`;
   const chosen: [string, readonly string[]][] = [
     ['tenant', filters.tenants],
     ['carrier', filters.carriers],
@@ -56,7 +52,7 @@ export function headLines(head: ReportHead): [string, string][] {
     .map(([name, values]) => `${name} ${values.map((value) => JSON.stringify(value)).join(' or ')}`);
   const parameters = Object.entries(head.parameters).filter(([, value]) => value !== null);
   return [
-    ['Period', `${period}, by ${filters.by.replace('-', ' ')}`],
+    ['Period', `${periodText(filters)}, by ${filters.by.replace('-', ' ')}`],
     ['Filters', narrowed.length > 0 ? narrowed.join('; ') : 'none'],
     ...(parameters.length > 0
       ? [['Parameters', parameters.map(([name, value]) => `${name} ${value}`).join(', ')] as [string, string]]
@@ -90,13 +86,4 @@ export function grouped(digits: string): string {
 
 function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/%]/g, '\\$&');
-}
-
-/** `October 2026` for a whole month, else the first and the last day. @param days the end exclusive */
-export function daysName({ from, to }: { readonly from: string; readonly to: string }): string {
-  const last = dayBefore(to);
-  if (!from.endsWith('-01') || !to.endsWith('-01') || from.slice(0, 7) !== last.slice(0, 7))
-    return `${from} to ${last}`;
-  const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-  return month.format(new Date(`${from}T00:00:00Z`));
 }

@@ -12,7 +12,7 @@ with dated as (
     from known_invoices
     where voided_at is null
     and state <> 'voided'
-    and coalesce(first_heard_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
+    and coalesce(first_seen_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
 ),
 billed as (
     select max(if(getvariable('date_basis') = 'invoice-date', invoice_date, greatest(last_ship_date, invoice_end_date)))
@@ -32,7 +32,7 @@ missing as (
     and is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
     and (currency_code is null or is_asked_currency(currency_code))
     and ($from is null or last_day is null or last_day >= cast($from as date))
-    and ($to is null or first_day is null or first_day < cast($to as date))
+    and ($to is null or first_day is null or first_day <= cast($to as date))
     order by number
     limit 3
 )

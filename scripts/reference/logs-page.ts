@@ -1,6 +1,6 @@
 /** docs/reference/logs.md, from the table of fields. */
 
-import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../lib/log/log-fields.ts';
+import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../lib/log/log.ts';
 import { code, page, table } from './markdown.ts';
 
 export function logsPage(): string {

@@ -1,6 +1,6 @@
 /** docs/reference/metrics.md, from the table of metrics. */
 
-import { METRICS } from '../../lib/metrics/metric-definitions.ts';
+import { METRICS } from '../../lib/metrics.ts';
 import { code, page, table } from './markdown.ts';
 
 export function metricsPage(): string {

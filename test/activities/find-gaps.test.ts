@@ -3,8 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { findGaps, type Gap } from '../../activities/find-gaps.ts';
-import type { Alert } from '../../lib/alerts/alerts.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
+import { createMetrics } from '../../lib/metrics.ts';
 
 const weekly: Gap = {
   kind: 'period',

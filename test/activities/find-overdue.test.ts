@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createWarehouseActivities } from '../../activities/create-activities.ts';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import type { FindOverdueResult } from '../../activities/find-overdue.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 import { aWarehouse, type TestWarehouse } from '../warehouse/support.ts';
 
 const HOUR = 3_600_000;
@@ -21,7 +21,7 @@ afterEach(() => t.close());
 async function haveInvoices(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
   t = await aWarehouse();
   await tell(
-    `insert into internal.invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_heard_at, versions)
+    `insert into internal.invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_seen_at, versions)
      select uuid(), $state, $code, '2026-03-10 12:30:00', $partner, '2026-03-09T00:00:00Z', '2026-03-10 12:30:00', 1
      from range(${count})`,
     { state, code, partner: PARTNER_ID },
@@ -58,7 +58,7 @@ async function runAt(ms: number, { limit = 1_000, days = 60 } = {}) {
   });
   for (const invoices of [due.toRecheck, due.toRetry]) {
     const asked = invoices.map(({ invoiceId }) => invoiceId);
-    await t.warehouse.noteAsked(asked, new Date(ms).toISOString());
+    await t.warehouse.recordServiceCheck(asked, new Date(ms).toISOString());
   }
   return due;
 }
@@ -129,9 +129,9 @@ describe('what reconciliation asks about', () => {
       return due.unfinished.length;
     };
     await haveInvoices(2, 'needs_attention', 'csv-rejected');
-    await tell("update internal.invoice_state set state = 'voided', void_word = 'event' where rowid = 0");
+    await tell("update internal.invoice_state set state = 'voided', void_basis = 'event' where rowid = 0");
     expect([await unfinished(), await unfinished(false)]).toEqual([2, 1]);
-    await tell("update internal.invoice_state set void_word = 'details' where rowid = 0");
+    await tell("update internal.invoice_state set void_basis = 'details' where rowid = 0");
     expect(await unfinished()).toBe(1);
   });
 

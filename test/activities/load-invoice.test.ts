@@ -6,9 +6,9 @@ import { afterEach, expect, test } from 'vitest';
 import { decideInvoice } from '../../activities/decide-invoice.ts';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.ts';
-import type { Alert } from '../../lib/alerts/alerts.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+import { createMetrics } from '../../lib/metrics.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.ts';
 
 let t: TestWarehouse;

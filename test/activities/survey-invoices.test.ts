@@ -13,9 +13,9 @@ import {
   UnknownInvoiceError,
   UnreachableError,
 } from '../../billing/errors.ts';
-import type { InvoiceStanding } from '../../warehouse/warehouse.ts';
+import type { LedgerStatus } from '../../warehouse/warehouse.ts';
 
-const standing = (overrides: Partial<InvoiceStanding> = {}): InvoiceStanding => ({
+const standing = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
   ...{ invoiceId: randomUUID(), state: 'loaded', statedTotal: '10.50', statedShipments: 2 },
   ...{ billingCost: '10.5000', shipments: 2, isUnanswered: false },
   ...overrides,
@@ -30,7 +30,7 @@ const details = (
 });
 
 describe('checkLedger', () => {
-  test.each<[InvoiceStanding | null, Finding | null]>([
+  test.each<[LedgerStatus | null, Finding | null]>([
     [null, null],
     [standing(), null],
     [standing({ state: 'voided' }), 'voided'],
@@ -43,7 +43,7 @@ describe('checkLedger', () => {
 });
 
 describe('checkDetails', () => {
-  test.each<[string, InvoiceStanding | null, InvoiceDetails | null, Finding]>([
+  test.each<[string, LedgerStatus | null, InvoiceDetails | null, Finding]>([
     ['neither of us knows it', null, null, 'unknown'],
     ['only the service knows it', null, details('finalized'), 'work'],
     ['it is a draft', null, details('draft'), 'work'],

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { type RunningDashboard, startDashboard } from '../../dashboard/server.ts';
 import { createHealth } from '../../lib/health/health.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { makePublished } from './support/make-published.ts';
 

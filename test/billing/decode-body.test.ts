@@ -4,7 +4,7 @@ import * as zlib from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { decoded } from '../../billing/decode-body.ts';
 import { whyNoCsv } from '../../billing/looks-like-csv.ts';
-import { CSV_HEADERS } from '../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 
 const PLAIN = Buffer.from('Tenant,Origin\r\nNordwind,00501\r\n'.repeat(500));
 

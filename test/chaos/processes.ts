@@ -4,7 +4,7 @@
  * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the figures.
  */
 
-import { processesNaming } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/temporal/processes.ts';
 import { startForeignService } from '../support/foreign-service/foreign-service.ts';
 import {
   createRandom,
@@ -146,7 +146,7 @@ async function endAndInspect(
     ? await withTemporalBeside(dataDir, (client) => inspect({ dataDir, logFolder, client }))
     : await inspect({ dataDir, logFolder, client: null });
   if (isApart) exitCodes.push((await product.stop('temporal')).code);
-  const orphans = processesNaming(product.temporalServer);
+  const orphans = findProcesses(product.temporalServer);
   return { violations, exitCodes, orphans };
 }
 

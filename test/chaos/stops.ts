@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processesNaming } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/temporal/processes.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { createStory, settled } from '../support/foreign-service/foreign-story.ts';
 import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';
@@ -148,7 +148,7 @@ async function stopOne(product: Product, stop: Stop): Promise<Stopped> {
 }
 
 function serversOf({ temporalServer }: Product): readonly number[] {
-  return processesNaming(temporalServer);
+  return findProcesses(temporalServer);
 }
 
 /** In words; empty when every promise was kept. */

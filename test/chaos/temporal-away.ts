@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { processesNaming } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/temporal/processes.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { settled } from '../support/foreign-service/foreign-story.ts';
 import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';
@@ -140,7 +140,7 @@ async function askDoctor(product: Product): Promise<Absence['doctor']> {
 }
 
 function signalServer(product: Product, signal: NodeJS.Signals): void {
-  for (const pid of processesNaming(product.temporalServer)) process.kill(pid, signal);
+  for (const pid of findProcesses(product.temporalServer)) process.kill(pid, signal);
 }
 
 /** In words; empty when every promise was kept. */

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const away = anEvent('invoice_finalized', { header });
   for (const event of [voided, away]) await t.archive.putEvent(event);
   await t.record([voided, away]);
-  await t.warehouse.noteFailure(AWAY, { code: 'unreachable', reason: REASON });
+  await t.warehouse.recordFailure(AWAY, { code: 'unreachable', reason: REASON });
   await loadCsv(t, aCsv([{}], VOIDED_BY_SERVICE), { invoiceId: VOIDED_BY_SERVICE });
   await t.warehouse.recordDetails({ invoiceId: VOIDED_BY_SERVICE, status: 'voided', header: {} });
   await t.warehouse.publish();
@@ -84,13 +84,13 @@ describe('a decision that only a person may take', () => {
       exitCode: 0,
       stderr: expect.stringContaining('Would do it: restore invoice INV-1'),
     });
-    expect(await shown(NUMBER)).toMatchObject({ state: 'voided', void_word: 'event', restored_at: null });
+    expect(await shown(NUMBER)).toMatchObject({ state: 'voided', void_basis: 'event', restored_at: null });
   });
 
   test('holds at once without a running worker, is told by show with who and why, and outlives a rebuild', async () => {
     const restored = await run('restore', NUMBER, '--reason', 'confirmed by phone', '--yes');
     expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
-    expect(await shown(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_word: null });
+    expect(await shown(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_basis: null });
     const chosen = await run('use-version', NUMBER, '1', '--reason', 'version 2 lacks a carrier', '--yes');
     expect(chosen).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Done: version 1 counts') });
     const again = await run('use-version', NUMBER, '1', '--reason', 'once more', '--yes');

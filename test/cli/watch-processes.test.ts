@@ -5,7 +5,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { ToChild } from '../../cli/roles/child-messages.ts';
 import type { UpProcess } from '../../cli/roles/child-process.ts';
 import { watchProcesses } from '../../cli/roles/watch-processes.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 
 afterEach(() => vi.useRealTimers());
 

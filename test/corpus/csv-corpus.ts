@@ -4,7 +4,7 @@
  * `-`: no single one).
  */
 
-import { CSV_COLUMNS, CSV_EDITIONS, CSV_HEADERS, type CsvHeader } from '../../lib/wire/columns.ts';
+import { CSV_COLUMNS, CSV_EDITIONS, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 
 export interface CorpusCase {
   readonly name: string;

@@ -3,7 +3,7 @@
 import { pino } from 'pino';
 import { type DashboardOptions, type RunningDashboard, startDashboard } from '../../dashboard/server.ts';
 import { createHealth } from '../../lib/health/health.ts';
-import { createMetrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 
 export const SILENT = pino({ level: 'silent' });
 

@@ -3,7 +3,7 @@
  * form comes, when that is tolerated, to the rows of the same file in the specified one.
  */
 
-import { CSV_HEADERS } from '../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged } from '../support/hostile/hostile-json.ts';

@@ -1,8 +1,8 @@
 /** Any bytes in any pieces at the details parser: an answer or a refusal, and the same however it was cut. */
 
-import { MalformedAnswerError } from '../../lib/wire/answer-json.ts';
+import { MalformedAnswerError, wellFormedJson } from '../../lib/wire/json.ts';
 import { DetailsReader } from '../../lib/wire/parse-details.ts';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+
 import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged, hostileJson } from '../support/hostile/hostile-json.ts';

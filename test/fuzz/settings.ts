@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSettings } from '../../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
-import { SettingsError } from '../../lib/config/settings-error.ts';
+import { SettingsError } from '../../lib/config/settings.ts';
 import type { Dice } from '../support/dice.ts';
 import type { FuzzRun } from '../support/hostile/fuzz.ts';
 import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.ts';

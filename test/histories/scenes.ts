@@ -81,7 +81,7 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
       const loadedSha256 = 'a'.repeat(64);
       underTest.world.ledger.set(underTest.invoiceId, { state: 'loaded', loadedSha256 });
       underTest.world.activities.recallInvoice = async () => ({
-        ...{ state: 'loaded', loadedSha256, voidWord: null, isRestored: true, failureCode: null },
+        ...{ state: 'loaded', loadedSha256, voidBasis: null, isRestored: true, failureCode: null },
       });
       await underTest.lookUp();
       await underTest.result();

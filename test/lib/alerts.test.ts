@@ -6,14 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { decideOnAlerts } from '../../lib/alerts/alert-decisions.ts';
+import { decideOnAlerts, openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
-import { openChannels } from '../../lib/alerts/channels/channels.ts';
-import { openAlerts } from '../../lib/alerts/open-alerts.ts';
-import { durationMs } from '../../lib/config/duration.ts';
+import { openChannels } from '../../lib/alerts/channels.ts';
+import { durationMs } from '../../lib/config/setting-values.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
-import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 const servers: Server[] = [];

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { startChecks } from '../../lib/health/checks.ts';
+import { startChecks } from '../../lib/health/health.ts';
 
 test('a check runs at its interval beside one that fails and one that does not end, until the checks are closed', async () => {
   const lines: string[] = [];

@@ -11,10 +11,10 @@ import {
   makeFolder,
   removeSmall,
   replaceDurably,
+  shareFlush,
   writeSynced,
 } from '../../lib/files/durable-files.ts';
-import { shareFlush } from '../../lib/files/flush.ts';
-import { sweepLeftBehind, temporaryName } from '../../lib/files/temporary-names.ts';
+import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { temporaryNameOf } from '../support/temporary-name-of.ts';
 
 let root: string;
@@ -119,7 +119,7 @@ describe('durable files', () => {
   test('after one failed flush no write is confirmed any more in this process', () => {
     // A process of its own: the disbelief is for life.
     const script = `
-      import { onFsyncFailure, syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'lib/files/flush.ts'))};
+      import { onFsyncFailure, syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'lib/files/durable-files.ts'))};
       const lying = { datasync: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) };
       const say = (promise) => promise.then(() => console.log('confirmed'), (error) => console.log(error.name));
       onFsyncFailure((error) => console.log('told', error.path));

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { describeError } from '../../cli/errors.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
-import { holderOf } from '../../lib/port-holder.ts';
+import { holderOf } from '../../lib/processes.ts';
 
 test('names the process that listens at a port, also in what a command says of it', async () => {
   const server = createServer();

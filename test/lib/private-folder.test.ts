@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { FolderError, makeFolders } from '../../lib/files/make-folders.ts';
+import { FolderError, makeFolders } from '../../lib/files/durable-files.ts';
 import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { attack } from '../support/hostile/attack.ts';
 

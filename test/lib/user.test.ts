@@ -7,7 +7,7 @@ test('names a user without a passwd entry by its id, and needs no home folder', 
   // Only root may become another user.
   if (process.getuid?.() !== 0) return;
   const script = `
-    const { userName, userCache } = await import(${JSON.stringify(new URL('../../lib/user.ts', import.meta.url).href)});
+    const { userName, userCache } = await import(${JSON.stringify(new URL('../../lib/runtime.ts', import.meta.url).href)});
     process.seteuid(1234567);
     console.log(JSON.stringify([userName(), userCache()]));`;
   const finished = spawnSync(process.execPath, ['--input-type=module', '-e', script], {

@@ -1,8 +1,7 @@
 /** Work that is done again and again says when it fails or hangs, and when that is over. */
 
 import { describe, expect, test } from 'vitest';
-import { createHealth } from '../../lib/health/health.ts';
-import { watchTask } from '../../lib/health/watch-task.ts';
+import { createHealth, watchTask } from '../../lib/health/health.ts';
 import { watchedWarehouse } from '../../worker/watched-warehouse.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -1,7 +1,8 @@
 /** What a sender may put into a delivery to hurt the reader: each is answered as what it is, and the next is accepted. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Alert, Alerts } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { startWebhook, type Webhook } from '../../webhook/server.ts';
 import { attack } from '../support/hostile/attack.ts';

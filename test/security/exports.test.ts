@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
-import { visible } from '../../lib/wire/printable.ts';
+import { visible } from '../../lib/wire/text.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { renderReport } from '../../reports/render/render-report.ts';

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import { CSV_HEADERS } from '../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { readBounded } from '../../warehouse/csv/read-in-thread.ts';
 import { rejection } from '../../warehouse/import/refused-files.ts';
-import { LoadAttempts, MOST_CRASHES } from '../../warehouse/load/load-attempts.ts';
-import { refusedByScan } from '../../warehouse/load/refusal.ts';
+import { LoadAttempts, MAX_CRASHES } from '../../warehouse/invoice-loads.ts';
+import { refusedByScan } from '../../warehouse/load/file-load.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { testProgram } from '../support/processes/test-program.ts';
@@ -109,7 +109,7 @@ describe('a file that ends the process while it is loaded', () => {
     const deadly = await archiveCsv(t, aCsv());
     const honest = await archiveCsv(t, aCsv([{}], '22222222-2222-4222-8222-222222222222'));
     await t.warehouse.close();
-    for (let crash = 1; crash < MOST_CRASHES; crash += 1) {
+    for (let crash = 1; crash < MAX_CRASHES; crash += 1) {
       // In flight for ever, as a process leaves it that has ended.
       void new LoadAttempts(t.dataDir).around({ invoiceId: INVOICE, sha256: deadly.sha256 }, () => NEVER);
     }
@@ -125,7 +125,7 @@ describe('a file that ends the process while it is loaded', () => {
       /not loaded any more: billsync ended 3 times while it loaded the file.*invoices retry/,
     );
     attack('files: end the process', { tries: 1, held: outcome.outcome === 'rejected' ? 1 : 0 });
-    await u.warehouse.resumeInvoice(INVOICE);
+    await u.warehouse.clearNeedsAttention(INVOICE);
     expect(await loadArchived(u, deadly.sha256)).toMatchObject({ outcome: 'loaded' });
     await u.close();
     await t.archive.close();
@@ -154,7 +154,7 @@ describe('a file that ends the process while it is loaded', () => {
   test('is not blamed for an error that was answered', async () => {
     const attempts = new LoadAttempts(mkdtempSync(join(folder, 'marks-')));
     const file = { invoiceId: INVOICE, sha256: 'a' };
-    for (let attempt = 0; attempt <= MOST_CRASHES; attempt += 1) {
+    for (let attempt = 0; attempt <= MAX_CRASHES; attempt += 1) {
       await expect(attempts.around(file, () => Promise.reject(new Error('no room')))).rejects.toThrow(
         'no room',
       );

@@ -10,13 +10,12 @@ import { createOperatorWork } from '../../cli/operator/operator-work.ts';
 import { createAgreements } from '../../dashboard/operator/agreements.ts';
 import { receiveUpload, UploadError } from '../../dashboard/operator/upload.ts';
 import type { RunningDashboard } from '../../dashboard/server.ts';
+import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
-import { openAlerts } from '../../lib/alerts/open-alerts.ts';
 import { openAuditLog } from '../../lib/audit-log.ts';
-import { createCodec } from '../../lib/temporal/codec.ts';
-import { decodeForTemporalsPages } from '../../lib/temporal/remote-codec.ts';
+import { createCodec, decodeRemotePayloads } from '../../lib/temporal/codec.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { silent } from '../warehouse/support.ts';
@@ -42,7 +41,7 @@ beforeAll(async () => {
   quarantine = await openQuarantine(join(dataDir, 'quarantine'));
   const operator = {
     ...{ work: createOperatorWork(settings, quarantine), audit, uploadFolder },
-    decode: (message: unknown) => decodeForTemporalsPages([KEY], message),
+    decode: (message: unknown) => decodeRemotePayloads([KEY], message),
   };
   const over = (admin: object) =>
     dashboardOver(join(dataDir, 'reports.duckdb'), { admin, operator, quarantine, warmUpEveryMs: null });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
-import { openChannels } from '../../lib/alerts/channels/channels.ts';
+import { openChannels } from '../../lib/alerts/channels.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';

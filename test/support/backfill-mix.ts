@@ -99,7 +99,7 @@ function seeding(path: string, partnerId: string): readonly string[] {
     `insert into internal.invoice_state by name
        select invoiceId as invoice_id, if(kind = 'knownVoid', 'voided', 'loaded') as state, instant as state_since,
          load_id as current_load_id, 'hash' as proof, '${partnerId}' as partner_id, 'tenant' as invoice_level,
-         'USD' as currency_code, cost::varchar as stated_total, 1 as stated_shipments, instant as first_heard_at,
+         'USD' as currency_code, cost::varchar as stated_total, 1 as stated_shipments, instant as first_seen_at,
          instant as finalized_at, instant as loaded_at, if(kind = 'knownVoid', instant, null) as voided_at, 1 as versions
        from seed`,
     // What was published before is in the archive, for whoever opens the warehouse.

@@ -1,7 +1,7 @@
 /** The name that `temporaryName` gives in another process of this machine. */
 
 import { basename } from 'node:path';
-import { temporaryName } from '../../lib/files/temporary-names.ts';
+import { temporaryName } from '../../lib/files/files.ts';
 
 /** @param unique 16 hexadecimal digits */
 export function temporaryNameOf(pid: number, unique: string): string {

@@ -3,7 +3,7 @@
  * warehouse that today's code made, loads a file with the new column and one without it, and prints what is there.
  */
 
-import { CSV_HEADERS, type CsvHeader } from '../../lib/wire/columns.ts';
+import { CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { aCsv, ask, aWarehouse, type Cells, loadCsv, settingsFor } from './support.ts';
 
 const [, , dataDir = ''] = process.argv;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../warehouse/duckdb/database.ts';
-import { migrate } from '../../warehouse/duckdb/migrate.ts';
+import { migrate } from '../../warehouse/duckdb/schema.ts';
 import type { Session } from '../../warehouse/duckdb/session.ts';
 
 async function aDatabase(): Promise<Database> {
@@ -36,7 +36,7 @@ async function fill(session: Session): Promise<void> {
     select
         invoice_id, if(versions = 0, 'draft', if(is_voided, 'voided', 'loaded')) as state, timestamp '2026-03-01' as state_since,
         (select min(load_id) + n % versions from loads as l where l.invoice_id = t.invoice_id)::integer as current_load_id,
-        if(is_voided, timestamp '2026-03-02', null) as voided_at, timestamp '2026-03-01' as first_heard_at,
+        if(is_voided, timestamp '2026-03-02', null) as voided_at, timestamp '2026-03-01' as first_seen_at,
         versions::integer as versions
     from told as t`);
 }

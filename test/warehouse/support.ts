@@ -10,14 +10,11 @@ import { stringify } from 'csv-stringify/sync';
 import { pino } from 'pino';
 import type { Archive, ArchivedEvent } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
-import { CSV_HEADERS, type CsvHeader } from '../../lib/wire/columns.ts';
-import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
+import { type ArchivedFile, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
-import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import { EVENTS, type EventType } from '../../lib/wire/names.ts';
+import { EVENTS, type EventType, type InvoiceHeader } from '../../lib/wire/names.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions } from '../../warehouse/opening.ts';
-import type { LoadOutcome, LoadRequest, Warehouse } from '../../warehouse/warehouse.ts';
+import type { LoadOutcome, LoadRequest, OpenWarehouseOptions, Warehouse } from '../../warehouse/warehouse.ts';
 
 export const INVOICE = '11111111-1111-4111-8111-111111111111';
 export const silent = pino({ level: 'silent' });

@@ -11,10 +11,10 @@ import { loadSettings } from '../../lib/config/load-settings.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { createHealth, type Health } from '../../lib/health/health.ts';
 import { createLogger, type Logger } from '../../lib/log/log.ts';
-import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { type Inbox, openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 
 export const PARTNER = '11111111-1111-1111-1111-111111111111';
 

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
-import { openAlerts } from '../../lib/alerts/open-alerts.ts';
 import { watchAnnouncements } from '../../worker/watch-announcements.ts';
 import {
   aCsv,

@@ -3,7 +3,8 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import type { Alert } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
 import { watchRetries } from '../../worker/watch-retries.ts';
 
 test('a step that fails again and again is an alert that names its invoice, until it goes well or is given up', async () => {

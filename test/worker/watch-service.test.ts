@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.ts';
-import type { Alert } from '../../lib/alerts/alerts.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
 import { createHealth } from '../../lib/health/health.ts';
 import { tokenCheck, watchedService } from '../../worker/watch-service.ts';
 

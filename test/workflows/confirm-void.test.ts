@@ -57,7 +57,7 @@ describe.concurrent('a void that only an event reported', () => {
   test('is asked about anew when its denial is all that is left of an earlier run', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
     world.activities.recallInvoice = async () => ({
-      ...{ state: 'needs_attention', loadedSha256: null, voidWord: 'contradicted' },
+      ...{ state: 'needs_attention', loadedSha256: null, voidBasis: 'contradicted' },
       ...{ isRestored: false, failureCode: null },
     });
     await play(world, async (underTest) => {
@@ -81,7 +81,7 @@ describe.concurrent('a void that only an event reported', () => {
     const world = aWorld({ lookUpInvoice: async () => says('finalized') });
     const voided = anEvent('invoice_voided');
     const restored: InvoiceLedger = {
-      ...{ state: 'finalized', loadedSha256: null, voidWord: null },
+      ...{ state: 'finalized', loadedSha256: null, voidBasis: null },
       ...{ isRestored: true, failureCode: null },
     };
     world.activities.recallInvoice = async () => restored;

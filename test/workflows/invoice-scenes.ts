@@ -4,8 +4,7 @@ import { type Client, ServiceError, type WorkflowHandle } from '@temporalio/clie
 import { findBatchEnd } from '../../activities/find-batch-end.ts';
 import { isWorkflowOpen } from '../../activities/is-workflow-open.ts';
 import { startLookUps } from '../../activities/start-look-ups.ts';
-import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
-import { invoiceWorkflowId } from '../../lib/wire/names.ts';
+import { type InvoiceEvent, invoiceWorkflowId } from '../../lib/wire/names.ts';
 import {
   type InvoiceRoute,
   lookUpInvoice,

@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
-import { EVENT_TYPES } from '../../lib/wire/names.ts';
+import { EVENT_TYPES, type InvoiceEvent } from '../../lib/wire/names.ts';
 import {
   hear,
   type Knowledge,
@@ -158,7 +157,7 @@ describe('lifecycle', () => {
   test('needs no load when the ledger has the announced file', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const loadedSha256 = event.export?.fileHashSha256 ?? '';
-    const ledger = { rank: 'finalized', loadedSha256, voidWord: null } as const;
+    const ledger = { rank: 'finalized', loadedSha256, voidBasis: null } as const;
     expect(nextStep(hear(recall(NOTHING_KNOWN, ledger), event))).toBe('done');
   });
 

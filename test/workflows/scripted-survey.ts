@@ -9,7 +9,7 @@ import {
   UnknownInvoiceError,
   UnreachableError,
 } from '../../billing/errors.ts';
-import type { InvoiceStanding } from '../../warehouse/warehouse.ts';
+import type { LedgerStatus } from '../../warehouse/warehouse.ts';
 import type { World } from './scripted-world.ts';
 
 const NO_ALERTS = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
@@ -36,7 +36,7 @@ export function surveyOf(worldOf: WorldOf) {
 export function standingsOf(worldOf: WorldOf) {
   return {
     async recallStandings({ invoiceIds }: { readonly invoiceIds: readonly string[] }) {
-      return invoiceIds.flatMap((invoiceId): InvoiceStanding[] => {
+      return invoiceIds.flatMap((invoiceId): LedgerStatus[] => {
         const state = worldOf(invoiceId).ledger.get(invoiceId)?.state;
         if (state === undefined) return [];
         const stated = { statedTotal: '12.50', statedShipments: 2, billingCost: '12.5000', shipments: 2 };

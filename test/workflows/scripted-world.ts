@@ -24,8 +24,8 @@ export function aWorld(answers: Answers = {}) {
 
   const read = (invoiceId: string): InvoiceLedger => {
     const found = ledger.get(invoiceId) ?? { state: null, loadedSha256: null };
-    const voidWord = found.state === 'voided' ? 'event' : null;
-    return { ...found, voidWord, isRestored: false, failureCode: null };
+    const voidBasis = found.state === 'voided' ? 'event' : null;
+    return { ...found, voidBasis, isRestored: false, failureCode: null };
   };
   const write = (invoiceId: string, change: Partial<{ state: InvoiceState; loadedSha256: string }>) => {
     const before = ledger.get(invoiceId) ?? { state: 'draft' as const, loadedSha256: null };

@@ -7,12 +7,16 @@
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
-import { CSV_COLUMNS, CSV_HEADERS } from '../../lib/wire/columns.ts';
-import type { CsvFinding } from '../../lib/wire/csv-file.ts';
-import { addedCells, type CsvForm } from '../../lib/wire/csv-form.ts';
+import {
+  addedCells,
+  CSV_COLUMNS,
+  CSV_HEADERS,
+  type CsvFinding,
+  type CsvForm,
+} from '../../lib/wire/csv-file.ts';
 import { MAX_FINDINGS, MAX_RECORD_BYTES } from '../../lib/wire/csv-scanner.ts';
 import { dropIdleZeros } from '../../lib/wire/decimal.ts';
-import { printable } from '../../lib/wire/printable.ts';
+import { printable } from '../../lib/wire/text.ts';
 import { brokenCells } from './cell-rules.ts';
 
 export interface BrokenRows {

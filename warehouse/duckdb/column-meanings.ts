@@ -3,7 +3,7 @@
  * view.
  */
 
-import { CSV_COLUMNS } from '../../lib/wire/columns.ts';
+import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
 
 export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
@@ -81,7 +81,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   load_id: 'Number of the load in the warehouse, rising',
   event_id: 'Event that led to it, as far as one did',
   workflow_run_id: 'Run of the Temporal workflow that loaded it',
-  first_heard_at: 'When billsync first heard of it',
+  first_seen_at: 'When billsync first heard of it',
   created_at: 'When the service says it was created',
   finalized_at: 'When the service says it was finalized',
   first_loaded_at: 'When its first file was loaded',
@@ -89,7 +89,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   voided_at: 'When it was voided; null if it is not',
   attention_at: 'When it last came to need attention',
   resolved_at: 'When that was last resolved',
-  void_word:
+  void_basis:
     'On whose word it is voided: `event`, `details`, `unanswered`, `contradicted` ([ADR 19](../adr/0019-confirm-voids.md))',
   restored_at: 'When a person last undid a void',
   is_current: 'True if this file is the one that counts',

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
-import { jsonValue } from '../../lib/duckdb/duckdb-values.ts';
+import { jsonValue } from '../../lib/duckdb-values.ts';
 import { countedCall } from '../../lib/health/native-calls.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';

@@ -1,8 +1,8 @@
 /** Keeps the files that were refused in quarantine, whoever brought them, until another one of their invoice is loaded. */
 
-import { cellAdvice } from '../../lib/wire/cell-advice.ts';
+import { cellAdvice } from '../../lib/wire/csv-file.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { CRASH_RULE } from '../load/load-attempts.ts';
+import { CRASH_RULE } from '../invoice-loads.ts';
 import type { Rejection } from '../warehouse.ts';
 
 export interface RefusedFile {

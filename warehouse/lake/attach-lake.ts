@@ -1,6 +1,6 @@
 /** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
 
-import { SettingsError } from '../../lib/config/settings-error.ts';
+import { SettingsError } from '../../lib/config/settings.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import { extensionsFor, loadExtensions } from './extensions.ts';
 import { applicationName, ledgerSchema, unreachable } from './ledger.ts';
@@ -59,7 +59,7 @@ export function attachStatements(
   ];
 }
 
-/** @throws ExtensionMissingError, CatalogUnreachableError, SettingsError its files lie elsewhere */
+/** @throws extension-missing, catalog-unreachable, SettingsError its files lie elsewhere */
 export async function attachLake(
   run: RunStatement,
   place: LakePlace,

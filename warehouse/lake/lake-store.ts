@@ -7,16 +7,15 @@
  */
 
 import type { Archive } from '../../archive/archive.ts';
-import { DamagedFileError } from '../../lib/files/damaged-file.ts';
+import { DamagedFileError } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import type { Database } from '../duckdb/database.ts';
-import { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Ingested } from '../ledger/ingest.ts';
+import { knownFiles } from '../load/commit-load.ts';
 import type { FileLoad, LoadPlaces } from '../load/file-load.ts';
-import { knownFiles } from '../load/known-load.ts';
-import { BatchingLoader, loadBatch, type OnBatch } from '../load/load-batch.ts';
-import { loadFile } from '../load/load-file.ts';
-import type { NewLoad, Store, StoreIngest } from '../store/store.ts';
+import { BatchingLoader, loadBatch, loadFile, type OnBatch } from '../load/load-files.ts';
+import type { NewLoad, Store, StoreIngest } from '../store.ts';
 import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.ts';
 import { ingestLake } from './ingest-lake.ts';
 import { lakePlaces } from './lake-places.ts';
@@ -85,7 +84,7 @@ export class LakeStore implements Store {
     return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
-  async loadTold(loadId: number): Promise<void> {
+  async loadRecorded(loadId: number): Promise<void> {
     await this.#parts.ledger.all('mark-recorded', { load_id: loadId });
   }
 

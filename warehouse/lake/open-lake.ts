@@ -7,24 +7,20 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.ts';
-import { sweepLeftBehind } from '../../lib/files/temporary-names.ts';
+import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
-import { claimDataFolder } from '../data-folder.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
+import { loadFact, lossOf, recordFailedLoads, repeatUnrepeated, reportSetAside } from '../catch-up.ts';
+import { claimDataFolder, warehousePaths } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
-import { KeyedMutex } from '../duckdb/read-write-lock.ts';
-import { WarehouseLockedError } from '../errors.ts';
+import { KeyedMutex } from '../duckdb/locks.ts';
+import { warehouseLocked } from '../errors.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
+import { LedgerWarehouse } from '../ledger-warehouse.ts';
 import type { FileLoad } from '../load/file-load.ts';
-import { loadBatch, measureBatches } from '../load/load-batch.ts';
-import { loadFile } from '../load/load-file.ts';
-import type { CatchUpProgress, Loss, OpenWarehouseOptions } from '../opening.ts';
-import { warehousePaths } from '../paths.ts';
-import { loadFact, lossOf, noteFailed, tellOfIngested } from '../recover/catch-up.ts';
-import { repeatUnrepeated } from '../recover/repeat-loads.ts';
-import { LedgerWarehouse } from '../store/ledger-warehouse.ts';
-import type { LakePlace } from './attach-lake.ts';
-import { generationPath } from './attach-lake.ts';
+import { loadBatch, loadFile, measureBatches } from '../load/load-files.ts';
+import type { CatchUpProgress, LostRecord, OpenWarehouseOptions } from '../warehouse.ts';
+import { generationPath, type LakePlace } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
 import { checkBucket } from './check-bucket.ts';
 import { currentGeneration, migrateLedger } from './generation.ts';
@@ -35,7 +31,7 @@ import { LakeStore } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
 import { writePointerFile } from './pointer-file.ts';
 
-/** @throws EnvironmentMismatchError, CatalogUnreachableError, ExtensionMissingError, WarehouseTooNewError */
+/** @throws environment-mismatch, catalog-unreachable, extension-missing, warehouse-too-new */
 export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWarehouse> {
   const { settings, archive, log } = options;
   const now = options.now ?? (() => new Date());
@@ -68,14 +64,14 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   }
 }
 
-/** @throws WarehouseLockedError it is to be had alone, and others are there */
+/** @throws warehouse-locked it is to be had alone, and others are there */
 export async function enterLake(
   ledger: Ledger,
   shown: string,
   how: 'shared' | 'alone',
 ): Promise<() => Promise<void>> {
   const leave = await ledger.presence(how);
-  if (leave === null) throw new WarehouseLockedError(shown, null, (await ledger.others()) || undefined);
+  if (leave === null) throw warehouseLocked(shown, (await ledger.others()) || null);
   return leave;
 }
 
@@ -106,7 +102,7 @@ export interface PreparedLake {
   readonly database: Database;
   readonly events: number;
   readonly loadsRepeated: number;
-  readonly losses: readonly Loss[];
+  readonly losses: readonly LostRecord[];
   /** Loads whose file was purged, so that they were left out. */
   readonly purged: readonly LoadFact[];
 }
@@ -171,22 +167,22 @@ async function catchUpLake(
   });
   if (failed.length > 0) {
     const invoiceIds = failed.flatMap(({ fact }) => uuidOrNull(fact.invoiceId) ?? []);
-    await ledger.onInvoices(invoiceIds, (transaction) => noteFailed(transaction, failed));
+    await ledger.onInvoices(invoiceIds, (transaction) => recordFailedLoads(transaction, failed));
   }
-  await ledger.all('forget-unrepeated');
+  await ledger.all('delete-unrepeated');
   // Also when nothing was missing: a process may have died after it had repeated the last one.
   await ledger.all('skip-load-ids', { highest });
-  await tellArchive(ledger, archive, log);
+  await recordMissingFacts(ledger, archive, log);
   return {
     events,
     loadsRepeated: repeated,
-    losses: [...failed.map(lossOf), ...tellOfIngested(ingested, { log, onSetAside })],
+    losses: [...failed.map(lossOf), ...reportSetAside(ingested, { log, onSetAside })],
     purged,
   };
 }
 
 /** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */
-export async function tellArchive(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
+export async function recordMissingFacts(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
   for (const load of await ledger.all('unrecorded-loads')) {
     // A living writer may be about to tell the same: a fact told twice is one fact.
     await archive.putFact(loadFact(load));

@@ -8,9 +8,9 @@
 import { constants } from 'node:fs';
 import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { temporaryName } from '../../lib/files/temporary-names.ts';
+import { temporaryName } from '../../lib/files/files.ts';
+import { commentsOf } from '../duckdb/schema.ts';
 import type { Session } from '../duckdb/session.ts';
-import { commentsOf } from '../duckdb/view-comments.ts';
 import { attachStatements, type LakePlace } from './attach-lake.ts';
 import { extensionsFor } from './extensions.ts';
 import { viewScripts } from './lake-database.ts';

@@ -10,18 +10,17 @@ import { claimDataFolder } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { RebuildLossError } from '../errors.ts';
 import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.ts';
-import type { Made, RebuildOptions, Rebuilt } from '../opening.ts';
-import { beginDraft, type DoneBefore, leftDraft } from '../recover/draft.ts';
-import { findLosses } from '../recover/missing-from-rebuild.ts';
+import { type DoneBefore, findLosses, markPartialRebuild, resumePartialRebuild } from '../rebuild.ts';
+import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../warehouse.ts';
 import { generationPath } from './attach-lake.ts';
 import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
 import { Ledger } from './ledger.ts';
 import { removeLeftovers } from './leftovers.ts';
-import { enterLake, lakeAddress, openLake, prepareLake, tellArchive } from './open-lake.ts';
+import { enterLake, lakeAddress, openLake, prepareLake, recordMissingFacts } from './open-lake.ts';
 import { removeFiles } from './remove-files.ts';
 
-/** @throws WarehouseLockedError a writer has the lake open, stop it first; RebuildLossError it would hold less */
-export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {
+/** @throws warehouse-locked a writer has the lake open, stop it first; RebuildLossError it would hold less */
+export async function rebuildLake(options: RebuildOptions): Promise<CompletedRebuild> {
   const { acceptLoss = false } = options;
   const rebuilt = await makeNext(options, async ({ made, movedAside, moveHere, shown }) => {
     if (made.holdsLess && !acceptLoss) throw new RebuildLossError(shown, made);
@@ -36,13 +35,13 @@ export async function rebuildLake(options: RebuildOptions): Promise<Rebuilt> {
   }
 }
 
-/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws WarehouseLockedError */
-export function rehearseLake(options: RebuildOptions): Promise<Made> {
+/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws warehouse-locked */
+export function dryRunLakeRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   return makeNext(options, async ({ made }) => made);
 }
 
 interface Next {
-  readonly made: Made;
+  readonly made: RebuildOutcome;
   /** Where the old one lies; null when there was none. */
   readonly movedAside: string | null;
   /** As people know the lake. */
@@ -82,11 +81,11 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
       place: { address, dataPath, generation: next },
       now,
       isShown: false,
-      whenMade: (rows) => (done === null ? beginDraft(options, made) : tidyDraft(rows, made)),
+      whenMade: (rows) => (done === null ? markPartialRebuild(options, made) : tidyDraft(rows, made)),
     });
     database.close();
     try {
-      await made.all('finish-draft');
+      await made.all('finish-partial-rebuild');
       const { invoices, shipments } = await made.first('count-made');
       const there = {
         events: events + (done?.events ?? 0),
@@ -126,7 +125,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
 /** What an interrupted rebuild had made of the next generation; null: nothing that may go on. */
 async function leftInNext(made: Ledger, options: RebuildOptions): Promise<DoneBefore | null> {
   try {
-    return await leftDraft(options, made);
+    return await resumePartialRebuild(options, made);
   } catch (error) {
     if (!isMissingTable(error)) throw error;
     return null;
@@ -147,7 +146,7 @@ async function readBefore(
   try {
     const heldRecords = await readHeldRecords(counted);
     // As opening does: what a crash kept from the archive is in the warehouse alone.
-    await tellArchive(counted, archive, log);
+    await recordMissingFacts(counted, archive, log);
     return heldRecords;
   } catch (error) {
     if (!isMissingTable(error)) throw error;

@@ -30,7 +30,7 @@ export function checkDecision(
   const at = latest([now, after(row.voided_at), after(row.restored_at)]);
   if (decision.kind === 'restore') {
     if (row.voided_at === null) return say('not-voided');
-    if (row.void_word === 'details') return say('voided-by-service');
+    if (row.void_basis === 'details') return say('voided-by-service');
     return say('done', { kind: 'restored', at, invoiceId, by, reason });
   }
   const { version } = decision;

@@ -9,16 +9,16 @@ import { type InvoiceState, RANKS, type Rank } from '../../lib/wire/names.ts';
 import type { Proof } from '../warehouse.ts';
 import { currentLoad, openAttention, openFailure } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
-import { deriveHeader, rankOf } from './derive-header.ts';
-import { type DerivedVoid, deriveVoid } from './derive-void.ts';
-import { earliest, latest } from './instants.ts';
-import type {
-  AttentionLine,
-  DiscrepancyLine,
-  HeaderCells,
-  InvoiceLines,
-  InvoiceRow,
-  LoadLine,
+import { type DerivedVoid, deriveHeader, deriveVoid, rankOf } from './derive-status.ts';
+import {
+  type AttentionLine,
+  type DiscrepancyLine,
+  earliest,
+  type HeaderCells,
+  type InvoiceLines,
+  type InvoiceRow,
+  type LoadLine,
+  latest,
 } from './invoice-lines.ts';
 
 export interface DerivedInvoice {
@@ -29,12 +29,12 @@ export interface DerivedInvoice {
 /** null when the ledgers say nothing about the invoice (a test event is nothing). */
 export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   const { evidence, loads, attention } = lines;
-  const firstHeardAt = earliest([
+  const firstSeenAt = earliest([
     ...evidence.map((line) => line.recorded_at),
     ...loads.map((line) => line.loaded_at),
     ...attention.map((line) => line.recorded_at),
   ]);
-  if (firstHeardAt === null) return null;
+  if (firstSeenAt === null) return null;
   const header = deriveHeader(evidence);
   const current = currentLoad(lines);
   const heard = (rank: Rank): string | null =>
@@ -49,7 +49,7 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   const { voidedAt, restoredAt } = voided;
   const open = openAttention(attention, current);
   const failure = openFailure(attention, current);
-  const decided = decideState({ firstHeardAt, heardAt, voided, current, open, failure });
+  const decided = decideState({ firstSeenAt, heardAt, voided, current, open, failure });
   const personal = attention.filter(({ kind }) => kind === null);
   const row: InvoiceRow = {
     ...decided,
@@ -59,7 +59,7 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
     proof: current === null ? null : proofOf(current, header.cells, lines),
     partner_id: header.partnerId,
     event_id: header.eventId,
-    first_heard_at: firstHeardAt,
+    first_seen_at: firstSeenAt,
     created_at: heardAt.draft,
     finalized_at: heardAt.finalized,
     first_loaded_at: earliest(loads.map((line) => line.loaded_at)),
@@ -68,8 +68,8 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
     attention_at: latest(personal.filter((line) => line.is_open).map((line) => line.recorded_at)),
     resolved_at: latest(personal.filter((line) => !line.is_open).map((line) => line.recorded_at)),
     versions: loads.length,
-    notes: attention.length,
-    void_word: voided.word,
+    attention_lines: attention.length,
+    void_basis: voided.word,
     restored_at: restoredAt,
     past_voids: voided.past.length === 0 ? null : JSON.stringify(voided.past),
   };
@@ -77,7 +77,7 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
 }
 
 interface Moments {
-  readonly firstHeardAt: string;
+  readonly firstSeenAt: string;
   /** When each rank was first heard of that is a state by itself; a void is derived apart. */
   readonly heardAt: Readonly<Record<Rank, string | null>>;
   readonly voided: DerivedVoid;
@@ -114,7 +114,7 @@ const STATE_AT: Readonly<Record<Rank, InvoiceState | null>> = {
 };
 
 /** What a person restored is in its state since then, however long ago it got there before. */
-function reached({ voided, current, heardAt, firstHeardAt }: Moments): {
+function reached({ voided, current, heardAt, firstSeenAt }: Moments): {
   readonly state: InvoiceState;
   readonly state_since: string;
 } {
@@ -124,7 +124,7 @@ function reached({ voided, current, heardAt, firstHeardAt }: Moments): {
     const [state, at] = [STATE_AT[rank], heardAt[rank]];
     if (state !== null && at !== null) return { state, state_since: since(at) };
   }
-  return { state: 'draft', state_since: since(firstHeardAt) };
+  return { state: 'draft', state_since: since(firstSeenAt) };
 }
 
 function proofOf(load: LoadLine, header: HeaderCells, { evidence, attention }: InvoiceLines): Proof {

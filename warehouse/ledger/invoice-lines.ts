@@ -1,7 +1,7 @@
 /** What the ledgers say about an invoice, line by line, and the row that is made of them. */
 
 import type { FileSource, InvoiceState } from '../../lib/wire/names.ts';
-import type { Proof, VoidWord } from '../warehouse.ts';
+import type { Proof, VoidBasis } from '../warehouse.ts';
 
 export const HEADER_CELLS = [
   'partner_invoice_id',
@@ -22,7 +22,7 @@ export type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'
   readonly stated_shipments: number | null;
 };
 
-/** A line of `read-evidence.sql`: an event that counts (with `event_id`) or a details answer (without). */
+/** A line of `read-evidence`: an event that counts (with `event_id`) or a details answer (without). */
 export interface Evidence extends HeaderCells {
   readonly recorded_at: string;
   readonly event_time: string;
@@ -34,7 +34,7 @@ export interface Evidence extends HeaderCells {
   readonly announced_size_bytes: number | null;
 }
 
-/** A line of `read-loads.sql`: a version. */
+/** A line of `read-loads`: a version. */
 export interface LoadLine {
   readonly load_id: number;
   readonly version: number;
@@ -58,7 +58,7 @@ export interface LoadLine {
   readonly loaded_at: string;
 }
 
-/** A line of `read-attention.sql`. */
+/** A line of `read-attention`. */
 export interface AttentionLine {
   readonly recorded_at: string;
   readonly is_open: boolean;
@@ -67,7 +67,7 @@ export interface AttentionLine {
   /** null: it needs a person. `failure`: what goes wrong while work goes on. The others are a person's decisions. */
   readonly kind: 'failure' | 'restored' | 'version' | 'hash' | null;
   /** Who decided; null: billsync itself. */
-  readonly told_by: string | null;
+  readonly decided_by: string | null;
   /** The chosen file (`version`), or the hash that the service named (`hash`); a choice is as new as `counts_from`. */
   readonly file_sha256: string | null;
   readonly counts_from: string | null;
@@ -90,7 +90,7 @@ export interface InvoiceRow extends HeaderCells {
   readonly proof: Proof | null;
   readonly partner_id: string | null;
   readonly event_id: string | null;
-  readonly first_heard_at: string;
+  readonly first_seen_at: string;
   readonly created_at: string | null;
   readonly finalized_at: string | null;
   readonly first_loaded_at: string | null;
@@ -100,9 +100,9 @@ export interface InvoiceRow extends HeaderCells {
   readonly resolved_at: string | null;
   readonly versions: number;
   /** How many lines of the attention ledger it was made of. */
-  readonly notes: number;
+  readonly attention_lines: number;
   /** On whose word it is voided; null: it is not. */
-  readonly void_word: VoidWord | null;
+  readonly void_basis: VoidBasis | null;
   readonly restored_at: string | null;
   /** JSON list of voids that were undone, each with `voided_at` and `restored_at`; null: none. */
   readonly past_voids: string | null;
@@ -115,4 +115,19 @@ export interface DiscrepancyLine {
   readonly file_sha256: string | null;
   readonly event_id: string | null;
   readonly recorded_at: string;
+}
+
+/* Instants as the ledgers have them. */
+
+/** Instants are ISO 8601 UTC of one form, so their text sorts as their time. */
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function earliest(instants: readonly string[]): string | null {
+  return instants.reduce<string | null>((best, at) => (best === null || at < best ? at : best), null);
+}
+
+export function latest(instants: readonly string[]): string | null {
+  return instants.reduce<string | null>((best, at) => (best === null || at > best ? at : best), null);
 }

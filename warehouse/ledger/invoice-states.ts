@@ -1,7 +1,7 @@
 /** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
 import assert from 'node:assert/strict';
-import { wellFormedJson } from '../../lib/wire/well-formed.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Row, Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
@@ -11,7 +11,7 @@ export interface HeldInvoice {
   /** Where the row lies until the transaction ends; null: PostgreSQL finds it by its key. */
   readonly place: string | null;
   /** ISO 8601 UTC; none of them is older. */
-  readonly firstHeardAt: string;
+  readonly firstSeenAt: string;
   readonly hasLoads: boolean;
   readonly hasAttention: boolean;
   readonly hasDiscrepancies: boolean;
@@ -81,7 +81,7 @@ export async function readHeldLines(
   const rows = [...held.values()];
   // Instants are ISO 8601 UTC of one form, so their text sorts as their time; `-infinity` sorts before them.
   const [first] = [
-    ...rows.map(({ firstHeardAt }) => firstHeardAt),
+    ...rows.map(({ firstSeenAt }) => firstSeenAt),
     ...(taken === null ? [] : [taken.since]),
   ].sort();
   if (first === undefined) return { held, lines: new Map() };
@@ -114,12 +114,12 @@ export async function writeInvoices(
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
   await session.all('insert-states', { states: wellFormedJson(rows) });
   if ([...held.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
-    await session.all('forget-discrepancies', { invoice_ids: ids });
+    await session.all('delete-discrepancies', { invoice_ids: ids });
   }
   const found = [...derived].flatMap(([id, { discrepancies }]) =>
     discrepancies.map((line) => ({ invoice_id: id, ...line })),
   );
-  if (found.length > 0) await session.all('write-discrepancies', { discrepancies: wellFormedJson(found) });
+  if (found.length > 0) await session.all('insert-discrepancies', { discrepancies: wellFormedJson(found) });
   return derived;
 }
 
@@ -132,7 +132,7 @@ async function forgetStates(
   if (rows.length === 0) return;
   const places = rows.flatMap(([, { place }]) => place ?? []);
   const asked = { invoice_ids: listOf(rows.map(([id]) => id)), places: listOf(places) };
-  const forgotten = await session.all('forget-states', asked);
+  const forgotten = await session.all('delete-states', asked);
   // A row that stayed would be a second one of its invoice.
   if (places.length > 0) assert.equal(forgotten.length, rows.length, 'rows of invoices that are replaced');
 }
@@ -147,7 +147,7 @@ async function readHeld(
       String(row.invoice_id),
       {
         place: typeof row.place === 'string' ? row.place : null,
-        firstHeardAt: String(row.first_heard_at),
+        firstSeenAt: String(row.first_seen_at),
         hasLoads: row.has_loads === true,
         hasAttention: row.has_attention === true,
         hasDiscrepancies: row.has_discrepancies === true,

@@ -1,12 +1,12 @@
 /** Turns events and facts of the archive into lines of the warehouse's ledgers; pure, so that rebuild gives the same. */
 
 import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
-import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import { uuidOrNull } from '../../lib/wire/uuid-or-null.ts';
+import type { InvoiceHeader } from '../../lib/wire/names.ts';
+import { uuidOrNull } from '../../lib/wire/text.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Lines of a batch of facts, by the statement that takes them (`sql/ledger/insert-<name>.sql`). */
+/** Lines of a batch of facts, by the statement that takes them (`insert-<name>` in sql/ledger.sql). */
 export interface FactLines {
   readonly duplicates: readonly Line[];
   readonly files: readonly Line[];
@@ -75,7 +75,7 @@ export function factLines(facts: readonly Fact[]): FactLines {
 
 const NOT_NOTED = {
   ...{ is_open: true, code: null, reason: null },
-  ...{ kind: null, told_by: null, file_sha256: null, counts_from: null },
+  ...{ kind: null, decided_by: null, file_sha256: null, counts_from: null },
 } as const;
 
 /** What is noted of an invoice; null: the fact is no note. */
@@ -90,10 +90,10 @@ function noteOf(fact: Fact): Line | null {
     case 'recovered':
       return { kind: 'failure', is_open: false };
     case 'restored':
-      return { kind: 'restored', reason: fact.reason, told_by: fact.by };
+      return { kind: 'restored', reason: fact.reason, decided_by: fact.by };
     case 'version-chosen':
       return {
-        ...{ kind: 'version', reason: fact.reason, told_by: fact.by },
+        ...{ kind: 'version', reason: fact.reason, decided_by: fact.by },
         ...{ file_sha256: fact.sha256, counts_from: instant(fact.countsFrom) },
       };
     case 'hash-asked':

@@ -72,7 +72,7 @@ create table internal.attention_ledger (
     code varchar,
     reason varchar,
     kind varchar,                           -- failure, restored, version; null: it needs a person
-    told_by varchar,                        -- the person who decided; null: billsync
+    decided_by varchar,                        -- the person who decided; null: billsync
     file_sha256 varchar,                    -- version: the chosen file
     counts_from timestamp                   -- version: as if announced at this instant
 );
@@ -157,7 +157,7 @@ create table internal.invoice_state (
     stated_total varchar,
     stated_shipments bigint,
     event_id varchar,                       -- the event that decided the service's status
-    first_heard_at timestamp not null,
+    first_seen_at timestamp not null,
     created_at timestamp,
     finalized_at timestamp,
     first_loaded_at timestamp,
@@ -166,8 +166,8 @@ create table internal.invoice_state (
     attention_at timestamp,
     resolved_at timestamp,
     versions integer not null,
-    notes integer,                          -- rows of attention_ledger; null: none
-    void_word varchar,                      -- event, details, unanswered, contradicted; null: not voided
+    attention_lines integer,                -- rows of attention_ledger; null: none
+    void_basis varchar,                      -- event, details, unanswered, contradicted; null: not voided
     restored_at timestamp,
     past_voids varchar                      -- JSON list of voids that a person undid; null: none
 );
@@ -212,9 +212,9 @@ create table internal.verification_log (
 );
 
 -- The last time that reconciliation asked the service about an invoice. Not in the archive: without it the service is asked once more.
-create table internal.ask_log (
+create table internal.service_checks (
     invoice_id uuid not null,
-    asked_at timestamp not null
+    checked_at timestamp not null
 );
 
 -- Records of the archive that could not be ingested. The archive keeps them, and a rebuild tries them again.

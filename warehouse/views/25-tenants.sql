@@ -6,7 +6,7 @@ select
     i.tenant_id,
     arg_max(l.tenant, row(coalesce(i.invoice_date, ''), i.loaded_at, i.invoice_id)) filter (where l.tenant is not null)
         as tenant,
-    arg_max(i.partner_tenant_id, row(coalesce(i.invoice_date, ''), i.first_heard_at, i.invoice_id))
+    arg_max(i.partner_tenant_id, row(coalesce(i.invoice_date, ''), i.first_seen_at, i.invoice_id))
         filter (where i.partner_tenant_id is not null) as partner_tenant_id,
     list_sort(list(distinct l.tenant) filter (where l.tenant is not null)) as names,
     count(*) as invoices

@@ -21,7 +21,7 @@ select
     d.rules as discrepancy_rules,
     l.version, i.versions, l.file_sha256, l.file_size_bytes, l.file_source, l.first_ship_date, l.last_ship_date,
     l.load_id, coalesce(l.event_id, i.event_id) as event_id, l.workflow_run_id,
-    i.first_heard_at at time zone 'UTC' as first_heard_at,
+    i.first_seen_at at time zone 'UTC' as first_seen_at,
     i.created_at at time zone 'UTC' as created_at,
     i.finalized_at at time zone 'UTC' as finalized_at,
     i.first_loaded_at at time zone 'UTC' as first_loaded_at,
@@ -30,7 +30,7 @@ select
     i.attention_at at time zone 'UTC' as attention_at,
     i.resolved_at at time zone 'UTC' as resolved_at,
     i.currency_code as stated_currency_code,
-    i.void_word, i.restored_at at time zone 'UTC' as restored_at
+    i.void_basis, i.restored_at at time zone 'UTC' as restored_at
 from internal.invoice_state as i
 left join internal.loads as l on l.load_id = i.current_load_id
 left join (

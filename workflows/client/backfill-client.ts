@@ -1,9 +1,8 @@
 /** Starts a backfill, follows it, steers it; the workflows go on by themselves when nobody follows. */
 
 import { randomUUID } from 'node:crypto';
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { askPatiently } from '../../lib/temporal/ask-patiently.ts';
-import { pause } from '../../lib/temporal/pause.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { taskQueues } from '../../lib/wire/names.ts';
 import type { backfill } from '../backfill.ts';
 import type { backfillBatch } from '../backfill-batch.ts';
@@ -155,7 +154,7 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
   } = {}): AsyncIterable<BackfillOutcome> {
     const told = new Map<string, number>();
     const over = new Set<string>();
-    const asked = <T>(ask: () => Promise<T>): Promise<T> => askPatiently(ask, signal);
+    const asked = <T>(ask: () => Promise<T>): Promise<T> => retryQuery(ask, signal);
     try {
       while (!signal?.aborted) {
         const { isOver } = await asked(() => parent.query(backfillProgressQuery));
@@ -167,7 +166,7 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
           if (state === 'done') over.add(workflowId);
         }
         if (isOver) return;
-        await pause(everyMs, signal);
+        await sleep(everyMs, undefined, { signal });
       }
     } catch (error) {
       if (!signal?.aborted) throw error;
@@ -197,4 +196,24 @@ async function isHeard(signalled: Promise<void>): Promise<boolean> {
 
 function backfillWorkflowId({ environment }: InvoiceRoute, backfillId: string): string {
   return `backfill/${environment}/${backfillId}`;
+}
+
+const QUERY_RETRY_MS = 300_000;
+const QUERY_INTERVAL_MS = 1_000;
+
+/**
+ * Retries a query for five minutes while no worker answers it: workers restart, and machines are replaced.
+ *
+ * @throws ServiceError after that; at once every other error, and an AbortError when `signal` aborts
+ */
+export async function retryQuery<T>(query: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const until = Date.now() + QUERY_RETRY_MS;
+  for (;;) {
+    try {
+      return await query();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || Date.now() > until) throw error;
+      await sleep(QUERY_INTERVAL_MS, undefined, { signal });
+    }
+  }
 }

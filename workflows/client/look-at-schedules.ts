@@ -6,9 +6,9 @@ import {
   ScheduleNotFoundError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { durationMs } from '../../lib/config/duration.ts';
+import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import type { LookedAt } from '../../lib/health/watch-state.ts';
+import type { LookedAt } from '../../lib/health/health.ts';
 import { listReportSchedules, reportScheduleId } from './report-schedules.ts';
 import { scheduleId } from './schedule.ts';
 

@@ -2,8 +2,7 @@
 
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { InvoiceLedger } from '../../activities/ledger.ts';
-import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
-import { rankOfEvent } from '../../lib/wire/names.ts';
+import { type InvoiceEvent, rankOfEvent } from '../../lib/wire/names.ts';
 import * as lifecycle from '../lifecycle.ts';
 import { resume } from './park.ts';
 import type { InvoiceRun } from './run.ts';
@@ -44,7 +43,7 @@ function record(run: InvoiceRun, event: InvoiceEvent): Promise<InvoiceLedger> {
 export async function recall(run: InvoiceRun): Promise<void> {
   const ledger = await readLedger(run);
   recallFrom(run, ledger);
-  run.wasParked = ledger.state === 'needs_attention' && ledger.voidWord === null;
+  run.wasParked = ledger.state === 'needs_attention' && ledger.voidBasis === null;
 }
 
 function recallFrom(run: InvoiceRun, ledger: InvoiceLedger): void {
@@ -66,10 +65,10 @@ function readLedger(run: InvoiceRun): Promise<InvoiceLedger> {
   return run.surely('reading the ledger', () => run.activities.recallInvoice({ invoiceId }));
 }
 
-function recorded({ state, loadedSha256, voidWord }: InvoiceLedger): lifecycle.Ledger {
+function recorded({ state, loadedSha256, voidBasis }: InvoiceLedger): lifecycle.Ledger {
   const rank = state === null ? 'nothing' : lifecycle.rankOfState(state);
   // The state of a void that the service denies hides its rank.
-  return { rank: voidWord === null ? rank : 'voided', loadedSha256, voidWord };
+  return { rank: voidBasis === null ? rank : 'voided', loadedSha256, voidBasis };
 }
 
 /**

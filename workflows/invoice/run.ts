@@ -10,8 +10,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { FileTag } from '../../billing/billing-service.ts';
-import type { ExportLocation } from '../../lib/wire/invoice-event.ts';
-import type { InvoiceState } from '../../lib/wire/names.ts';
+import type { ExportLocation, InvoiceState } from '../../lib/wire/names.ts';
 import { type Failure, failureOf } from '../failure.ts';
 import { InvoiceMailbox } from '../invoice-mailbox.ts';
 import type { Knowledge } from '../lifecycle.ts';

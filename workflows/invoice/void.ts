@@ -22,7 +22,7 @@ export async function applyVoid(run: InvoiceRun): Promise<void> {
 export async function confirmVoid(run: InvoiceRun): Promise<void> {
   const { pace } = run;
   if (!pace.confirmVoids) {
-    run.knowledge = lifecycle.settleVoidWord(run.knowledge, 'unanswered');
+    run.knowledge = lifecycle.settleVoidBasis(run.knowledge, 'unanswered');
     return;
   }
   run.doing = 'asking the service about the void';
@@ -50,7 +50,7 @@ export async function confirmVoid(run: InvoiceRun): Promise<void> {
       await park(run, { code: lifecycle.VOID_CONTRADICTED, reason });
       // Not parked: something was heard in that moment, and it is asked once more.
       if (run.knowledge.attention !== null) {
-        run.knowledge = lifecycle.settleVoidWord(run.knowledge, 'contradicted');
+        run.knowledge = lifecycle.settleVoidBasis(run.knowledge, 'contradicted');
       }
     }
   }
@@ -59,7 +59,7 @@ export async function confirmVoid(run: InvoiceRun): Promise<void> {
 async function settleVoid(run: InvoiceRun, word: 'details' | 'unanswered'): Promise<void> {
   run.startSeriesAfresh();
   run.denials = 0;
-  run.knowledge = lifecycle.settleVoidWord(run.knowledge, word);
+  run.knowledge = lifecycle.settleVoidBasis(run.knowledge, word);
 }
 
 async function leaveVoid(run: InvoiceRun, message: string): Promise<void> {

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { NOTHING } from '../../../finance/disputes/totals.ts';
 import { CLAIM_FORMATS, type ClaimFormat } from '../../../finance/disputes/workbook.ts';
-import { writeWhole } from '../../../lib/files/write-whole.ts';
+import { writeWhole } from '../../../lib/files/files.ts';
 import { counted } from '../../terminal/output.ts';
 import { verb } from '../../verb.ts';
 import { type ChooseFlags, chosen, listed, named, withChoice } from './choose-claims.ts';

@@ -8,7 +8,7 @@ import type { Client } from '@temporalio/client';
 import type { Archive } from '../../../archive/archive.ts';
 import type { Settings } from '../../../lib/config/settings.ts';
 import { claimDataFolder } from '../../../warehouse/data-folder.ts';
-import type { Imported, ImportRequest } from '../../../warehouse/import/import-file.ts';
+import type { Imported, ImportRequest } from '../../../warehouse/import/import-files.ts';
 import { type CopyBegun, takeCopy } from '../../../warehouse/import/take-copy.ts';
 import type { Warehouse } from '../../../warehouse/warehouse.ts';
 import type { Output } from '../../terminal/output.ts';
@@ -94,7 +94,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   const { settings, warehouse, archive, requests, begun, onDone } = here;
   const { importFiles } = await import('../../../warehouse/import/import-files.ts');
   const service = await openService(settings, archive);
-  const { openQuarantine } = await import('../../../webhook/inbox/quarantine-folder.ts');
+  const { openQuarantine } = await import('../../../webhook/inbox/quarantine.ts');
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
   const asking = service === null ? deps : { ...deps, lookUp: service.describe };

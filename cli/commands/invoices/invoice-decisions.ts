@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Settings } from '../../../lib/config/settings.ts';
-import { userName } from '../../../lib/user.ts';
+import { userName } from '../../../lib/runtime.ts';
 import type { Decided, Decision } from '../../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.ts';
@@ -103,8 +103,8 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
   // A lake has many writers and no lock to take.
   if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
     const { publishedPath } = await import('../../published.ts');
-    const { rehearseDecision } = await import('../../../warehouse/trace/rehearse-decision.ts');
-    return rehearseDecision(publishedPath(settings), decision);
+    const { dryRunDecision } = await import('../../../warehouse/published-copy.ts');
+    return dryRunDecision(publishedPath(settings), decision);
   }
   return withWriter(settings, {
     role: 'decide',

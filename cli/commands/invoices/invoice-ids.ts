@@ -2,7 +2,7 @@
 
 import { CsvError, parse } from 'csv-parse/sync';
 import type { Settings } from '../../../lib/config/settings.ts';
-import { beginningOf } from '../../../lib/wire/well-formed.ts';
+import { beginningOf } from '../../../lib/wire/text.ts';
 import { nearestNames } from '../../../reports/nearest-names.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { printable } from '../../terminal/terminal-text.ts';

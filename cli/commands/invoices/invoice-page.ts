@@ -71,7 +71,7 @@ function lifeOf({ invoice, events, words, files }: InvoicePage): string {
     ...files
       .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
       .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${cell(version)}`] as const),
-    [invoice.voided_at, `voided${WORDS[String(invoice.void_word)] ?? ''}: no report counts it from here on`],
+    [invoice.voided_at, `voided${WORDS[String(invoice.void_basis)] ?? ''}: no report counts it from here on`],
   ];
   for (const { at, who, what, detail } of words) {
     const more = detail === null || detail === undefined ? '' : ` (${cell(detail)})`;

@@ -2,8 +2,8 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
-import { writeWhole } from '../../../lib/files/write-whole.ts';
-import { hasColors } from '../../../lib/has-colors.ts';
+import { writeWhole } from '../../../lib/files/files.ts';
+import { hasColors } from '../../../lib/runtime.ts';
 import { weighedLabel } from '../../../reports/render/labels.ts';
 import { fileNameOf } from '../../../reports/render/names.ts';
 import {

@@ -1,9 +1,9 @@
 /** `/money-at-risk` in the dashboard: all findings in one list, from which claims are opened. */
 
-import { one, type Query } from '../../../dashboard/address.ts';
+import { filtersOf, one, type Query } from '../../../dashboard/address.ts';
 import { periodMenu } from '../../../dashboard/filter-form.ts';
 import type { GuestPages } from '../../../dashboard/guest-pages.ts';
-import { dayAfter, shifted } from '../../../reports/relative-period.ts';
+import { shiftDay } from '../../../reports/period.ts';
 import type { ReportFilters } from '../../../reports/report-filters.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
 import { ClaimRefusedError, lineKey } from '../claim.ts';
@@ -29,7 +29,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
       app.get(ADDRESS, (request, reply) =>
         told(host, reply, async () => {
           const query = withUsualDays(request.query as Query, now());
-          const found = await disputes.atRisk(filtersOf(query));
+          const found = await disputes.atRisk(daysOf(query));
           const risk = one(query, 'risk');
           const state = one(query, 'state') ?? 'new';
           const chosen = found.lines.filter(
@@ -37,7 +37,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           );
           const html = render('at-risk', {
             ...{ ...shownOf(found), ...periodMenu(query, ADDRESS), state, risk, states: STATES },
-            ...{ from: one(query, 'from'), shown: chosen.slice(0, MAX_SHOWN), found: chosen.length },
+            ...{ shown: chosen.slice(0, MAX_SHOWN), found: chosen.length },
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
           const figures = { lines: chosen, notes: found.notes };
@@ -47,8 +47,8 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
       const { operators } = host;
       operators?.post(`${ADDRESS}/claim`, (form, request, reply) =>
         operators.offer(reply, request.operator, async () => {
-          const asked = { from: form.get('from') ?? undefined, until: form.get('until') ?? undefined };
-          const { lines } = await disputes.atRisk(filtersOf(asked));
+          const [from, to] = [form.get('from') ?? undefined, form.get('to') ?? undefined];
+          const { lines } = await disputes.atRisk({ from, to });
           const keys = new Set(form.getAll('line'));
           const isAll = form.get('all') === 'yes';
           const chosen = lines.filter((line) => (isAll && line.state === 'new') || keys.has(lineKey(line)));
@@ -64,14 +64,14 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
 }
 
 function withUsualDays(query: Query, now: Date): Query {
-  if (one(query, 'from') !== undefined || one(query, 'until') !== undefined) return query;
+  if (['from', 'to', 'period'].some((name) => one(query, name) !== undefined)) return query;
   const today = now.toISOString().slice(0, 10);
-  return { ...query, from: shifted(today, -USUAL_DAYS), until: today };
+  return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };
 }
 
-function filtersOf(query: Query): ReportFilters {
-  const until = one(query, 'until');
-  return { from: one(query, 'from'), to: until === undefined ? undefined : dayAfter(until) };
+function daysOf(query: Query): ReportFilters {
+  const { from, to } = filtersOf(query);
+  return { from, to };
 }
 
 /** What can still be claimed, in all and by finding; amounts of two currencies or partners are never added. */

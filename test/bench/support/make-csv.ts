@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { CSV_EDITIONS, CSV_HEADERS } from '../../../lib/wire/columns.ts';
+import { CSV_EDITIONS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 
 export const BENCH_INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 const TENANTS = ['Acme', '"Globex, Inc."', '"O""Brien & Sons"', '"Zoë\r\nLogistics"', 'Initech'];

@@ -100,7 +100,7 @@ select
     b.start::varchar as invoice_start_date, (b.start + 6)::varchar as invoice_end_date,
     (b.start + 9)::varchar as invoice_date, (b.start + 24)::varchar as invoice_due_date,
     l.currency_code, l.billing_cost::varchar as stated_total, l.shipments as stated_shipments,
-    l.loaded_at - interval 1 day as first_heard_at, l.loaded_at - interval 1 day as created_at,
+    l.loaded_at - interval 1 day as first_seen_at, l.loaded_at - interval 1 day as created_at,
     l.loaded_at as finalized_at, l.loaded_at as first_loaded_at, l.loaded_at,
     case when l.load_id % 97 = 5 then l.loaded_at + interval 20 day end as voided_at, 1 as versions
 from loads as l

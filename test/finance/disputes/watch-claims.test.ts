@@ -8,7 +8,8 @@ import type { ClaimState } from '../../../finance/disputes/claim.ts';
 import { disputePaths, openDisputes } from '../../../finance/disputes/disputes.ts';
 import { openClaimJournal } from '../../../finance/disputes/journal.ts';
 import { lookAtClaims } from '../../../finance/disputes/watch-claims.ts';
-import type { Alert } from '../../../lib/alerts/alerts.ts';
+import type { Alert } from '../../../lib/alerts/alert-store.ts';
+
 import { createLogger } from '../../../lib/log/log.ts';
 import { testSettings } from '../../webhook/a-delivery.ts';
 import { aLine } from './a-claim.ts';

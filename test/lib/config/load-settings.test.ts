@@ -4,11 +4,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { requireService } from '../../../lib/config/check-settings.ts';
-import { durationMs } from '../../../lib/config/duration.ts';
 import { loadEffectiveSettings, loadSettings } from '../../../lib/config/load-settings.ts';
-import { SettingsError } from '../../../lib/config/settings-error.ts';
-import { settingsFileTemplate } from '../../../lib/config/settings-template.ts';
+import { settingsFileTemplate } from '../../../lib/config/setting-definitions.ts';
+import { durationMs } from '../../../lib/config/setting-values.ts';
+import { requireService, SettingsError } from '../../../lib/config/settings.ts';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'billsync-config-'));
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../../lib/config/load-settings.ts';
-import { suspiciousSecrets } from '../../../lib/config/suspicious-secrets.ts';
+import { suspiciousSecrets } from '../../../lib/config/settings.ts';
 
 function found(env: Readonly<Record<string, string>>) {
   const none = { BILLSYNC_CLIENT_ID: 'id', BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:correct-horse-battery' };

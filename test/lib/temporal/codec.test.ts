@@ -4,7 +4,7 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import {
   createCodec,
-  type PayloadTrouble,
+  type PayloadProblem,
   UndecryptablePayloadError,
   UnencryptedPayloadError,
   UnknownEncryptionKeyError,
@@ -59,8 +59,11 @@ describe('codec', () => {
   });
 
   test('refuses bytes that were changed or cut, and clear text that claims to be encrypted', async () => {
-    const told: PayloadTrouble[] = [];
-    const codec = createCodec([oldKey], { clearText: 'replace', onTrouble: (trouble) => told.push(trouble) });
+    const problems: PayloadProblem[] = [];
+    const codec = createCodec([oldKey], {
+      unencrypted: 'replace',
+      onProblem: (problem) => problems.push(problem),
+    });
     const encrypted = await first(codec.encode([payload('kept')]));
     const data = Buffer.from(encrypted.data ?? []);
     const changed = Buffer.from(data);
@@ -76,7 +79,7 @@ describe('codec', () => {
         UndecryptablePayloadError,
       );
     }
-    expect(told.map(({ kind }) => kind)).toEqual(Array(5).fill('undecryptable'));
+    expect(problems.map(({ kind }) => kind)).toEqual(Array(5).fill('undecryptable'));
   });
 
   const whose = { type: 'workflow', namespace: 'default', workflowId: 'invoice/1' } as const;
@@ -87,14 +90,14 @@ describe('codec', () => {
     ['bytes', payload(new Uint8Array([1]))],
     ['a payload without any metadata', { data: Buffer.from('{}') }],
   ])('reads no clear text: %s', async (_what, plain) => {
-    const told: PayloadTrouble[] = [];
-    const onTrouble = (trouble: PayloadTrouble) => void told.push(trouble);
-    const throwing = createCodec([oldKey], { onTrouble });
+    const problems: PayloadProblem[] = [];
+    const onProblem = (problem: PayloadProblem) => void problems.push(problem);
+    const throwing = createCodec([oldKey], { onProblem });
     await expect(throwing.decode([plain], whose)).rejects.toThrow(UnencryptedPayloadError);
-    const replacing = createCodec([oldKey], { clearText: 'replace', onTrouble });
+    const replacing = createCodec([oldKey], { unencrypted: 'replace', onProblem });
     const read = defaultPayloadConverter.fromPayload(await first(replacing.decode([plain], whose)));
     expect(isUnencrypted(read)).toBe(true);
-    expect(told.map(({ kind, whose: name }) => `${kind} ${name}`)).toEqual(
+    expect(problems.map(({ kind, target }) => `${kind} ${target}`)).toEqual(
       Array(2).fill('unencrypted the workflow invoice/1'),
     );
   });

@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EncryptionKeyMissingError, encryptionKeys } from '../../../lib/temporal/encryption-keys.ts';
+import { EncryptionKeyMissingError, encryptionKeys } from '../../../lib/temporal/codec.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 /** What the service's answers may look like, and what they must not make us believe. */
 
 import { describe, expect, test } from 'vitest';
-import { MalformedAnswerError } from '../../../lib/wire/answer-json.ts';
 import { parseErrorBody, parseExportLocation, parsePing, parseToken } from '../../../lib/wire/api.ts';
+import { MalformedAnswerError } from '../../../lib/wire/json.ts';
 import { DetailsReader, parseDetails } from '../../../lib/wire/parse-details.ts';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CSV_COLUMNS, CSV_HEADERS } from '../../../lib/wire/columns.ts';
+import { CSV_COLUMNS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { HEADERS } from '../../../sandbox/conformance/csv.ts';
 import { CSV_HEADERS as SANDBOX_HEADERS } from '../../../sandbox/model.ts';
 

@@ -3,7 +3,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CSV_EDITIONS, CSV_HEADERS } from '../../../lib/wire/columns.ts';
+import { CSV_EDITIONS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { CsvScanner, MAX_FINDINGS } from '../../../lib/wire/csv-scanner.ts';
 
 const HEADER = CSV_HEADERS.join(',');

@@ -4,11 +4,10 @@ import fc from 'fast-check';
 import { stringify } from 'lossless-json';
 import { describe, expect, test, vi } from 'vitest';
 import { plainDecimal } from '../../../lib/wire/decimal.ts';
+import { parseJson, wellFormedInside, wellFormedJson } from '../../../lib/wire/json.ts';
 import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
 import { parseDetails } from '../../../lib/wire/parse-details.ts';
-import { printable } from '../../../lib/wire/printable.ts';
-import { wellFormed, wellFormedInside, wellFormedJson } from '../../../lib/wire/well-formed.ts';
-import { parseJson } from '../../../lib/wire/wire.ts';
+import { printable, wellFormed } from '../../../lib/wire/text.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 const brokenText = fc

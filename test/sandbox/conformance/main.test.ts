@@ -14,7 +14,7 @@ interface Ended {
 const root = join(import.meta.dirname, '..', '..', '..');
 /** As `npm run conformance` starts it; compiling it each time would be most of these tests. */
 const FROM_SOURCE = ['sandbox/conformance/main.ts'];
-const BUILT = [testProgram('../conformance/main.ts')];
+const BUILT = [testProgram('../sandbox/conformance/main.ts')];
 let sandbox: Sandbox;
 let account: readonly string[];
 

@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
+import type { EmbeddedRecord } from '../../../lib/temporal/connect.ts';
 import { openConnection } from '../../../lib/temporal/connect.ts';
-import type { EmbeddedRecord } from '../../../lib/temporal/embedded-record.ts';
 import { invoiceWorkflowId, taskQueues } from '../../../lib/wire/names.ts';
 
 /** Starts the invoice's workflow when none runs, as `signalWithStart` does. */

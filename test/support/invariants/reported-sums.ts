@@ -4,7 +4,9 @@ import type { ForeignRow } from '../foreign-service/foreign-rows.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { addTo, exact, type Sum } from './exact-sums.ts';
 
-export function billedSums(rows: readonly ForeignRow[]): ReadonlyMap<string, Sum> {
+export function billedSums(
+  rows: readonly Pick<ForeignRow, 'tenant' | 'currencyCode' | 'billingCost'>[],
+): ReadonlyMap<string, Sum> {
   const sums = new Map<string, Sum>();
   for (const row of rows) addTo(sums, `${row.tenant}/${row.currencyCode}`, row.billingCost);
   return sums;

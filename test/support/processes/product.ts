@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { processesNaming } from '../../../lib/temporal/processes.ts';
-import { serverWords } from '../../../lib/temporal/server-process.ts';
+import { findProcesses } from '../../../lib/temporal/processes.ts';
+import { serverIdentity } from '../../../lib/temporal/server-process.ts';
 import type { ForeignService } from '../foreign-service/foreign-service.ts';
 import { type ServiceAddress, serviceSettings } from '../foreign-service/service-settings.ts';
 import { BILLSYNC, cleanEnvironment } from './billsync.ts';
@@ -101,7 +101,7 @@ export async function createProduct({
     BILLSYNC_ADMIN_PORT: String(await freePort()),
     ...settings,
   };
-  const temporalServer = serverWords({ dataDir });
+  const temporalServer = serverIdentity({ dataDir });
   const roles = new Map<Role, Running>();
   const logPath = (role: Role): string => join(logFolder, `${role}.log`);
   const log = (role: Role): string => (existsSync(logPath(role)) ? readFileSync(logPath(role), 'utf8') : '');
@@ -198,7 +198,7 @@ export async function createProduct({
     },
     async close({ keep = false } = {}) {
       for (const role of ['up', 'worker', 'webhook', 'temporal'] as const) await kill(role);
-      for (const pid of processesNaming(temporalServer)) process.kill(pid, 'SIGKILL');
+      for (const pid of findProcesses(temporalServer)) process.kill(pid, 'SIGKILL');
       if (!keep) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
   };

@@ -9,7 +9,7 @@
 import { readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive } from '../../../lib/process-identity.ts';
+import { isAlive } from '../../../lib/processes.ts';
 
 const IN_MEMORY = '/dev/shm';
 /** A run has never had 1 GB there at a time. */

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { migrate } from '../../../warehouse/duckdb/migrate.ts';
+import { migrate } from '../../../warehouse/duckdb/schema.ts';
 import { type SharedSessions, sharedSessions } from './shared-sessions.ts';
 
 export interface FixtureShipment {
@@ -286,7 +286,7 @@ function addInvoice(rows: Rows, invoice: FixtureInvoice, loadId: number | null, 
     currency_code: invoice.currency,
     stated_total: invoice.statedTotal ?? decimalText(sumOf(invoice.shipments, invoice.currency)),
     stated_shipments: invoice.statedShipments,
-    first_heard_at: stamp(invoice.createdAt),
+    first_seen_at: stamp(invoice.createdAt),
     created_at: stamp(invoice.createdAt),
     finalized_at: invoice.state === 'draft' ? null : stamp(invoice.earlier[0]?.loadedAt ?? invoice.loadedAt),
     first_loaded_at: loadId === null ? null : stamp(invoice.earlier[0]?.loadedAt ?? invoice.loadedAt),

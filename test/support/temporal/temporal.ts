@@ -56,7 +56,7 @@ export async function startWorkers(
     namespace: NAMESPACE,
     queues,
     bundle: { codePath: inject('workflowBundlePath') },
-    dataConverter: createDataConverter(TEST_KEYS, { clearText: 'replace' }),
+    dataConverter: createDataConverter(TEST_KEYS, { unencrypted: 'replace' }),
     ...activities,
     onForeignEvent: (workflowId) => foreignEvents.push(workflowId),
   });

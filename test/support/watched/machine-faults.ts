@@ -3,7 +3,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { processesNaming } from '../../../lib/temporal/processes.ts';
+import { findProcesses } from '../../../lib/temporal/processes.ts';
 import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
 import { discard, run } from './invoice-faults.ts';
@@ -42,7 +42,7 @@ const api = (name: string, what: string): WatchedFault =>
   ofService(name, what, unwell, { name, target: { endpoint: API } });
 
 /** Processes of this `up` that the words name. */
-const pidsOf = ({ product }: Stage, role: 'webhook' | 'worker') => processesNaming([role, product.dataDir]);
+const pidsOf = ({ product }: Stage, role: 'webhook' | 'worker') => findProcesses([role, product.dataDir]);
 const signal = (pids: readonly number[], name: NodeJS.Signals): void => {
   for (const pid of pids) process.kill(pid, name);
 };
@@ -77,7 +77,7 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       metric: DOWN('temporal'),
     },
     async inject({ product }) {
-      signal(processesNaming(product.temporalServer), 'SIGSTOP');
+      signal(findProcesses(product.temporalServer), 'SIGSTOP');
       return null;
     },
     // What hangs is ended by its pid; `up` starts another.

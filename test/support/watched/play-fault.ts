@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openAlerts } from '../../../lib/alerts/open-alerts.ts';
+import { openAlerts } from '../../../lib/alerts/alert-store.ts';
 import { anchorOf } from '../../../lib/alerts/runbook/runbook.ts';
 import type { Stage, ToldAlert, WatchedFault } from './watched-fault.ts';
 

@@ -11,7 +11,7 @@ import { type AlertName, RUNBOOK } from '../../../lib/alerts/runbook/runbook.ts'
 import { createDataConverter } from '../../../lib/temporal/codec.ts';
 import type { TemporalConnection } from '../../../lib/temporal/connect.ts';
 import { invoiceWorkflowId } from '../../../lib/wire/names.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { reportScheduleId } from '../../../workflows/client/report-schedules.ts';
 import { scheduleId } from '../../../workflows/client/schedule.ts';
 import { anArchivedEvent, anEvent as anEventWith } from '../../archive/an-event.ts';
@@ -80,8 +80,8 @@ const removeFrom = ({ product }: RareStage, name: string): void =>
 
 /** Claims are looked at when a worker starts, and each hour. */
 export async function restartWorker({ product }: RareStage): Promise<void> {
-  const { processesNaming } = await import('../../../lib/temporal/processes.ts');
-  for (const pid of processesNaming(['worker', product.dataDir])) process.kill(pid, 'SIGKILL');
+  const { findProcesses } = await import('../../../lib/temporal/processes.ts');
+  for (const pid of findProcesses(['worker', product.dataDir])) process.kill(pid, 'SIGKILL');
 }
 
 /** As the runbook has it: not beside a worker. */

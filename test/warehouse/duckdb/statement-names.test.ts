@@ -26,7 +26,7 @@ test('in DuckDB', async () => {
 });
 
 test("in a lake's ledger", () => {
-  const statement = ledgerStatement('write-cursor');
+  const statement = ledgerStatement('insert-cursor');
   expect(statement.names).toEqual(['stream', 'position']);
   expect(ledgerValues(statement, { position: null, stream: 'a' })).toEqual(['a', null]);
   expect(() => ledgerValues(statement, { stream: 'a' })).toThrow('got no value for position');

@@ -3,16 +3,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { InvoiceHeader } from '../../../lib/wire/invoice-event.ts';
-import type { WebhookStatus } from '../../../lib/wire/names.ts';
+import type { InvoiceHeader, WebhookStatus } from '../../../lib/wire/names.ts';
 import {
   type ImportDeps,
   type Imported,
   type ImportRequest,
   importFile,
-} from '../../../warehouse/import/import-file.ts';
+} from '../../../warehouse/import/import-files.ts';
 import type { LoadedRows } from '../../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;

@@ -25,7 +25,7 @@ export async function tellStory(t: TestWarehouse): Promise<void> {
   await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]), { source: 'regenerate' });
   const header = { tenantId: null, currencyCode: 'USD' };
   await t.warehouse.recordDetails({ invoiceId: SECOND, status: 'finalized', header });
-  await t.warehouse.parkInvoice({ invoiceId: SECOND, code: 'not-exported', reason: 'why' });
+  await t.warehouse.markNeedsAttention({ invoiceId: SECOND, code: 'not-exported', reason: 'why' });
   await loadCsv(t, aCsv([{}], SECOND), { invoiceId: SECOND, source: 'export', announcedSha256: null });
   await loadCsv(t, aCsv([{}], THIRD), { invoiceId: THIRD });
   await t.warehouse.voidInvoice(THIRD);
@@ -34,7 +34,7 @@ export async function tellStory(t: TestWarehouse): Promise<void> {
   await t.record([voided]);
   const decided = { by: 'ada', reason: 'it stands', isDryRun: false };
   await t.warehouse.decide({ kind: 'restore', invoiceId: FOURTH, ...decided });
-  await t.warehouse.noteFailure(FOURTH, { code: 'recheck-unanswered', reason: 'the details answer 500' });
+  await t.warehouse.recordFailure(FOURTH, { code: 'recheck-unanswered', reason: 'the details answer 500' });
   await loadCsv(t, aCsv([{ 'Billing Cost': '7' }], FOURTH), { invoiceId: FOURTH });
   await t.warehouse.decide({ kind: 'use-version', version: 1, invoiceId: FOURTH, ...decided });
   await t.warehouse.recordHash({ invoiceId: SECOND, sha256: 'f'.repeat(64), sizeBytes: 7 });

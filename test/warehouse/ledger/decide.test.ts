@@ -1,7 +1,7 @@
 /** What a person decides: a void undone, an older version that counts. It holds until something newer is said. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { Decision } from '../../../warehouse/warehouse.ts';
 import {
   aCsv,
@@ -25,7 +25,8 @@ const WHO = { invoiceId: INVOICE, by: 'ada', reason: 'the service says it stands
 
 async function total(knownOn?: string): Promise<unknown> {
   const { path } = await t.warehouse.publish();
-  const from = knownOn === undefined ? 'shipments' : `shipments_as_known_on(timestamp '${knownOn}')`;
+  const from =
+    knownOn === undefined ? 'shipments' : `shipments_as_known_on(timestamp '${knownOn}' at time zone 'UTC')`;
   const [row] = await ask(path, `select sum(billing_cost)::varchar as cost from ${from}`);
   return row?.cost;
 }
@@ -47,7 +48,7 @@ describe('a void that rests on an event alone', () => {
   test('is out of every total at once, and back once a person restored it', async () => {
     await loadCsv(t, aCsv());
     const event = await voidedByEvent();
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidWord: 'event' });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidBasis: 'event' });
     expect(await total()).toBeNull();
     expect(await decide({ kind: 'restore', isDryRun: true })).toMatchObject({
       outcome: 'done',
@@ -58,7 +59,7 @@ describe('a void that rests on an event alone', () => {
     expect(await total()).toBe('9.1600');
     // The same event again is no new word, however it comes.
     await t.record([event]);
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', voidWord: null });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', voidBasis: null });
     expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'not-voided' });
   });
 
@@ -88,7 +89,7 @@ describe('a void that rests on an event alone', () => {
         instants.map((instant) =>
           ask(
             path,
-            `select sum(billing_cost)::varchar as cost from shipments_as_known_on(timestamp '${instant}')`,
+            `select sum(billing_cost)::varchar as cost from shipments_as_known_on(timestamp '${instant}' at time zone 'UTC')`,
           ),
         ),
       );
@@ -98,7 +99,7 @@ describe('a void that rests on an event alone', () => {
         instants.map((instant) =>
           ask(
             path,
-            `select count(*)::integer as rows from voided_shipments_as_known_on(timestamp '${instant}')`,
+            `select count(*)::integer as rows from voided_shipments_as_known_on(timestamp '${instant}' at time zone 'UTC')`,
           ),
         ),
       );
@@ -116,12 +117,12 @@ describe('a void that rests on an event alone', () => {
     await voidedByEvent();
     const denied = { code: 'void-contradicted', reason: 'the details say finalized' };
     const later = await t.reopen();
-    await later.parkInvoice({ invoiceId: INVOICE, ...denied });
+    await later.markNeedsAttention({ invoiceId: INVOICE, ...denied });
     // The clock of the test stands before the event's instant: what is noted later counts all the same.
     const standing = await t.warehouse.invoice(INVOICE);
     expect(standing).toMatchObject({
       state: 'needs_attention',
-      voidWord: 'contradicted',
+      voidBasis: 'contradicted',
       ...{ reasonCode: denied.code },
     });
     expect(await total()).toBeNull();
@@ -134,16 +135,16 @@ describe('a void that rests on an event alone', () => {
     await loadCsv(t, aCsv());
     await voidedByEvent();
     await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'voided', header: {} });
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidWord: 'details' });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided', voidBasis: 'details' });
     expect(await decide({ kind: 'restore' })).toMatchObject({ outcome: 'voided-by-service' });
     expect(await total()).toBeNull();
   });
 
   test('stands with a note when the service cannot be asked', async () => {
     await voidedByEvent();
-    await t.warehouse.noteFailure(INVOICE, { code: 'void-unconfirmed', reason: 'the details answer 404' });
+    await t.warehouse.recordFailure(INVOICE, { code: 'void-unconfirmed', reason: 'the details answer 404' });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
-      ...{ state: 'voided', voidWord: 'unanswered', reason: 'the details answer 404' },
+      ...{ state: 'voided', voidBasis: 'unanswered', reason: 'the details answer 404' },
     });
   });
 });
@@ -203,16 +204,19 @@ describe('a version that a person chose', () => {
 describe('what goes wrong while work goes on', () => {
   test('stands on the invoice with its state, until a load or until it goes well', async () => {
     await t.record([anEvent('invoice_finalized', { receivedAt: '2026-02-28T00:00:00.000Z' })]);
-    await t.warehouse.noteFailure(INVOICE, { code: 'server-fault', reason: 'regenerate answered 500' });
+    await t.warehouse.recordFailure(INVOICE, { code: 'server-fault', reason: 'regenerate answered 500' });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
       ...{ state: 'finalized', reasonCode: 'server-fault', reason: 'regenerate answered 500' },
     });
-    await t.warehouse.noteFailure(INVOICE, null);
+    await t.warehouse.recordFailure(INVOICE, null);
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'finalized', reason: null });
-    await t.warehouse.noteFailure(INVOICE, { code: 'url-refused', reason: 'storage answered 403' });
+    await t.warehouse.recordFailure(INVOICE, { code: 'url-refused', reason: 'storage answered 403' });
     await loadCsv(t, aCsv());
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', reason: null });
-    await t.warehouse.noteFailure(INVOICE, { code: 'recheck-unanswered', reason: 'the details answer 500' });
+    await t.warehouse.recordFailure(INVOICE, {
+      code: 'recheck-unanswered',
+      reason: 'the details answer 500',
+    });
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
       state: 'loaded',
       reason: 'the details answer 500',

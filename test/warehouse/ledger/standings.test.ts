@@ -23,7 +23,7 @@ afterAll(async () => {
 
 describe('standings', () => {
   test('tell state, what was stated and what was loaded, and leave out what nobody heard of', async () => {
-    const standings = await t.warehouse.standings([INVOICE, VOIDED.toUpperCase(), UNHEARD, 'no uuid']);
+    const standings = await t.warehouse.ledgerStatuses([INVOICE, VOIDED.toUpperCase(), UNHEARD, 'no uuid']);
     const byId = Object.fromEntries(standings.map(({ invoiceId, ...standing }) => [invoiceId, standing]));
     expect(byId).toEqual({
       [INVOICE]: {
@@ -38,10 +38,10 @@ describe('standings', () => {
   });
 
   test('tell of which the last question found no answer, or one with a word that nobody knows', async () => {
-    const isUnanswered = async () => (await t.warehouse.standings([INVOICE]))[0]?.isUnanswered;
-    await t.warehouse.noteFailure(INVOICE, { code: 'recheck-unanswered', reason: 'It does not answer.' });
+    const isUnanswered = async () => (await t.warehouse.ledgerStatuses([INVOICE]))[0]?.isUnanswered;
+    await t.warehouse.recordFailure(INVOICE, { code: 'recheck-unanswered', reason: 'It does not answer.' });
     expect(await isUnanswered()).toBe(true);
-    await t.warehouse.noteFailure(INVOICE, null);
+    await t.warehouse.recordFailure(INVOICE, null);
     expect(await isUnanswered()).toBe(false);
     await t.warehouse.recordDetails({
       invoiceId: INVOICE,
@@ -55,6 +55,6 @@ describe('standings', () => {
   });
 
   test('of nobody are none', async () => {
-    expect(await t.warehouse.standings([])).toEqual([]);
+    expect(await t.warehouse.ledgerStatuses([])).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CSV_HEADERS } from '../../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import {
   aCsv,

@@ -56,7 +56,7 @@ const load = (loadId: number, minute: number, sha: string): InvoiceLines['loads'
 
 const NOTE = {
   ...{ is_open: true, code: null, reason: null },
-  ...{ kind: null, told_by: null, file_sha256: null, counts_from: null },
+  ...{ kind: null, decided_by: null, file_sha256: null, counts_from: null },
 } as const;
 
 describe('deriveInvoice', () => {
@@ -237,11 +237,11 @@ describe('ingestArchive', () => {
     );
     // Each event by two at once, who find the other's reading under way.
     await Promise.all([void_, ...others, created, void_, ...others].map((event) => t.record([event])));
-    await t.warehouse.parkInvoice({ invoiceId: INVOICE, code: 'csv-rejected', reason: 'a reason' });
+    await t.warehouse.markNeedsAttention({ invoiceId: INVOICE, code: 'csv-rejected', reason: 'a reason' });
     await t.record([late]);
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
       state: 'voided',
-      firstHeardAt: late.receivedAt,
+      firstSeenAt: late.receivedAt,
     });
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
     await t.close();
@@ -260,17 +260,17 @@ describe('ingestArchive', () => {
     };
     await t.archive.putEvent(event);
     await again(1);
-    expect(await t.warehouse.ingestArchive({ factsMayWait: true })).toEqual({ events: 1 });
+    expect(await t.warehouse.ingestArchive({ deferFacts: true })).toEqual({ events: 1 });
     expect(await told()).toBe('0');
     // One who may wait and one who may not, at the same moment.
-    await Promise.all([t.warehouse.ingestArchive({ factsMayWait: true }), t.warehouse.ingestArchive()]);
+    await Promise.all([t.warehouse.ingestArchive({ deferFacts: true }), t.warehouse.ingestArchive()]);
     expect(await told()).toBe('1');
     await again(2);
     await t.archive.putFact({
       ...{ kind: 'details', at: '2026-03-01T00:00:03.000Z', invoiceId: INVOICE },
       ...{ status: 'voided', header: {} },
     });
-    await t.warehouse.ingestArchive({ factsMayWait: true });
+    await t.warehouse.ingestArchive({ deferFacts: true });
     expect(await told()).toBe('2');
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided' });
     await t.close();
@@ -314,11 +314,11 @@ describe('ingestArchive', () => {
   });
 });
 
-describe('parkInvoice and resumeInvoice', () => {
+describe('markNeedsAttention and clearNeedsAttention', () => {
   test('park with a reason and derive the state again', async () => {
     const t = await aWarehouse();
     await t.record([anEvent('invoice_finalized')]);
-    await t.warehouse.parkInvoice({
+    await t.warehouse.markNeedsAttention({
       invoiceId: INVOICE,
       code: 'not-exported',
       reason: 'Nobody has the file.',
@@ -328,7 +328,7 @@ describe('parkInvoice and resumeInvoice', () => {
       reasonCode: 'not-exported',
       reason: 'Nobody has the file.',
     });
-    await t.warehouse.resumeInvoice(INVOICE);
+    await t.warehouse.clearNeedsAttention(INVOICE);
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'finalized', reason: null });
     await t.close();
   });

@@ -4,7 +4,7 @@
  */
 
 import { parse } from 'csv-parse/sync';
-import { CSV_HEADERS } from '../../../lib/wire/columns.ts';
+import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { brokenCells } from '../../../warehouse/csv/cell-rules.ts';
 
 export type ReferenceVerdict =

@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fact } from '../../../archive/archive.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { verifyWarehouse } from '../../../warehouse/verify/verify.ts';
+import { verifyWarehouse } from '../../../warehouse/verify.ts';
 import {
   aCsv,
   anEvent,
@@ -60,8 +60,8 @@ async function tellOfTwo(): Promise<readonly string[]> {
     status: 'finalized',
     header: { currencyCode: 'USD' },
   });
-  await t.warehouse.parkInvoice({ invoiceId: SECOND, code: 'not-exported', reason: 'why' });
-  await t.warehouse.resumeInvoice(SECOND);
+  await t.warehouse.markNeedsAttention({ invoiceId: SECOND, code: 'not-exported', reason: 'why' });
+  await t.warehouse.clearNeedsAttention(SECOND);
   await t.warehouse.ingestArchive();
   expect(await drift()).toEqual([]);
   return hashes;

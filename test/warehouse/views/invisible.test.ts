@@ -2,7 +2,7 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { isNothing } from '../../../lib/wire/invisible.ts';
+import { isNothing } from '../../../lib/wire/text.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 
 test('DuckDB and TypeScript take the same characters for nothing', async () => {

@@ -57,7 +57,7 @@ test('invoices has both statuses, stated and loaded totals and counts, the proof
       'stated_shipments BIGINT',
       'shipments BIGINT',
       'proof VARCHAR',
-      'first_heard_at TIMESTAMP WITH TIME ZONE',
+      'first_seen_at TIMESTAMP WITH TIME ZONE',
       'created_at TIMESTAMP WITH TIME ZONE',
       'finalized_at TIMESTAMP WITH TIME ZONE',
       'first_loaded_at TIMESTAMP WITH TIME ZONE',

@@ -72,7 +72,7 @@ create table attention_ledger (
     code text,
     reason text,
     kind text,
-    told_by text,
+    decided_by text,
     file_sha256 text,
     counts_from timestamp
 );
@@ -138,7 +138,7 @@ create table invoice_state (
     stated_total text,
     stated_shipments bigint,
     event_id text,
-    first_heard_at timestamp not null,
+    first_seen_at timestamp not null,
     created_at timestamp,
     finalized_at timestamp,
     first_loaded_at timestamp,
@@ -147,8 +147,8 @@ create table invoice_state (
     attention_at timestamp,
     resolved_at timestamp,
     versions integer not null,
-    notes integer,
-    void_word text,
+    attention_lines integer,
+    void_basis text,
     restored_at timestamp,
     past_voids text
 );
@@ -180,15 +180,24 @@ create table ingest_cursors (
     position text not null
 );
 
+-- Reads of the archive into the ledgers, one at a time among all processes, by number: the last one that was started, the last one
+-- that was finished, and the last of those that left no fact for later.
+create table ingest_runs (
+    started bigint not null,
+    finished bigint not null,
+    finished_whole bigint not null
+);
+insert into ingest_runs values (0, 0, 0);
+
 create table verification_log (
     load_id integer not null,
     verified_at timestamp not null
 );
 create index on verification_log (load_id);
 
-create table ask_log (
+create table service_checks (
     invoice_id uuid primary key,
-    asked_at timestamp not null
+    checked_at timestamp not null
 );
 
 create table set_aside (

@@ -1,0 +1,127 @@
+/** Lists a folder that need not be there. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { isAlive } from '../processes.ts';
+import { naming, systemCode, withName } from '../system-errors.ts';
+
+/** What lies in a folder; nothing when it is not there. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Of this machine, or container: on a folder that several share, a pid says nothing of another's processes. */
+const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+/** Of this run of the process: in a container a dead one often had our own pid. */
+const RUN = randomBytes(4).toString('hex');
+let namesGiven = 0;
+
+/**
+ * A name nobody else uses; it tells the process, so that a later one can sweep what a dead one left. For the first thread
+ * alone: others of the process would be taken for dead.
+ */
+export function temporaryName(folder: string): string {
+  namesGiven += 1;
+  return join(folder, `.${HOST}-${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
+}
+
+/**
+ * Removes what has a `temporaryName` of a process that is dead, files and folders. Of another machine's nobody here can
+ * tell: it goes when it is a day old, since nothing takes so long to write.
+ */
+export async function sweepLeftBehind(folder: string): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    if (isLeftBehind(folder, name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+const LONG_AGO_MS = 24 * 60 * 60_000;
+
+function isLeftBehind(folder: string, name: string): boolean {
+  const [, host, pid, run] = /^\.([0-9a-f]{8})-(\d+)-([0-9a-f]{8})[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
+  if (pid === undefined) return false;
+  if (host !== HOST) {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    return found !== undefined && Date.now() - found.mtimeMs > LONG_AGO_MS;
+  }
+  return Number(pid) === process.pid ? run !== RUN : !isAlive(Number(pid));
+}
+
+/** Private to the user (0600), as are the folders it has to make (0700). @throws the system's error */
+export function replaceFile(path: string, text: string): void {
+  const draft = temporaryName(dirname(path));
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  withName(draft, () => writeFileSync(draft, text, { mode: 0o600 }));
+  renameSync(draft, path);
+}
+
+/** null when there is none. @throws the system's error for what is there and cannot be read */
+export function readIfThere(path: string): Promise<Buffer | null> {
+  return readFile(path).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+}
+
+/** A device or a pipe is written to as it is. @throws the system's error, which names the file */
+export async function writeWhole(
+  path: string,
+  body: string | Uint8Array | AsyncIterable<string | Uint8Array>,
+): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found !== null && !found.isFile()) return await writeFile(path, body).catch(naming(path));
+  const part = `${path}.${randomBytes(4).toString('hex')}.part`;
+  try {
+    await writeFile(part, body).catch(naming(part));
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => undefined);
+    throw Object.assign(error as Error, { path });
+  }
+}
+
+/** So much is read directly, in microseconds; for more the caller's thread would stand still. */
+const DIRECTLY_BYTES = 64 * 1024;
+
+/**
+ * @param range offsets in bytes; `end` is not part of it
+ * @returns fewer bytes when the file ends before. @throws the system's error
+ */
+export async function readRange(
+  path: string,
+  { from, end }: { readonly from: number; readonly end: number },
+): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(Math.max(0, end - from));
+  if (bytes.length === 0) return bytes;
+  if (bytes.length > DIRECTLY_BYTES) {
+    const handle = await open(path, constants.O_RDONLY);
+    try {
+      return bytes.subarray(0, (await handle.read(bytes, 0, bytes.length, from)).bytesRead);
+    } finally {
+      await handle.close();
+    }
+  }
+  const file = openSync(path, constants.O_RDONLY);
+  try {
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
+  } finally {
+    closeSync(file);
+  }
+}

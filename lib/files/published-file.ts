@@ -1,0 +1,137 @@
+/** Tells from what DuckDB says that a file which readers need cannot be read, which one, why, and what to do. */
+
+import { lstat } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { BillsyncError, EXIT, type ExitCode } from '../wire/errors.ts';
+import { namesIn } from './files.ts';
+
+/** The file's contents cannot be read. */
+export abstract class UnreadableFileError extends BillsyncError {
+  override readonly exitCode: ExitCode = EXIT.nothingMatched;
+  readonly path: string;
+
+  constructor(
+    path: string,
+    problem: string,
+    { hint, cause }: { readonly hint: string; readonly cause: unknown },
+  ) {
+    super(problem, { hint, cause });
+    this.path = path;
+  }
+}
+
+/** The file is damaged or gone; `hint` says what makes it anew. */
+export class DamagedFileError extends UnreadableFileError {
+  readonly code = 'file-damaged';
+}
+
+/** The file may well be whole: its storage does not answer, or not to us. */
+export class FileOutOfReachError extends UnreadableFileError {
+  readonly code = 'file-out-of-reach';
+  override readonly exitCode = EXIT.unreachable;
+}
+
+/**
+ * @param publishedPath what was read; without it only the files of a lake are looked for
+ * @returns an UnreadableFileError, the system's own error (`EACCES`), or the error as it came when it means something else
+ */
+export function asDamage(error: unknown, publishedPath?: string): unknown {
+  if (!(error instanceof Error) || error instanceof UnreadableFileError) return error;
+  const { message } = error;
+  const [, lakeFile] = LAKE_FILE.exec(message) ?? [];
+  const path = lakeFile ?? publishedPath;
+  if (path === undefined) return error;
+  if (/^IO Error:.*permission denied/i.test(message)) {
+    return Object.assign(new Error(message, { cause: error }), { code: 'EACCES', path });
+  }
+  const detail = (message.split('\n', 1)[0] ?? '').replaceAll(path, '…');
+  if (lakeFile !== undefined) return ofLake(path, { message, detail, cause: error });
+  if (!DAMAGED.test(message)) return error;
+  return new DamagedFileError(path, `The published file ${path} is damaged (${detail}).`, {
+    hint: '`billsync snapshot` publishes it again; if the warehouse is damaged too, `billsync rebuild`',
+    cause: error,
+  });
+}
+
+function ofLake(
+  path: string,
+  { message, detail, cause }: { readonly message: string; readonly detail: string; readonly cause: unknown },
+): unknown {
+  if (OUT_OF_REACH.test(message)) {
+    const hint = "check the network and AWS's own variables, then `billsync doctor`";
+    return new FileOutOfReachError(path, `The lake's file ${path} is out of reach (${detail}).`, {
+      hint,
+      cause,
+    });
+  }
+  if (/too many open files|out of memory/i.test(message)) return cause;
+  const problem = GONE.test(message) ? 'is gone' : `is damaged (${detail})`;
+  const hint = '`billsync rebuild` makes the warehouse again from the archive';
+  return new DamagedFileError(path, `The lake's file ${path} ${problem}.`, { hint, cause });
+}
+
+/** As DuckLake names them. */
+const LAKE_FILE = /['"]([^'"]*\/ducklake-[0-9a-f-]+\.parquet)\b/;
+const GONE = /no such file|HTTP 404|404 \(?Not Found/i;
+/** 404: the file is gone; 416: it is shorter than the lake remembers. All else is no answer about the file. */
+const OUT_OF_REACH = /HTTP (?!404|416)\d{3}|could not (?:connect|establish)|unable to connect(?!.*404)/i;
+const DAMAGED =
+  /not a valid DuckDB database|corrupt|checksum|could not read|^Serialization Error|database has been invalidated/i;
+
+export class LeftWalError extends UnreadableFileError {
+  readonly code = 'wal-beside-published-file';
+
+  constructor(path: string) {
+    super(path, `${path}.wal lies beside the published file; billsync writes none there and reads neither.`, {
+      hint: '`billsync snapshot` removes it and publishes again; find out what wrote it',
+      cause: null,
+    });
+  }
+}
+
+/** @throws LeftWalError */
+export async function refuseLeftWal(path: string): Promise<void> {
+  if (await hasLeftWal(path)) throw new LeftWalError(path);
+}
+
+/** Whether a write-ahead log lies beside the published file at `path`. */
+async function hasLeftWal(path: string): Promise<boolean> {
+  try {
+    await lstat(`${path}.wal`);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Beside the published file and the copies that are kept in `snapshots/`. */
+export async function leftWals(publishedPath: string): Promise<readonly string[]> {
+  const folder = join(dirname(publishedPath), 'snapshots');
+  const kept = (await namesIn(folder)).filter((name) => name.endsWith('.duckdb'));
+  const left: string[] = [];
+  for (const path of [publishedPath, ...kept.map((name) => join(folder, name))]) {
+    if (await hasLeftWal(path)) left.push(`${path}.wal`);
+  }
+  return left;
+}
+
+const MEMORY_LIMIT_MB = 1_500;
+let spillFolders = 0;
+
+/**
+ * Options of a DuckDB instance over a file that is only read. What needs more memory is spilled to a folder beside the file, made
+ * when it is needed, of this reader alone: two that spill to one folder would read each other's. Less memory where there is
+ * less: DuckDB's own share of what this process may have.
+ */
+export function readingLimits(path: string): {
+  readonly memory_limit: string;
+  readonly temp_directory: string;
+} {
+  const constrained = process.constrainedMemory();
+  const had = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  const limit = Math.min(MEMORY_LIMIT_MB, Math.floor((had / 1_000_000) * 0.8));
+  spillFolders += 1;
+  return { memory_limit: `${limit}MB`, temp_directory: `${path}.${process.pid}-${spillFolders}.spill` };
+}

@@ -1,0 +1,131 @@
+/** Tells processes apart: a pid that a file names may long belong to somebody else. */
+
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+
+const HAS_PROC = existsSync('/proc/self/stat');
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** The kernel's start time where it can be had: a reused pid is another process. null: not known. */
+  readonly started: string | null;
+}
+
+/** This process, so that another can later tell whether the pid still means it. */
+export function ownIdentity(): ProcessIdentity {
+  return { pid: process.pid, started: startOf(process.pid) };
+}
+
+/**
+ * The boot and the pid namespace in which this process's pid means it; null where there is no /proc. Another container, and another
+ * machine, has the same pids for other processes.
+ */
+export function ownNamespace(): string | null {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether that very process still runs. A zombie is gone: it holds no file and no port. */
+export function isStillRunning({ pid, started }: ProcessIdentity): boolean {
+  // Our own pid without our start: a process of an earlier boot or container had the same one.
+  if (pid === process.pid) return started !== null && started === startOf(pid);
+  if (!isAlive(pid)) return false;
+  const now = startOf(pid);
+  return started === null || now === null || started === now;
+}
+
+/** Whether any process has that pid; one that belongs to somebody else counts, a zombie does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  if (!HAS_PROC) return true;
+  const state = stateOf(pid)?.[0];
+  // No entry: it ended between the two questions.
+  return state !== undefined && state !== 'Z';
+}
+
+/** Field 22 of /proc/PID/stat; null where there is no /proc. */
+function startOf(pid: number): string | null {
+  return stateOf(pid)?.[19] ?? null;
+}
+
+/** The fields of /proc/PID/stat from the third on: the second is the command's name, which may hold anything. */
+function stateOf(pid: number): readonly string[] | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return null;
+  }
+}
+
+/** E.g. `process 4711 (node dist/cli/main.js up)`; null where it cannot be told: not Linux, or another user's. */
+export function holderOf(port: number): string | null {
+  const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listeningSockets(table, port)));
+  if (sockets.size === 0) return null;
+  for (const pid of names('/proc').filter((name) => /^\d+$/.test(name))) {
+    if (names(`/proc/${pid}/fd`).some((file) => sockets.has(linkOf(`/proc/${pid}/fd/${file}`)))) {
+      const command = read(`/proc/${pid}/cmdline`).split('\0').join(' ').trim().slice(0, 120);
+      return command === '' ? `process ${pid}` : `process ${pid} (${command})`;
+    }
+  }
+  return null;
+}
+
+/** The kernel's table has a line per socket: slot, local address, remote address, state (0A listens), …, inode. */
+function listeningSockets(table: string, port: number): readonly string[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return read(`/proc/net/${table}`)
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[1]?.endsWith(`:${hex}`) && fields[3] === '0A')
+    .map((fields) => `socket:[${fields[9]}]`);
+}
+
+function names(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+/** @returns the port, which for 0 is a free one; @throws the system's error, EADDRINUSE where somebody listens */
+export async function listenOnce({
+  host,
+  port,
+}: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<number> {
+  const server = createServer();
+  server.listen({ host, port, exclusive: true });
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : port;
+}

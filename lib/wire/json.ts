@@ -1,0 +1,214 @@
+/** The zod vocabulary of the service's JSON: numbers keep their digits, ids and instants are checked once, here. */
+
+import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
+import { z } from 'zod';
+import { plainDecimal } from './decimal.ts';
+import { BillsyncError, EXIT } from './errors.ts';
+import { wellFormed } from './text.ts';
+
+/** Thrown by `parseJson`; the message never quotes the text, which may hold secrets. */
+export class NotJsonError extends Error {
+  override readonly name = 'NotJsonError';
+}
+
+/**
+ * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed:
+ * this is where text of others enters, and half a character in it would be refused by every store behind. A key that
+ * stands twice with different values says neither (`Contradiction`). Nesting beyond `DEEPEST_JSON` is refused.
+ *
+ * @throws NotJsonError
+ */
+export function parseJson(json: string | Uint8Array): unknown {
+  let text: string;
+  try {
+    text = typeof json === 'string' ? json : new TextDecoder('utf-8', { fatal: true }).decode(json);
+  } catch {
+    throw new NotJsonError('The body is not UTF-8.');
+  }
+  if (isDeeperThan(DEEPEST_JSON, text)) {
+    throw new NotJsonError(`The body nests objects or arrays more than ${DEEPEST_JSON} deep.`);
+  }
+  try {
+    const value = parse(text, null, {
+      onDuplicateKey: ({ oldValue, newValue }) => contradictionOf(oldValue, newValue),
+    });
+    return mayBeIllFormed(text) ? wellFormedInside(value) : value;
+  } catch (error) {
+    const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
+    const what = 'The body is not JSON';
+    throw new NotJsonError(position === undefined ? `${what}.` : `${what} (at character ${position}).`);
+  }
+}
+
+/** True for a JSON object, as opposed to an array, a number, null or a contradiction. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !isLosslessNumber(value) && !(value instanceof Contradiction);
+}
+
+/** A JSON number as decimal text, digits as received, without exponent. */
+export const DecimalText = z
+  .custom<LosslessNumber>((value) => value instanceof LosslessNumber, 'expected a number')
+  .transform((number, context) => {
+    try {
+      return plainDecimal(number.value);
+    } catch {
+      context.addIssue('a number with too many digits');
+      return z.NEVER;
+    }
+  });
+
+/** A JSON number that counts something: whole, not negative, safe. `3.0` and `1e3` are whole. */
+export const Count = DecimalText.transform((text, context) => {
+  const count = /^\d+(\.0+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(count)) return count;
+  context.addIssue('expected a whole number of 0 or more');
+  return z.NEVER;
+});
+
+/** An instant, kept as text; `Z`, an offset, or neither (then UTC by spec 2.5). */
+export const Instant = z.iso.datetime({ offset: true, local: true });
+
+/** Lower-case hex from hex of any case or from base64, also with the name of the algorithm in front (`sha256:…`). */
+export const Sha256 = z
+  .string()
+  .transform((text) => text.trim().replace(/^sha-?256[:=-]/i, ''))
+  .transform((text) =>
+    /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64').toString('hex') : text.toLowerCase(),
+  )
+  .refine((text) => /^[0-9a-f]{64}$/.test(text), 'expected 64 hexadecimal digits');
+
+/** A URL with a host; which schemes and hosts may be called is decided at the call. */
+export const UrlText = z
+  .string()
+  .refine((text) => URL.canParse(text) && new URL(text).host !== '', 'expected a URL');
+
+/** `payload.invoiceTotalAmount: expected a number; …`, the first five problems; never a value of `input`. */
+export function describeIssues(error: z.ZodError, prefix: string, input: unknown): string {
+  const shown = error.issues.slice(0, 5).map((issue) => {
+    const path = [prefix, ...issue.path.map(String)].filter((part) => part !== '').join('.');
+    return `${path}: ${valueAt(input, issue.path) === undefined ? 'missing' : issue.message}`;
+  });
+  const rest = error.issues.length - shown.length;
+  return shown.join('; ') + (rest > 0 ? `; and ${rest} more` : '');
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (isJsonObject(value) ? value[String(key)] : undefined), input);
+}
+
+/** As JSON it is `{"contradictoryValues":[…]}`, so that what is kept of a body has every value that came. */
+export class Contradiction {
+  readonly contradictoryValues: readonly unknown[];
+
+  constructor(values: readonly unknown[]) {
+    this.contradictoryValues = values;
+  }
+}
+
+/** The two values of one key. Of two objects, each field is compared by itself. */
+export function contradictionOf(one: unknown, other: unknown): unknown {
+  if (one instanceof Contradiction) return new Contradiction([...one.contradictoryValues, other]);
+  if (!isFields(one) || !isFields(other)) return new Contradiction([one, other]);
+  const fields = Object.entries(other).map(([key, value]) => {
+    const isNew = !Object.hasOwn(one, key) || isSame(one[key], value);
+    return [key, isNew ? value : contradictionOf(one[key], value)];
+  });
+  // Not by assignment: `__proto__` is a name like any other.
+  return Object.fromEntries([...Object.entries(one), ...fields]);
+}
+
+/** Where the contradictions stand, as `payload.invoiceTotalAmount`. */
+export function contradictionsIn(json: unknown, path = ''): readonly string[] {
+  if (json instanceof Contradiction) return [path];
+  if (typeof json !== 'object' || json === null || isLosslessNumber(json)) return [];
+  return Object.entries(json).flatMap(([key, value]) =>
+    contradictionsIn(value, path === '' ? key : `${path}.${key}`),
+  );
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !isLosslessNumber(value) && !(value instanceof Contradiction);
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The same value with every text in it, names of fields included, made well-formed. */
+export function wellFormedInside(value: unknown): unknown {
+  if (typeof value === 'string') return wellFormed(value);
+  if (Array.isArray(value)) return value.map(wellFormedInside);
+  if (typeof value !== 'object' || value === null || isLosslessNumber(value)) return value;
+  if (value instanceof Contradiction)
+    return new Contradiction(value.contradictoryValues.map(wellFormedInside));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [wellFormed(name), wellFormedInside(inner)]),
+  );
+}
+
+/** JSON text of a value, as `JSON.stringify` writes it, that any other reader of JSON takes as well. */
+export function wellFormedJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return mayBeIllFormed(json) ? JSON.stringify(wellFormedInside(JSON.parse(json))) : json;
+}
+
+/** Whether JSON text can hold what is not well-formed; quick, and wrong only in being too careful. */
+export function mayBeIllFormed(json: string): boolean {
+  return /\\u(?:d[89a-f]|0000)/i.test(json) || !json.isWellFormed();
+}
+
+/** Far more than any envelope or answer needs (spec 2.4: two levels), far less than any stack holds. */
+export const DEEPEST_JSON = 64;
+
+/** True when objects and arrays nest deeper than `limit` anywhere; also of text that is no JSON, which is told later. */
+export function isDeeperThan(limit: number, text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at);
+        break;
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        depth += 1;
+        if (depth > limit) return true;
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth -= 1;
+    }
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Where the string that begins at `start` ends; the end of the text when nothing ends it. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const character = text.charCodeAt(at);
+    if (character === BACKSLASH) at += 1;
+    else if (character === QUOTE) return at;
+  }
+  return text.length;
+}
+
+/** An answer that is not what the specification promises; the message names fields, never values. */
+export class MalformedAnswerError extends BillsyncError {
+  readonly code = 'malformed-answer';
+  override readonly exitCode = EXIT.serviceError;
+}
+
+/** @throws MalformedAnswerError */
+export function jsonOf(body: Uint8Array, what: string): unknown {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    if (!(error instanceof NotJsonError)) throw error;
+    throw new MalformedAnswerError(`The ${what} is not JSON.`, { cause: error });
+  }
+}

@@ -1,0 +1,286 @@
+/** What an analyst finds on the pages: the overview's first answers, one currency at a time, columns, pages, saved views, figures as JSON. */
+
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openSavedViews } from '../../dashboard/saved-views/saved-views.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import { cellLabels } from '../../reports/render/cell-labels.ts';
+import { daysName } from '../../reports/period.ts';
+import type { ReportColumn } from '../../reports/report-result.ts';
+import { monthsInvoices } from '../support/reports/months-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { dashboardOver } from './support.ts';
+
+/** More origins than fit on a page. */
+const origins = Array.from({ length: 130 }, (_, index) =>
+  aShipment({
+    shipDate: '2026-01-05',
+    origin: `O${String(index).padStart(3, '0')}`,
+    tenant: 'Wide',
+    cost: '1',
+  }),
+);
+
+const billed = monthsInvoices({ now: new Date('2026-07-15T00:00:00Z'), months: 3, shipments: 8 });
+const fixture = await reportsFixture([...billed, anInvoice(origins)], {
+  publishedAt: '2026-07-15T00:00:00Z',
+});
+const dashboard = await dashboardOver(fixture.path, { warmUpEveryMs: null });
+afterAll(async () => {
+  await dashboard?.close();
+  await fixture?.remove();
+});
+
+const get = (path: string, more: RequestInit = {}): Promise<Response> =>
+  fetch(dashboard.url + path, { redirect: 'manual', ...more });
+const read = async (path: string): Promise<string> => (await get(path)).text();
+const json = async (path: string) => {
+  const answer = await get(path);
+  expect(answer.headers.get('content-type')).toContain('application/json');
+  return JSON.parse(await answer.text());
+};
+const plain = (address: string): string => address.replaceAll('&amp;', '&');
+
+describe('the overview', () => {
+  test('says what the last month cost beside the one before, as the list of its shipments does', async () => {
+    const { spend } = await json('/?format=json');
+    expect(spend).toMatchObject({ from: '2026-06-01', to: '2026-06-30', currency: 'USD' });
+    expect(spend.title).toBe('Spend of June 2026 against May 2026, by ship date (incomplete)');
+    expect(spend.notes).toEqual([expect.stringMatching(/^Incomplete: .* lacks 1 known invoice: .*draft/)]);
+    const listed = await json('/shipments?from=2026-06-01&to=2026-06-30&format=json');
+    const before = await json('/shipments?from=2026-05-01&to=2026-05-31&format=json');
+    expect([spend.totals, spend.totals_before]).toEqual([listed.totals, before.totals]);
+    const byInvoice = await json('/?from=2026-06-01&to=2026-06-30&by=invoice-date&format=json');
+    expect(byInvoice.spend.title).toMatch(/^Spend of June 2026 against May 2026, by invoice date/);
+    const listedByInvoice = await json(
+      '/shipments?from=2026-06-01&to=2026-06-30&by=invoice-date&format=json',
+    );
+    expect(byInvoice.spend.totals).toEqual(listedByInvoice.totals);
+    const page = await read('/');
+    expect(page).toContain('<option value="invoice-date">invoice date</option>');
+    const [, address = ''] = /<a class="[^"]+" href="(\/shipments\?[^"]+)">.*>Spend</.exec(page) ?? [];
+    const { totals } = await json(`${plain(address)}&format=json`);
+    expect(totals).toEqual(
+      listed.totals.filter((row: { currency_code: string }) => row.currency_code === 'USD'),
+    );
+  });
+
+  test('names what moved most, each as the report of two periods says it', async () => {
+    const { spend } = await json('/?format=json');
+    const days = 'from=2026-06-01&to=2026-06-30&compare=previous&currency=USD&format=json';
+    for (const [index, address] of ['tenants?', 'carriers?', 'cost?p_by=origin%2Bzone&'].entries()) {
+      const { rows } = await json(`/reports/${address}${days}`);
+      const moved = rows.filter((row: { difference: string }) => Number(row.difference) !== 0).slice(0, 5);
+      expect(spend.movers[index].rows.length).toBeGreaterThan(0);
+      expect(moved).toMatchObject(spend.movers[index].rows);
+    }
+  });
+
+  test('is of other days and of another currency when these are asked for', async () => {
+    const { spend } = await json('/?from=2026-05-01&to=2026-05-31&currency=EUR&format=json');
+    expect(spend).toMatchObject({
+      title: 'Spend of May 2026 against April 2026, by ship date',
+      currency: 'EUR',
+    });
+    expect(spend.totals.map((row: { currency_code: string }) => row.currency_code)).toEqual(['EUR']);
+    expect((await get('/?from=yesterday')).status).toBe(400);
+    // No day of May may be counted for it.
+    expect((await get('/reports/carriers?to=2026-04-31')).status).toBe(400);
+    expect((await get('/shipments?to=2026-04-31')).status).toBe(400);
+  });
+});
+
+describe('a table', () => {
+  test('shows the currency in which most is shipped, the others one step away', async () => {
+    const page = await read('/reports/tenants');
+    expect(page).toContain('Currency: USD');
+    expect((await json('/reports/tenants?format=json')).currency).toBe('USD');
+    const [, eur = ''] = /<a class="dropdown-item" href="([^"]+)">EUR<\/a>/.exec(page) ?? [];
+    const { rows } = await json(`${plain(eur)}&format=json`);
+    expect(new Set(rows.map((row: { currency_code: string }) => row.currency_code))).toEqual(
+      new Set(['EUR']),
+    );
+    const all = await json('/reports/tenants?show=all&format=json');
+    expect(new Set(all.rows.map((row: { currency_code: string }) => row.currency_code)).size).toBe(2);
+  });
+
+  test('has the columns that are asked for, and none for details unless they are', async () => {
+    const names = async (query: string) =>
+      (await json(`/reports/carriers?${query}format=json`)).columns.map(({ name }: { name: string }) => name);
+    expect(await names('')).not.toContain('credits');
+    expect(await names('columns=carrier&columns=credits&columns=nothing&')).toEqual(['carrier', 'credits']);
+  });
+
+  test('that is long has pages, whose sums are of all', async () => {
+    const first = await json('/reports/cost?p_by=origin&tenant=Wide&format=json');
+    expect(first.rows).toHaveLength(100);
+    const second = await json(`${first.next}&format=json`);
+    expect(second.rows).toHaveLength(30);
+    expect(second.next).toBeNull();
+    expect(second.totals).toMatchObject([{ billing_cost: '130.0000', shipments: 130 }]);
+    expect(await read('/reports/cost?p_by=origin&tenant=Wide&page=2')).toContain('Rows 101 to 130 of 130');
+    expect((await json('/reports/cost?p_by=origin&tenant=Wide&page=99&format=json')).rows).toHaveLength(30);
+  });
+
+  test('stands side by side by month, and leads from each cell to its shipments', async () => {
+    const address = '/reports/cost?p_by=tenant%2Bmonth&pivot=month&currency=USD';
+    const { rows, columns, totals } = await json(`${address}&format=json`);
+    expect(columns.map(({ name }: { name: string }) => name)).toContain('2026-06');
+    const page = await read(address);
+    const first = page.slice(page.indexOf('<tbody>'), page.indexOf('</tr>', page.indexOf('<tbody>')));
+    const links = [...first.matchAll(/<a href="([^"]+)"[^>]*>([\d,.]+)<\/a>/g)];
+    expect(links.length).toBeGreaterThan(1);
+    const months = Object.entries(rows[0]).filter(
+      ([name, cost]) => /^\d{4}-\d\d$/.test(name) && cost !== null,
+    );
+    for (const [index, [, link = '']] of links.entries()) {
+      const found = await json(`${plain(link)}&format=json`);
+      expect(found.totals[0].billing_cost).toBe(months[index]?.[1]);
+    }
+    expect(totals[0].total).toMatch(/^\d+\.\d{4}$/);
+    expect((await get('/reports/cost?p_by=tenant&pivot=month&format=json')).status).toBe(400);
+    // An id belongs to its name, and lines are not compared.
+    for (const name of ['tenants', 'late-billed'])
+      expect(await read(`/reports/${name}`), name).not.toContain('Side by side');
+  });
+
+  test('writes amounts with the decimals of their currency, and with four where one has more', () => {
+    const column: ReportColumn = {
+      ...{ name: 'cost', type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false },
+    };
+    const shown = (currency: string, ...costs: (string | null)[]) => {
+      const rows = costs.map((cost) => ({ currency_code: currency, cost }));
+      const label = cellLabels({ columns: [column], rows });
+      return rows.map((row) => label(row, column));
+    };
+    expect(shown('USD', '1234.5000', '-2.0000', null)).toEqual(['1,234.50', '-2.00', '']);
+    expect(shown('USD', '1.5000', '2.1234')).toEqual(['1.5000', '2.1234']);
+    expect(shown('JPY', '1250.0000')).toEqual(['1,250']);
+    expect(shown('KWD', '1.2340')).toEqual(['1.234']);
+    expect(shown('no currency', '1.2300')).toEqual(['1.23']);
+  });
+});
+
+describe('format=json', () => {
+  test('is answered by every page of figures', async () => {
+    const invoice = (await json('/invoices?format=json')).rows[0].invoice_id;
+    const pages = ['/', '/shipments', '/invoices', `/invoices/${invoice}`, '/events', '/alerts', '/reports'];
+    for (const path of [...pages, ...(await listReports()).map(({ name }) => `/reports/${name}`)]) {
+      const answer = await get(`${path}?format=json`);
+      expect(answer.status, path).toBe(200);
+      expect(answer.headers.get('content-type'), path).toContain('application/json');
+      expect(Object.keys((await answer.json()) as object).length, path).toBeGreaterThan(0);
+    }
+  });
+
+  test('holds amounts as text, and says what cannot be asked', async () => {
+    const { rows, totals, head } = await json('/reports/carriers?format=json');
+    expect(rows[0].billing_cost).toMatch(/^\d+\.\d{4}$/);
+    expect(totals[0].billing_cost).toMatch(/^\d+\.\d{4}$/);
+    expect(head.publication).toBeGreaterThan(0);
+    for (const path of [
+      '/reports/carriers?from=never&',
+      '/reports/nothing?',
+      '/?from=never&',
+      '/invoices/none?',
+    ]) {
+      const answer = await get(`${path}format=json`);
+      expect([400, 404]).toContain(answer.status);
+      expect(await answer.json()).toEqual({ error: expect.stringMatching(/.{10}/) });
+    }
+  });
+});
+
+describe('saved views', () => {
+  const post = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    get('/views', { method: 'POST', body: new URLSearchParams(fields), headers });
+  const kept = () => readFile(join(fixture.folder, 'saved-views.json'), 'utf8');
+
+  test('are kept with their name, listed on the overview, replaced and removed', async () => {
+    const address = '/reports/carriers?from=2026-06-01&compare=previous';
+    expect((await post({ name: 'Month end', address: '/shipments' })).status).toBe(303);
+    await Promise.all([
+      post({ name: 'Month end', address }),
+      post({ name: 'Other', address: '/invoices?page=3' }),
+    ]);
+    expect(JSON.parse(await kept())).toEqual([
+      { name: 'Month end', address },
+      { name: 'Other', address: '/invoices' },
+    ]);
+    expect(await read('/')).toContain(`href="${address.replace('&', '&amp;')}">Month end</a>`);
+    expect((await json('/?format=json')).views).toHaveLength(2);
+    await post({ action: 'remove', name: 'Other' });
+    expect((await json('/views?format=json')).views).toEqual([{ name: 'Month end', address }]);
+    await post({ action: 'remove', name: 'Month end' });
+  });
+
+  test('that two dashboards over one folder save at the same moment are all kept', async () => {
+    const path = join(fixture.folder, 'saved-views.json');
+    const saved = ['a', 'b', 'c', 'd'].map((name) => ({ name, address: '/shipments' }));
+    const dashboards = [openSavedViews(path), openSavedViews(path)];
+    await Promise.all(saved.map((view, index) => dashboards[index % 2]?.save(view)));
+    expect(await dashboards[0]?.list()).toEqual(saved);
+    expect((await readdir(fixture.folder)).filter((name) => /lock|tmp/.test(name))).toEqual([]);
+    for (const { name } of saved) await dashboards[1]?.remove(name);
+  });
+
+  test.each([
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=1>',
+    '<%= 1 + 1 %>',
+    '株式会社 ‮gnp',
+    '__proto__',
+  ])('take the name %j for a name', async (name) => {
+    await post({ name, address: '/shipments' });
+    for (const page of [await read('/'), await read('/views')]) {
+      // A field has to give back what it was given.
+      expect(page.replaceAll(/value="[^"]*"/g, '')).not.toMatch(
+        /<script(?! src="\/script-\w+\.js"><\/script>)|<img|‮/,
+      );
+      expect(page).toContain('href="/shipments"');
+    }
+    expect((await json('/views?format=json')).views).toEqual([{ name, address: '/shipments' }]);
+    await post({ action: 'remove', name });
+    expect((await json('/views?format=json')).views).toEqual([]);
+  });
+
+  test('of anything but our pages, or without a name, are refused', async () => {
+    const wrong = [
+      '//evil.example/',
+      'https://evil.example/',
+      'javascript:alert(1)',
+      '/operator',
+      '/../etc',
+      '',
+      '/\\evil.example',
+    ];
+    for (const address of wrong) expect((await post({ name: 'x', address })).status, address).toBe(400);
+    for (const name of ['', '   ', 'a\nb', 'x'.repeat(81)])
+      expect((await post({ name, address: '/shipments' })).status, name).toBe(400);
+    const strange = await post({ name: 'x', address: '/shipments' }, { 'sec-fetch-site': 'cross-site' });
+    expect(strange.status).toBe(403);
+    expect((await json('/views?format=json')).views).toEqual([]);
+  });
+
+  test('that cannot be read are told of on the overview, which shows its figures all the same', async () => {
+    await writeFile(
+      join(fixture.folder, 'saved-views.json'),
+      '[{"name":"x","address":"https://evil.example/"}]',
+    );
+    const page = await read('/');
+    expect(page).toContain('is not what saved views are kept as');
+    expect(page).toContain('Spend of June 2026');
+    expect(page).not.toContain('evil.example');
+    expect((await post({ name: 'y', address: '/shipments' })).status).toBe(503);
+    expect(await kept()).toContain('evil.example');
+  });
+});
+
+test.each([
+  ['2026-10-01', '2026-10-31', 'October 2026'],
+  ['2026-10-01', '2026-11-30', '2026-10-01 to 2026-11-30'],
+  ['2026-10-05', '2026-10-11', '2026-10-05 to 2026-10-11'],
+])('the days from %s to %s are called %s', (from, to, name) => {
+  expect(daysName({ from, to })).toBe(name);
+});

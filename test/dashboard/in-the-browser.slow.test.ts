@@ -1,0 +1,333 @@
+/** Every page and every HTML report as a browser shows it: nothing fetched, nothing logged, readable by all. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { RunningDashboard } from '../../dashboard/server.ts';
+import { statementPages } from '../../finance/statements/page/statement-pages.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import { renderReport } from '../../reports/render/render-report.ts';
+import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.ts';
+import { monthsInvoices } from '../support/reports/months-invoices.ts';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { barriers, barriersOfNewKinds, CONTRAST_ALONE, CONTRAST_APART } from '../support/tools/barriers.ts';
+import { launchChromium } from '../support/tools/chromium.ts';
+import { dashboardOver } from './support.ts';
+
+const reports = await listReports();
+const parked = anInvoice([], { number: 'INV-STUCK', state: 'needs_attention', reason: 'Line 7 is no line.' });
+const twice = ['Acme', 'Beta'].map((tenant) =>
+  anInvoice([aShipment({ tenant, tracking: 'TWICE', cost: '12.3456' })]),
+);
+/** Contrast is looked at cell by cell, which takes longest: on every page that is no report, and on a report of each kind. */
+const CONTRAST_OF = ['tenants', 'cost', 'bridge', 'data-quality', 'gaps'].map((name) => `/reports/${name}`);
+/** All rules but the one of colours, where a page has something that none before it had. */
+const barriersOfNew = barriersOfNewKinds(CONTRAST_APART);
+const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 390, height: 800 };
+const PAGES = [
+  '/',
+  '/shipments?carrier=ups&is_zone=5',
+  '/shipments/TWICE',
+  '/search?q=nobody',
+  '/invoices',
+  `/invoices/${parked.id}`,
+  '/events',
+  '/quarantine',
+  '/health',
+  '/reports',
+  '/views?address=%2Fshipments',
+  '/statements',
+  '/statements?tenant=Acme&period=2026-03',
+  '/reports/carriers?from=2026-03-01&to=2026-03-31&compare=previous',
+  '/invoices/nobody',
+  '/reports/tenants?from=yesterday',
+];
+
+let fixture: ReportsFixture;
+let dashboard: RunningDashboard;
+let browser: Browser;
+let folder: string;
+/** One page for all tests, since a new one costs more than what most of them ask of it. */
+let watched: Watched;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
+  // Few rows: every cell is checked for its contrast, which is most of the time these tests take.
+  fixture = await reportsFixture([...seededInvoices(8, 8), ...twice, parked]);
+  const sentFolder = join(folder, 'none');
+  const statements = { databasePath: fixture.path, sentFolder, timeLimitMs: 60_000, now: () => new Date() };
+  dashboard = await dashboardOver(fixture.path, { guests: [statementPages(statements)] });
+  browser = await launchChromium();
+  watched = await watchedPage();
+});
+
+beforeEach(async () => {
+  watched.strangers.length = 0;
+  watched.logged.length = 0;
+  await watched.page.emulateMedia({ colorScheme: 'light' });
+  await watched.page.setViewportSize(WIDE);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await dashboard?.close();
+  await fixture?.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Watched {
+  readonly page: Page;
+  /** Whatever was asked for that is neither the page itself nor its style. */
+  readonly strangers: string[];
+  readonly logged: string[];
+}
+
+/** A page; what it asks for and logs is written down. */
+async function watchedPage(): Promise<Watched> {
+  const page = await browser.newPage({ viewport: WIDE, javaScriptEnabled: true });
+  const strangers: string[] = [];
+  const logged: string[] = [];
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(dashboard.url) && !url.startsWith('data:') && !url.startsWith('file:'))
+      strangers.push(url);
+  });
+  page.on('console', (message) => {
+    // The browser itself remarks on an answer that is an error; such a page is asked for on purpose.
+    if (!message.text().startsWith('Failed to load resource')) logged.push(message.text());
+  });
+  page.on('pageerror', (error) => logged.push(String(error)));
+  return { page, strangers, logged };
+}
+
+/** An address as a browser without scripts loads it. */
+async function dashboardPage(address: string): Promise<Page> {
+  const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
+  await page.goto(address);
+  return page;
+}
+
+/** Pixels by which a page is wider than its window. */
+function overhang(page: Page): Promise<unknown> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
+
+const CUT_OFF = `[...document.querySelectorAll('[aria-label="Rows of the report"]')]
+  .reduce((sum, part) => sum + part.scrollWidth - part.clientWidth, 0)`;
+
+/** Of the report itself; its worked example is a table as well. */
+const ROWS = '[aria-label="Rows of the report"]';
+
+describe('the dashboard in a browser', () => {
+  test.each([...PAGES, ...reports.map(({ name }) => `/reports/${name}`)])(
+    'shows %s without barriers, requests elsewhere or words on the console',
+    async (path) => {
+      const { page, strangers, logged } = watched;
+      await page.goto(dashboard.url + path);
+      expect(await page.locator('h1').count()).toBe(1);
+      const isColourChecked = PAGES.includes(path) || CONTRAST_OF.includes(path);
+      expect(await (isColourChecked ? barriers(page) : barriersOfNew(page))).toEqual([]);
+      // Nothing of a report's table is off the screen.
+      expect(await page.evaluate(CUT_OFF)).toBe(0);
+      await page.setViewportSize(NARROW);
+      expect(await overhang(page)).toBe(0);
+      expect([strangers, logged]).toEqual([[], []]);
+    },
+  );
+
+  test.each(['/', '/invoices', '/health', '/reports', '/reports/bridge', '/reports/cost'])(
+    'keeps %s as readable on a narrow, dark screen',
+    async (path) => {
+      const { page } = watched;
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize(NARROW);
+      await page.goto(dashboard.url + path);
+      expect(await barriers(page, CONTRAST_ALONE)).toEqual([]);
+    },
+  );
+
+  test('is used with the keyboard alone, and shows where one is', async () => {
+    const { page } = watched;
+    await page.goto(dashboard.url);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    const seen = new Set<string>();
+    for (let step = 0; step < 8; step += 1) {
+      await page.keyboard.press('Tab');
+      const [name, outline] = (await page.evaluate(
+        '[document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle]',
+      )) as [string, string];
+      expect(outline, name).toBe('solid');
+      seen.add(name);
+      if (name === 'Reports') break;
+    }
+    expect([...seen]).toContain('Reports');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/reports');
+  });
+
+  test('filters by its form without a script and keeps the choice in the address', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    await page.getByText('Add filter').click();
+    await page.locator('#choose-carrier > summary').click();
+    await page.getByLabel('fedex', { exact: true }).check();
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**carrier=fedex**', { waitUntil: 'load' });
+    expect(new URL(page.url()).searchParams.getAll('carrier')).toEqual(['fedex']);
+    const carriers = await page.locator(`${ROWS} tbody tr td:first-child`).allTextContents();
+    expect(new Set(carriers)).toEqual(new Set(['fedex']));
+    await context.close();
+  });
+
+  test('sorts and turns pages in place, goes back, and keeps the focus; without a script the same addresses load', async () => {
+    const { page, logged } = watched;
+    await page.goto(`${dashboard.url}/reports/zones?show=all`);
+    await page.evaluate("document.body.dataset.loaded = 'once'");
+    const sorted = page.locator(`${ROWS} th[aria-sort]`);
+    const costs = () => page.locator(`${ROWS} tbody tr td:nth-child(5)`).allTextContents();
+    const asAnswered = await costs();
+    await page.locator(`${ROWS} th`, { hasText: 'Billing cost' }).getByRole('link').press('Enter');
+    await sorted.waitFor();
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('-billing_cost');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Billing cost');
+    const reloaded = await dashboardPage(page.url());
+    const loaded = reloaded.locator(`${ROWS} tbody tr td:nth-child(5)`);
+    expect(await costs()).toEqual(await loaded.allTextContents());
+    await reloaded.context().close();
+    await page.goBack();
+    await sorted.waitFor({ state: 'detached' });
+    expect(await costs()).toEqual(asAnswered);
+    expect(await page.evaluate('document.body.dataset.loaded')).toBe('once');
+    await page.goto(`${dashboard.url}/shipments?limit=5`);
+    await page.evaluate("document.body.dataset.loaded = 'once'");
+    const firstLine = () => page.locator('tbody').last().locator('tr').first().textContent();
+    const first = await firstLine();
+    await page.locator('nav.pages a').last().click();
+    await page.waitForURL('**after=**');
+    expect(await firstLine()).not.toBe(first);
+    expect(await page.evaluate('document.body.dataset.loaded')).toBe('once');
+    expect(logged).toEqual([]);
+  });
+
+  test('shows why when another order is refused', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/zones`);
+    await page.evaluate("document.querySelector('thead a').href = '/reports/zones?sort=colour'");
+    await page.locator('thead a').first().click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('There is no column "colour"');
+  });
+
+  test('says what a bar stands for under the pointer and with the focus, until Escape', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    const bar = page.locator('figure svg:visible a').first();
+    const tip = page.locator('.tip');
+    expect(await tip.isVisible()).toBe(false);
+    await bar.hover();
+    expect(await tip.textContent()).toBe(await bar.getAttribute('aria-label'));
+    const box = await tip.boundingBox();
+    expect(box && box.x >= 0 && box.x + box.width <= WIDE.width).toBe(true);
+    await page.mouse.move(0, 0);
+    expect(await tip.isVisible()).toBe(false);
+    await bar.focus();
+    expect(await tip.isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await tip.isVisible()).toBe(false);
+  });
+
+  test('takes away what it said while the figures were read', async () => {
+    const { page, logged } = watched;
+    const slow = await dashboardOver(fixture.path, { firstWordsMs: 0, warmUpEveryMs: null });
+    try {
+      await page.goto(`${slow.url}/reports/tenants`);
+      expect(await page.locator('.reading').count()).toBe(1);
+      expect(await page.locator('.reading').isVisible()).toBe(false);
+      expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
+      expect(await barriersOfNew(page)).toEqual([]);
+      expect(logged).toEqual([]);
+    } finally {
+      await slow.close();
+    }
+  });
+
+  test('shows one drawing of each chart, the one that fits', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    const shown = (): Promise<number> => page.locator('figure').first().locator('svg:visible').count();
+    expect(await shown()).toBe(1);
+    await page.setViewportSize(NARROW);
+    expect(await shown()).toBe(1);
+    const box = await page.locator('figure').first().locator('svg:visible').boundingBox();
+    expect(box?.width ?? 0).toBeLessThanOrEqual(NARROW.width);
+  });
+});
+
+describe('the end of a month', () => {
+  test(`is answered in at most ${MOST_CLICKS} clicks: by carrier, against the month before, why, which rows, in Excel`, async () => {
+    const { page, logged } = watched;
+    const billed = monthsInvoices({ now: new Date(), months: 3, shipments: 20 });
+    const months = await reportsFixture(billed, { publishedAt: new Date().toISOString() });
+    const dashboard = await dashboardOver(months.path, { warmUpEveryMs: null });
+    try {
+      await page.goto(dashboard.url);
+      for (const { name, click, sees } of MONTH_END) {
+        await click(page);
+        expect(await sees(page), name).toBe(true);
+        expect(await overhang(page), name).toBe(0);
+        expect(await barriersOfNew(page), name).toEqual([]);
+      }
+      expect(MONTH_END.length).toBeLessThanOrEqual(MOST_CLICKS);
+      expect(logged).toEqual([]);
+    } finally {
+      await dashboard.close();
+      await months.remove();
+    }
+  });
+});
+
+describe('a table of a report', () => {
+  test('is printed without what is only for a screen', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    await page.emulateMedia({ media: 'print' });
+    for (const part of ['nav', 'form.filters', '.go-on', 'header'])
+      expect(await page.locator(part).first().isVisible(), part).toBe(false);
+    expect(await page.locator(`${ROWS} tbody tr`).first().isVisible()).toBe(true);
+    // A foot is repeated on each sheet, where it would seem to be the sum of that sheet.
+    const foot = 'getComputedStyle(document.querySelector("tfoot")).display';
+    expect(await page.evaluate(foot)).toBe('table-row-group');
+    await page.emulateMedia({ media: 'screen' });
+  });
+});
+
+describe('a report as HTML file', () => {
+  test.each(reports.map(({ name }) => name))(
+    '%s opens from the disk, whole, quiet and readable',
+    async (name) => {
+      const { page, strangers, logged } = watched;
+      const result = await fixture.ask(name);
+      const path = join(folder, `${name}.html`);
+      await writeFile(path, (await renderReport(result, 'html')).body);
+      await page.goto(pathToFileURL(path).href);
+      expect(await page.title()).toBe(result.title);
+      expect(await page.locator(`${ROWS} tbody tr`).count()).toBe(result.rows.length);
+      expect(await overhang(page)).toBe(0);
+      // The colours are those of the pages in the dashboard.
+      expect(await barriersOfNew(page)).toEqual([]);
+      expect([strangers, logged]).toEqual([[], []]);
+    },
+  );
+});

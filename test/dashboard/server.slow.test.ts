@@ -1,0 +1,539 @@
+/** The admin port over real HTTP: who may look, what each page answers, and that nothing of the outside gets in. */
+
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, describe, expect, test } from 'vitest';
+import { AdminPasswordMissingError } from '../../dashboard/admin-guard.ts';
+import { AdminPortTakenError } from '../../dashboard/probes.ts';
+import { decideOnAlerts } from '../../lib/alerts/alert-store.ts';
+import { createAlerts } from '../../lib/alerts/alerts.ts';
+import { createHealth } from '../../lib/health/health.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
+import { listReports } from '../../reports/catalogue.ts';
+import { INJECTIONS } from '../support/hostile/injections.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { alertSettings } from '../webhook/a-delivery.ts';
+import { dashboardOver, SILENT } from './support.ts';
+
+const parked = anInvoice([], {
+  number: 'INV-STUCK',
+  state: 'needs_attention',
+  reason: 'Line 7: "<b>1,5</b>" is no amount.',
+});
+const awaited = anInvoice([], { number: 'INV-AWAITED', state: 'draft', proof: null });
+
+const fixture = await reportsFixture([...seededInvoices(8, 60), parked, awaited]);
+const dashboard = await dashboardOver(fixture.path, {
+  admin: { temporalUi: 'http://temporal.example/namespaces/default/' },
+});
+afterAll(async () => {
+  await dashboard.close();
+  await fixture.remove();
+});
+
+const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(dashboard.url + path, { headers, redirect: 'manual' });
+
+describe('what is not well', () => {
+  test('stands above every page, with the component, since when and why', async () => {
+    const health = createHealth(() => new Date('2026-03-01T08:00:00Z'));
+    const over = await dashboardOver(fixture.path, { health });
+    try {
+      const read = async (path: string) => (await fetch(over.url + path)).text();
+      expect(await read('/invoices')).not.toContain('class="unwell');
+      health.set('temporal', { isHealthy: false, detail: '10.0.0.1:7233 does not answer' });
+      for (const path of ['/', '/invoices', '/reports', '/alerts', '/quarantine', '/nowhere']) {
+        expect(await read(path)).toMatch(
+          /class="unwell [^"]*".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
+        );
+      }
+    } finally {
+      await over.close();
+    }
+  });
+
+  test('is listed with what to do and the invoice by number and tenant', async () => {
+    expect(await (await get('/alerts')).text()).toContain('No open alerts.');
+    const memory = join(fixture.folder, 'run', 'alerts-worker.json');
+    const alerts = createAlerts({
+      settings: { alerts: alertSettings(), environment: 'test' },
+      ...{ log: SILENT, scrub: (text: string) => text, memory },
+      now: () => new Date('2026-03-01T08:00:00Z'),
+    });
+    alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });
+    alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail: 'Make room.' });
+    const others = `${parked.id} (loadInvoice: no room); event 00000000-0000-4000-8000-00000000000f.`;
+    alerts.raise({ key: 'retries', title: 'Work keeps failing', detail: others });
+    await alerts.close();
+    const page = await (await get('/alerts')).text();
+    // One that is about many links to each invoice that it names, and to nothing that is none.
+    expect(page.split(`<a href="/invoices/${parked.id}">INV-STUCK</a>`)).toHaveLength(3);
+    expect(page).not.toContain('/invoices/00000000-0000-4000-8000-00000000000f');
+    expect(page).toMatch(/Its totals differ.*2026-03-01 08:00[\s\S]*Ask the service\./);
+    expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>, ${parked.tenant}`);
+    expect(page).toMatch(/<a class="[^"]+" href="\/runbook#disk-full">What to do<\/a>/);
+    const runbook = await (await get('/runbook')).text();
+    expect(runbook).toMatch(/<h2 id="disk-full">disk\/full<\/h2>[\s\S]*<code>df -h<\/code>/);
+    expect(runbook).not.toContain('undefined');
+    const seen = { at: '2026-03-01T09:00:00Z', until: null, by: 'anna', note: 'asked them' };
+    const keys = ['disk/full', `totals/${parked.id}`];
+    const decided = keys.map((key) => ({ ...seen, kind: 'acknowledged' as const, key }));
+    await decideOnAlerts(join(fixture.folder, 'run'), decided);
+    const acknowledged = await (await get('/alerts')).text();
+    expect(acknowledged).toContain('by anna, 2026-03-01 09:00:00 UTC: asked them');
+    // Nothing but a person ends a notice, and one has.
+    expect(acknowledged).not.toContain('Its totals differ');
+    alerts.resolve('disk/full');
+    await alerts.close();
+    expect(await (await get('/alerts')).text()).not.toContain('nearly full');
+    await rm(join(fixture.folder, 'run'), { recursive: true });
+  });
+});
+
+describe('every page', () => {
+  test('forbids scripts, frames and whatever is elsewhere', async () => {
+    for (const path of ['/', '/invoices', '/reports/tenants', '/nowhere', '/health']) {
+      const answer = await get(path);
+      expect(answer.headers.get('content-security-policy')).toContain(
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';",
+      );
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      const page = await answer.text();
+      expect(page).not.toMatch(/<script(?! src="\/script-\w+\.js"><\/script>)|style="|on(click|load|error)=/);
+      expect(page.replaceAll('http://www.w3.org/', '')).not.toMatch(/(src|href)="(https?:)?\/\//);
+    }
+  });
+
+  test('escapes what it shows', async () => {
+    expect(await (await get('/')).text()).toContain('&lt;b&gt;1,5&lt;/b&gt;');
+  });
+
+  test('leaves empty what is not known', async () => {
+    const [, id] =
+      /href="\/invoices\/([0-9a-f-]{36})"/.exec(
+        await (await get('/invoices?state=needs_attention')).text(),
+      ) ?? [];
+    for (const path of [
+      '/',
+      '/invoices?state=draft',
+      '/invoices?state=needs_attention',
+      `/invoices/${id}`,
+      '/events',
+      '/quarantine',
+      '/health',
+      '/reports',
+    ]) {
+      const page = await (await get(path)).text();
+      expect(page, path).not.toMatch(/>[^<]*\b(null|undefined|NaN|\[object Object\])\b[^<]*</);
+    }
+  });
+
+  test('only reads', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+      expect((await fetch(`${dashboard.url}/invoices`, { method })).status).toBe(404);
+    }
+  });
+});
+
+describe('the overview', () => {
+  test('counts in each tile what the list behind it holds', async () => {
+    const page = await (await get('/')).text();
+    const tiles = [
+      ...page.matchAll(
+        /<a class="card[^"]*" href="([^"]+)"><div class="card-body"><strong[^>]*>([\d,]+)<\/strong>/g,
+      ),
+    ];
+    const counted: Record<string, number> = {};
+    const listed: Record<string, number> = {};
+    for (const [, href = '', text = ''] of tiles) {
+      counted[href] = Number(text.replace(',', ''));
+      const list = await (await get(href.replaceAll('&amp;', '&'))).text();
+      const said = /<p[^>]*>([\d,]+) invoices?\.<\/p>/.exec(list)?.[1];
+      const rows = list.split('<tbody>')[1]?.split('</tbody>')[0]?.match(/<tr/g)?.length ?? 0;
+      listed[href] = said === undefined ? rows : Number(said.replace(',', ''));
+    }
+    expect(listed).toEqual(counted);
+    expect(Object.keys(counted)).toEqual(expect.arrayContaining(['/invoices?state=loaded', '/reports/gaps']));
+  });
+
+  test('says where invoices stand, what needs a person and what is spent', async () => {
+    const page = await (await get('/')).text();
+    expect(page).toMatch(
+      /href="\/invoices\?state=needs_attention"><div class="card-body"><strong[^>]*>1<\/strong>/,
+    );
+    expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>`);
+    for (const what of ['Tenants', 'Carriers', 'Lanes (origin and zone)'])
+      expect(page).toContain(`aria-label="What moved most: ${what}"`);
+    expect(page).toContain('aria-label="Billing cost in USD by month"');
+  });
+});
+
+describe('invoices', () => {
+  test('are filtered, searched, sorted and paged by the address', async () => {
+    const all = await (await get('/invoices')).text();
+    expect(all).toContain('62 invoices.');
+    expect(all.match(/<tr><td/g)).toHaveLength(50);
+    const second = /href="(\/invoices\?page=2)" rel="next"/.exec(all)?.[1] ?? '';
+    expect((await (await get(second)).text()).match(/<tr><td/g)).toHaveLength(12);
+    expect(await (await get('/invoices?state=voided')).text()).toContain('5 invoices.');
+    const found = await (await get('/invoices?search=inv-stuck&sort=cost')).text();
+    expect(found).toContain('1 invoice.');
+    expect(found).toContain('value="inv-stuck"');
+  });
+
+  test('show one with its facts, its life and the way to its workflow', async () => {
+    const [, id = ''] =
+      /href="\/invoices\/([0-9a-f-]{36})"/.exec(await (await get('/invoices?state=loaded')).text()) ?? [];
+    const page = await (await get(`/invoices/${id}`)).text();
+    expect(page).toContain(
+      `http://temporal.example/namespaces/default/workflows/${encodeURIComponent(`invoice/test/partner-1/${id}`)}`,
+    );
+    expect(page).toMatch(/version 1 loaded: \d+ shipments, -?[\d.]+ (USD|EUR) \(current\)/);
+    expect((await get('/invoices/nobody')).status).toBe(404);
+  });
+});
+
+describe('reports', () => {
+  test('answer each with its form, its downloads and its rows', async () => {
+    for (const report of await listReports()) {
+      const answer = await get(`/reports/${report.name}`);
+      expect(answer.status, report.name).toBe(200);
+      const page = await answer.text();
+      for (const parameter of report.parameters) {
+        expect(page).toContain(`name="p_${parameter.name}"`);
+        for (const choice of parameter.choices ?? [])
+          expect(page).toMatch(
+            parameter.takesSeveral
+              ? `value="${choice}"`
+              : new RegExp(`<option value="${choice}"( selected)?>`),
+          );
+      }
+      expect(page).toContain(`/reports/${report.name}/download?format=xlsx`);
+    }
+  });
+
+  test('keep the filters of the address in form and downloads', async () => {
+    const page = await (await get('/reports/carriers?carrier=ups&from=2026-02-01&to=')).text();
+    expect(page).toContain('name="carrier" value="ups" checked');
+    expect(page).toContain('value="2026-02-01"');
+    expect(page).toContain('carrier &quot;ups&quot;');
+    expect(page).toContain('/reports/carriers/download?carrier=ups&amp;from=2026-02-01&amp;format=csv');
+    const rows = (await (await get('/reports/carriers/download?carrier=ups&format=json')).json()) as {
+      carrier: string;
+    }[];
+    expect(new Set(rows.map((row) => row.carrier))).toEqual(new Set(['ups']));
+  });
+
+  test.each([
+    ['csv', 'text/csv'],
+    ['parquet', 'application/vnd.apache.parquet'],
+    ['xlsx', 'spreadsheetml'],
+    ['html', 'text/html'],
+  ])('download as %s', async (format, type) => {
+    const answer = await get(`/reports/zones/download?format=${format}`);
+    expect(answer.headers.get('content-type')).toContain(type);
+    expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="zones.${format}"`);
+    expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(200);
+  });
+
+  test('say with each download where its head is', async () => {
+    const answer = await get('/reports/zones/download?format=csv&currency=USD&tenant=%3E%2C%22x');
+    const [, address = ''] =
+      /^<([^>]+)>; rel="describedby"; type="application\/json"$/.exec(answer.headers.get('link') ?? '') ?? [];
+    const about = await get(address);
+    expect(about.headers.get('content-disposition')).toBe('attachment; filename="zones.about.json"');
+    expect(await about.json()).toMatchObject({
+      ...{ report: 'zones', level: 'tenant', time_zone: 'UTC', rows: 0 },
+      filters: { currencies: ['USD'], tenants: ['>,"x'] },
+    });
+  });
+
+  test('refuse a filter that cannot be meant and leave the form standing', async () => {
+    const answer = await get('/reports/tenants?from=yesterday');
+    expect(answer.status).toBe(400);
+    const page = await answer.text();
+    expect(page).toMatch(/role="alert">(<div>)?&quot;yesterday&quot; is not a date for from/);
+    expect(page).toContain('<form');
+    expect((await get('/reports/tenant')).status).toBe(404);
+    expect((await get('/reports/tenants/download?format=exe')).status).toBe(400);
+  });
+
+  test('take whatever is typed literally', async () => {
+    const filters = ['tenant', 'carrier', 'zone', 'currency'];
+    const all = filters.flatMap((filter) => INJECTIONS.map((text): [string, string] => [filter, text]));
+    const answer = await get(`/reports/tenants?${new URLSearchParams(all)}`);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain('No rows: nothing matches.');
+    for (const text of INJECTIONS) {
+      const value = encodeURIComponent(text);
+      const found = await (await get(`/invoices?tenant=${value}&sort=${value}&state=${value}`)).text();
+      expect(found, text).toContain('0 invoices.');
+    }
+  });
+
+  test('say so when a query takes longer than BILLSYNC_PAGE_TIMEOUT', async () => {
+    const hasty = await dashboardOver(fixture.path, { admin: { pageTimeout: '1ms' }, firstWordsMs: 60_000 });
+    const answer = await fetch(`${hasty.url}/reports/outliers`);
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('was stopped after 0.001 s');
+    await hasty.close();
+  });
+
+  test('show where invoices stand while the sums of the overview take too long, and programs are refused', async () => {
+    const slow = await reportsFixture([
+      anInvoice([aShipment()], { number: 'INV-WRONG', differences: [['total-amount', '1', '2']] }),
+    ]);
+    await withEndlessOrigins(slow.path);
+    const hasty = await dashboardOver(slow.path, { admin: { pageTimeout: '4s' }, firstWordsMs: 60_000 });
+    const [page, figures] = await Promise.all(
+      ['/', '/?format=json'].map(async (path) => {
+        const answer = await fetch(hasty.url + path);
+        return { status: answer.status, text: await answer.text() };
+      }),
+    );
+    expect(page?.status).toBe(200);
+    expect(page?.text).toMatch(/role="alert"><div>Spend: Report .* was stopped after 4 s\./);
+    expect(page?.text).toMatch(/INV-WRONG.*Its rows contradict its header: /);
+    expect(page?.text).not.toContain('No shipments are loaded yet.');
+    expect([figures?.status, figures?.text]).toEqual([503, expect.stringContaining('stopped after 4 s')]);
+    await hasty.close();
+    await slow.remove();
+  });
+});
+
+/** Whoever asks for the origin of a line waits for ever; every other column is there at once. */
+async function withEndlessOrigins(path: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run('alter table internal.shipment_rows rename to kept_rows');
+  await connection.run(
+    `create view internal.shipment_rows as select * replace (
+      if((select count(*) from range(1000000000000) where range % 7 = 8) = 0, origin, null) as origin
+    ) from internal.kept_rows`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+}
+
+describe('the published file', () => {
+  test('asks for a person where rows contradict their header, and not for a line that was billed late', async () => {
+    const late: [string, string, string] = ['period', '2026-03-01 to 2026-03-08', '2026-02-01 to 2026-03-08'];
+    const copy = await reportsFixture([
+      anInvoice([aShipment()], { number: 'INV-LATE', differences: [late] }),
+      anInvoice([aShipment()], { number: 'INV-WRONG', differences: [late, ['total-amount', '1', '2']] }),
+    ]);
+    const running = await dashboardOver(copy.path, { patienceMs: 60_000, firstWordsMs: 60_000 });
+    const page = await (await fetch(running.url)).text();
+    expect(page).toMatch(/INV-WRONG.*Its rows contradict its header: /);
+    expect(page).not.toContain('INV-LATE');
+    const list = await (await fetch(`${running.url}/invoices`)).text();
+    expect(list).toMatch(/INV-WRONG.*<td>contradicted<\/td>/);
+    expect(list).not.toMatch(/INV-LATE.*<td>contradicted<\/td>/);
+    await running.close();
+    await copy.remove();
+  });
+
+  test('is never changed, and what replaces it is shown at once', async () => {
+    const copy = await reportsFixture([anInvoice([aShipment({ tenant: 'before' })])]);
+    const other = await reportsFixture([anInvoice([aShipment({ tenant: 'after' })])]);
+    const running = await dashboardOver(copy.path, { patienceMs: 60_000 });
+    const page = async (): Promise<string> => (await fetch(`${running.url}/reports/tenants`)).text();
+    const before = await readFile(copy.path);
+    expect(await page()).toContain('before');
+    expect((await readFile(copy.path)).equals(before)).toBe(true);
+    await rename(other.path, copy.path);
+    expect(await page()).toContain('after');
+    await running.close();
+    await Promise.all([copy.remove(), other.remove()]);
+  });
+
+  test('may be missing: pages say so, probes go on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'billsync-empty-'));
+    const running = await dashboardOver(join(folder, 'reports.duckdb'));
+    const answer = await fetch(running.url);
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('Nothing is published yet');
+    expect((await fetch(`${running.url}/livez`)).status).toBe(200);
+    expect((await fetch(`${running.url}/health`)).status).toBe(200);
+    await expect(stat(join(folder, 'reports.duckdb'))).rejects.toThrow('ENOENT');
+    await running.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test('may be damaged: pages say which file and what makes it anew, probes go on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'billsync-damaged-'));
+    const path = join(folder, 'reports.duckdb');
+    await writeFile(path, 'this is no database '.repeat(50));
+    const running = await dashboardOver(path, { firstWordsMs: 60_000 });
+    for (const address of ['/', '/invoices', '/events', '/reports/tenants']) {
+      const answer = await fetch(running.url + address);
+      expect(answer.status, address).toBe(503);
+      const page = await answer.text();
+      expect(page, address).toContain(`The published file ${path} is damaged`);
+      expect(page, address).toContain('billsync snapshot');
+      expect(page, address).not.toContain('Nothing is published yet');
+    }
+    expect((await fetch(`${running.url}/livez`)).status).toBe(200);
+    await running.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('probes', () => {
+  test('say how the process is, with details for those who may know', async () => {
+    const health = createHealth();
+    const running = await dashboardOver(fixture.path, {
+      health,
+      admin: { basicAuth: { user: 'ops', password: 'pässword' } },
+    });
+    health.set('temporal', { isHealthy: false, detail: 'does not answer' });
+    const stranger = await fetch(`${running.url}/readyz`);
+    expect([stranger.status, await stranger.json()]).toEqual([503, { isReady: false }]);
+    const authorization = `Basic ${Buffer.from('ops:pässword').toString('base64')}`;
+    const known = await fetch(`${running.url}/readyz`, { headers: { authorization } });
+    expect(await known.json()).toMatchObject({ components: { temporal: { detail: 'does not answer' } } });
+    health.set('temporal', { isHealthy: true });
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+    expect((await fetch(`${running.url}/metrics`)).status).toBe(401);
+    expect(await (await fetch(`${running.url}/metrics`, { headers: { authorization } })).text()).toContain(
+      'billsync_',
+    );
+    await running.close();
+  });
+});
+
+describe('who may look', () => {
+  const withPassword = { basicAuth: { user: 'ops', password: 'secret:with:colons' } };
+
+  test('only those with the password, when one is set', async () => {
+    const running = await dashboardOver(fixture.path, { admin: withPassword });
+    const as = (text: string): Promise<Response> =>
+      fetch(running.url, { headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` } });
+    const refused = await fetch(running.url);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Basic realm="billsync", charset="UTF-8"',
+    ]);
+    for (const wrong of ['ops:secret', 'OPS:secret:with:colons', '', ':'])
+      expect((await as(wrong)).status).toBe(401);
+    expect((await as('ops:secret:with:colons')).status).toBe(200);
+    await running.close();
+  });
+
+  test.each(['0.0.0.0', '::', '192.0.2.1', 'dashboard.example'])(
+    'nobody at %s without a password: it does not start',
+    async (host) => {
+      await expect(dashboardOver(fixture.path, { admin: { host } })).rejects.toThrow(
+        AdminPasswordMissingError,
+      );
+    },
+  );
+
+  test('starts on all addresses with one', async () => {
+    const running = await dashboardOver(fixture.path, { admin: { host: '0.0.0.0', ...withPassword } });
+    expect((await fetch(`http://127.0.0.1:${running.port}/`)).status).toBe(401);
+    await running.close();
+  });
+
+  test.each(['evil.example', '192.0.2.1', 'localhost.evil.example'])(
+    'no page that asks loopback as %s',
+    async (host) => {
+      expect(await statusAs(`${host}:${dashboard.port}`)).toBe(421);
+      expect(await statusAs(`localhost:${dashboard.port}`)).toBe(200);
+    },
+  );
+
+  /** fetch chooses the Host itself, so this asks by hand. */
+  function statusAs(host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const asked = httpRequest(
+        { port: dashboard.port, host: '127.0.0.1', path: '/reports', headers: { host } },
+        (answer) => {
+          answer.resume();
+          resolve(answer.statusCode ?? 0);
+        },
+      );
+      asked.on('error', reject).end();
+    });
+  }
+});
+
+describe('the port', () => {
+  test('is never swapped for another when it is taken', async () => {
+    const admin = { port: dashboard.port };
+    await expect(dashboardOver(fixture.path, { admin })).rejects.toThrow(AdminPortTakenError);
+  });
+});
+
+describe('quarantine', () => {
+  const thing = {
+    quarantineId: 'q-1',
+    kind: 'delivery' as const,
+    at: '2026-03-01T10:00:00Z',
+    code: 'not-json',
+    reason: 'The body is no JSON.',
+    invoiceId: null,
+    eventId: null,
+    sha256: null,
+    findings: [{ line: 7, row: 6, column: 'Billing Cost', rule: 'amount', value: '<1,5>' }],
+    findingCount: 1,
+    sizeBytes: 9,
+  };
+
+  test('is listed and shown, and an id is never a path', async () => {
+    const asked: string[] = [];
+    const show = async (id: string): Promise<{ thing: typeof thing; body: Uint8Array }> => {
+      asked.push(id);
+      return { thing, body: Buffer.from('{<oops>') };
+    };
+    const running = await dashboardOver(fixture.path, { quarantine: { list: async () => [thing], show } });
+    expect(await (await fetch(`${running.url}/quarantine`)).text()).toContain('The body is no JSON.');
+    const page = await (await fetch(`${running.url}/quarantine/q-1`)).text();
+    expect(page).toContain('&lt;1,5&gt;');
+    expect(page).toContain('{&lt;oops&gt;');
+    expect((await fetch(`${running.url}/quarantine/..%2F..%2Fkeys`)).status).toBe(404);
+    expect(asked).toEqual(['q-1']);
+    await running.close();
+  });
+});
+
+describe('turns', () => {
+  test('let so many work at once and lose none who fails', async () => {
+    const inTurn = createSemaphore(2);
+    let running = 0;
+    let most = 0;
+    const works = Array.from({ length: 12 }, (_, index) =>
+      inTurn(async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        if (index % 3 === 0) throw new Error('no');
+        return index;
+      }).catch(() => -1),
+    );
+    expect((await Promise.all(works)).filter((result) => result >= 0)).toHaveLength(8);
+    expect(most).toBe(2);
+  });
+
+  test('many readers at once get all their pages', async () => {
+    const fresh = await dashboardOver(fixture.path);
+    const paths = [
+      '/',
+      '/invoices',
+      '/events',
+      '/reports/tenants',
+      '/reports/zones',
+      '/reports/gaps',
+      '/health',
+    ];
+    const answers = await Promise.all([...paths, ...paths].map((path) => fetch(fresh.url + path)));
+    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
+    await fresh.close();
+  });
+});

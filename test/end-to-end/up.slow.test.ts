@@ -1,0 +1,321 @@
+/**
+ * The whole of billsync as real processes against a service that shares no line with it: another maker's prefix, a
+ * private CA, tokens of three seconds. It is killed and told to stop, and every figure stays right.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { METRICS } from '../../lib/metrics.ts';
+import { findProcesses } from '../../lib/temporal/processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { serviceSettings } from '../support/foreign-service/service-settings.ts';
+import { differences } from '../support/invariants/exact-sums.ts';
+import { publishedStates } from '../support/invariants/published-states.ts';
+import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.ts';
+import { billsync, type RunningRole, startRole } from '../support/processes/billsync.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { useAllThreads } from '../support/processes/one-duckdb-thread.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { promtool } from '../support/tools/promtool.ts';
+
+// The product as it is started elsewhere.
+useAllThreads();
+
+const PASSWORD = 'p:a+s/s=wörd';
+/** Nothing of a path may be read as syntax: neither by DuckDB, nor in the URI of Temporal's database. */
+const folder = mkdtempSync(join(tmpdir(), 'billsync-up a#b%20[c] é-'));
+const dataDir = join(folder, 'data');
+/** All that a command beside a running `up` may need. */
+const beside = { BILLSYNC_DATA_DIR: dataDir };
+
+let service: ForeignService;
+let env: Record<string, string>;
+let up: RunningRole;
+let logged = '';
+
+async function start(): Promise<void> {
+  up = await startRole(['up'], { env, cwd: folder, ownGroup: true });
+  register();
+}
+
+function register(): void {
+  service.register({
+    url: up.addresses.webhook ?? '',
+    headers: { authorization: `Basic ${Buffer.from(`service:${PASSWORD}`).toString('base64')}` },
+    caPem: readFileSync(join(dataDir, 'keys', 'webhook-cert.pem'), 'utf8'),
+  });
+}
+
+async function stop(signal: 'SIGINT' | 'SIGKILL'): Promise<number | null> {
+  const exitCode = signal === 'SIGKILL' ? await up.end(signal) : await up.endGroup(signal);
+  logged += up.stderr();
+  return exitCode;
+}
+
+beforeAll(async () => {
+  service = await startForeignService();
+  env = {
+    ...beside,
+    ...serviceSettings(service),
+    BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
+    BILLSYNC_WEBHOOK_PORT: String(await freePort()),
+    BILLSYNC_WEBHOOK_BASIC_AUTH: `service:${PASSWORD}`,
+    BILLSYNC_ADMIN_PORT: '0',
+    BILLSYNC_OVERDUE_AFTER: '5s',
+    BILLSYNC_ALERT_FILE: join(folder, 'alerts.ndjson'),
+  };
+  await start();
+});
+
+afterAll(async () => {
+  await up?.end('SIGKILL');
+  endTemporal();
+  await service?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** One of the two that `up` looks after. */
+function processOf(role: 'webhook' | 'worker'): number {
+  const [pid] = findProcesses([role, realpathSync(dataDir)]);
+  if (pid === undefined) throw new Error(`No ${role} runs.`);
+  return pid;
+}
+
+async function askReady(): Promise<{ isReady: boolean; components: Record<string, unknown> }> {
+  const answer = await fetch(new URL('/readyz', up.addresses.dashboard));
+  return (await answer.json()) as Awaited<ReturnType<typeof askReady>>;
+}
+
+/** A kill -9 of `up` leaves its Temporal server to the next start; the last one is ours to end. */
+function endTemporal(): void {
+  try {
+    const { pid } = JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as {
+      pid: number;
+    };
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended with `up`.
+  }
+}
+
+interface Invoice {
+  readonly state: string;
+}
+
+const json = <T>(...args: string[]): Promise<T> => askJson<T>(args, beside);
+
+/** Waits for the published file, without a process for each look; the commands are asked once it is there. */
+async function untilSettled(count: number): Promise<void> {
+  await eventually(
+    () => publishedStates(dataDir),
+    (states) =>
+      states.size === count && [...states.values()].every((state) => /^(loaded|voided)$/.test(state)),
+  );
+}
+
+async function expectExact(): Promise<void> {
+  expect(differences(billedSums(service.billedRows()), await reportedSums(beside))).toEqual([]);
+}
+
+describe('billsync up', () => {
+  test('loads what a foreign service bills, and reports it to the fourth decimal', async () => {
+    const tenants = ['Nord & Süd', 'Plain', 'Plain', 'Third, "Ltd."'];
+    const invoices = [];
+    for (const tenant of tenants) invoices.push(await service.createInvoice({ tenant, rows: 40 }));
+    for (const { invoiceId } of invoices) await service.finalize(invoiceId);
+    const gone = await service.createInvoice({ tenant: 'Plain', rows: 10 });
+    await service.finalize(gone.invoiceId);
+    await service.void(gone.invoiceId);
+
+    await untilSettled(5);
+    const listed = await json<Invoice[]>('invoices', 'list');
+    expect(listed.map(({ state }) => state).sort()).toEqual([...Array(4).fill('loaded'), 'voided']);
+    await expectExact();
+    expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
+  });
+
+  test('refuses a second one beside it, and says who is there', async () => {
+    const second = await billsync(['up'], { env, cwd: folder });
+    expect(second.exitCode).toBe(8);
+    expect(second.stderr).toMatch(String(up.child.pid));
+  });
+
+  test('is found by other commands through the data folder alone', async () => {
+    const snapshot = await json<{ sequence: number; shipments: number }>('snapshot');
+    expect(snapshot.shipments).toBe(160);
+    const schedule = await json<{ paused: boolean }>('schedule', 'show');
+    expect(schedule.paused).toBe(false);
+    const doctor = await runCommand(['doctor'], { env });
+    expect(doctor.stdout).not.toMatch(/✗/);
+    expect(doctor.exitCode).toBe(0);
+  });
+
+  test('serves every metric that is documented and no other, by the conventions of Prometheus', async () => {
+    // What is published is counted at most every five seconds.
+    const metrics = await eventually(
+      async () => (await fetch(new URL('/metrics', up.addresses.dashboard))).text(),
+      (text) => /^billsync_invoices\{state="loaded",role="worker"\} 4$/m.test(text),
+    );
+    const served = new Set([...metrics.matchAll(/^# TYPE billsync_(\S+)/gm)].map(([, name = '']) => name));
+    expect([...served].sort()).toEqual(Object.keys(METRICS).sort());
+    expect(metrics).toMatch(/^billsync_shipments\{role="worker"\} 160$/m);
+    expect(metrics).toMatch(
+      /^billsync_service_calls_total\{endpoint="token",answer="200",role="worker"\} [1-9]/m,
+    );
+    expect(metrics).toMatch(/^billsync_component_up\{component="endpoint",role="worker"\} 1$/m);
+    expect(metrics).toMatch(
+      /^temporal_activity_execution_latency_seconds_count\{.*activity_type="downloadCsv"/m,
+    );
+    const ours = metrics.split(/^(?=# HELP )/m).filter((metric) => metric.startsWith('# HELP billsync_'));
+    const { exitCode, said } = await promtool(['check', 'metrics'], { input: `${ours.join('').trim()}\n` });
+    expect([exitCode, said]).toEqual([0, '']);
+  });
+
+  test('fetches an invoice that no event announced', async () => {
+    const silent = await service.createInvoice({ tenant: 'Plain', rows: 7 });
+    service.register({ url: 'https://127.0.0.1:9/nobody' });
+    await service.finalize(silent.invoiceId);
+    const finished = await billsync(['backfill', '--ids', '-', '--wait', '--ndjson'], {
+      env: beside,
+      input: `${silent.invoiceId}\n`,
+    });
+    expect(
+      finished.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([expect.objectContaining({ invoice_id: silent.invoiceId, state: 'loaded' })]);
+    expect(finished.exitCode).toBe(0);
+    // Readers see it as soon as the command has ended.
+    expect((await publishedStates(dataDir)).get(silent.invoiceId)).toBe('loaded');
+    const retried = await billsync(['invoices', 'retry', silent.invoiceId, '--wait'], { env: beside });
+    expect([retried.exitCode, retried.stdout]).toEqual([0, `${silent.invoiceId}  loaded\n`]);
+    expect((await billsync(['backfill', '--ids', '-', '--wait'], { env: beside, input: '' })).exitCode).toBe(
+      3,
+    );
+  });
+
+  test('keeps its endpoint open while the worker dies, and starts either again on its port', async () => {
+    const { invoiceId } = await service.createInvoice({ tenant: 'Plain', rows: 5 });
+    register();
+    process.kill(processOf('worker'), 'SIGKILL');
+    await service.finalize(invoiceId);
+    for (const event of service.events.slice(-1)) expect(await service.deliver(event)).toBe(200);
+    const before = processOf('webhook');
+    process.kill(before, 'SIGKILL');
+    await eventually(
+      async () => processOf('webhook'),
+      (pid) => pid !== before,
+    );
+    const again = () => service.deliver(service.events.at(-1) ?? '').catch(() => 0);
+    await eventually(again, (status) => status === 200);
+    await eventually(
+      () => publishedStates(dataDir),
+      (states) => states.get(invoiceId) === 'loaded',
+    );
+    const ready = await eventually(askReady, ({ isReady }) => isReady);
+    expect(Object.keys(ready.components)).toEqual(expect.arrayContaining(['endpoint', 'inbox', 'warehouse']));
+    const metrics = await (await fetch(new URL('/metrics', up.addresses.dashboard))).text();
+    expect(metrics).toMatch(/^billsync_deliveries_total\{.*role="webhook".*\} [1-9]/m);
+    expect(metrics).toMatch(/^billsync_process_restarts_total\{process="worker",role="up"\} 1$/m);
+    expect(metrics.match(/^# TYPE billsync_deliveries_total/gm)).toHaveLength(1);
+    const alerts = () => readFileSync(join(folder, 'alerts.ndjson'), 'utf8');
+    for (const key of ['process/worker', 'process/webhook'])
+      expect(alerts()).toMatch(new RegExp(`"raised","key":"${key}"`));
+    // The dashboard was away with its worker: it is still shown there.
+    const page = await (await fetch(new URL('/alerts', up.addresses.dashboard))).text();
+    expect(page).toContain('/runbook#process');
+    for (const key of ['process/worker', 'process/webhook'])
+      await eventually(
+        async () => alerts(),
+        (text) => text.includes(`"resolved","key":"${key}"`),
+      );
+  });
+
+  test('is killed with -9 amid deliveries and comes back at once: nothing lost, nothing double', async () => {
+    await stop('SIGKILL');
+    await start();
+    const invoices = [];
+    for (let index = 0; index < 6; index += 1)
+      invoices.push(await service.createInvoice({ tenant: 'Plain', rows: 30 }));
+    const finalizing = invoices.map(({ invoiceId }) => service.finalize(invoiceId));
+    // One that is frozen cannot see that its `up` is gone: the next start ends it.
+    process.kill(processOf('worker'), 'SIGSTOP');
+    await stop('SIGKILL');
+    await Promise.allSettled(finalizing);
+    await start();
+    // What the service got no answer for it says once more (spec 8); what it got one for is a duplicate.
+    for (const event of service.events.slice(-12)) expect(await service.deliver(event)).toBe(200);
+    await untilSettled(13);
+    await expectExact();
+    expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
+  });
+
+  test('drains when a terminal interrupts all its processes, and ends with 0, its Temporal server with it', async () => {
+    const { pid } = JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as {
+      pid: number;
+    };
+    const begun = Date.now();
+    const before = logged.length;
+    expect(await stop('SIGINT')).toBe(0);
+    // Its processes ended by themselves, and nobody was told that something is wrong.
+    expect(logged.slice(before)).not.toMatch(/is started again|alert raised/);
+    expect(Date.now() - begun).toBeLessThan(60_000);
+    expect(isRunning(pid)).toBe(false);
+    expect(findProcesses([realpathSync(dataDir)])).toEqual([]);
+    expect(readdirSync(join(dataDir, 'run')).filter((name) => /^[a-z]+\.(json|lock)$/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  test('does writer work itself once nobody runs', async () => {
+    expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
+    const before = await reportedSums(beside);
+    expect((await runCommand(['rebuild', '--quiet'], { env: beside })).exitCode).toBe(0);
+    expect(await reportedSums(beside)).toEqual(before);
+  });
+
+  test('was a client that keeps to the specification, and told nobody a secret', () => {
+    expect(service.complaints).toEqual([]);
+    const secrets = [
+      service.clientSecret,
+      encodeURIComponent(service.clientSecret),
+      PASSWORD,
+      'X-Amz-Signature',
+    ];
+    for (const secret of secrets)
+      expect(logged.includes(secret), `log holds ${secret.slice(0, 4)}…`).toBe(false);
+    const found = filesBelow(dataDir)
+      .filter((path) => !/^(inbox|keys)\//.test(path))
+      .filter((path) => secrets.some((secret) => readFileSync(join(dataDir, path)).includes(secret)));
+    expect(found).toEqual([]);
+  });
+
+  test('keeps its folder to itself', () => {
+    expect(statSync(join(dataDir, 'warehouse.duckdb')).mode & 0o077).toBe(0);
+    const open = execFileSync('find', [dataDir, '-perm', '/077'], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .filter(Boolean);
+    expect(open.filter((path) => path !== dataDir)).toEqual([]);
+  });
+});
+
+/** A server that was adopted belongs to nobody who would fetch its exit code: ended, it may stay as a zombie. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function filesBelow(root: string): string[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}

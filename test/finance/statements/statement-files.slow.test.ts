@@ -1,0 +1,231 @@
+/** `billsync statement` and the page of statements: what they write, what they refuse, and what a kill -9 leaves. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { statementPages } from '../../../finance/statements/page/statement-pages.ts';
+import { runsOf, unknownLetters } from '../../../finance/statements/pdf/fonts.ts';
+import { sentFolder } from '../../../finance/statements/sent-statements.ts';
+import { writeStatements } from '../../../worker/write-statements.ts';
+import { cleanEnvironment } from '../../support/processes/billsync.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { unzipped } from '../../support/tools/read-workbook.ts';
+
+const line = (tenant: string, cost: string) =>
+  aShipment({ tenant, cost, shipDate: '2026-10-02', invoiceDate: '2026-10-10', service: '=1+1' });
+const fixture = await reportsFixture([
+  anInvoice([line('Acme', '12.3456'), line('Acme', '-2')], { tenant: 'Acme', date: '2026-10-10' }),
+  anInvoice([line('Łódź & Söhne <b>', '7')], { tenant: 'Łódź & Söhne <b>', date: '2026-10-10' }),
+]);
+const out = join(fixture.folder, 'out');
+afterAll(() => fixture.remove());
+
+const statement = (...args: string[]) =>
+  runCommand(['statement', '--period', '2026-10', ...args, '--data-dir', fixture.folder]);
+const written = (): Promise<string[]> => readdir(out).catch(() => []);
+
+describe('billsync statement', () => {
+  test.each([
+    [['--format', 'csv'], 2, 'whose statement?'],
+    [['--tenant', 'Acme'], 2, 'in which form?'],
+    [['--tenant', 'Acme', '--all-tenants', '--format', 'csv'], 2, '--all-tenants means every tenant'],
+    [['--tenant', 'Acne', '--format', 'csv'], 3, 'nearest is Acme'],
+    [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-1'], 2, '"2026-1" is not a period'],
+    [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-Q4'], 2, 'A statement covers one month'],
+    [['--all-tenants', '--format', 'csv', '--period', '2025-01'], 3, 'no tenant has anything to report'],
+    [['--tenant', 'Acme', '--format', 'csv', '--final'], 2, 'add --yes'],
+  ])('refuses %j with exit code %i', async (args, exitCode, words) => {
+    const refused = await statement(...args, '--output', out);
+    expect([refused.exitCode, refused.stderr]).toEqual([exitCode, expect.stringContaining(words)]);
+    expect(await written()).toEqual([]);
+  });
+
+  test('names file, line and column of costs that cannot be read, and writes nothing', async () => {
+    const costs = join(fixture.folder, 'costs.csv');
+    await writeFile(costs, 'carrier,tracking_number,currency_code,cost\nups,1Z,USD,much\n');
+    const refused = await statement(
+      '--tenant',
+      'Acme',
+      '--format',
+      'xlsx',
+      '--output',
+      out,
+      '--costs',
+      costs,
+    );
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain('costs.csv line 2: cost');
+    expect(await written()).toEqual([]);
+  });
+
+  test.each([
+    ['a4', '9'],
+    ['letter', '1'],
+  ])('as a workbook prints on %s, and its lines can be filtered', async (paper, number) => {
+    await statement('--tenant', 'Acme', '--format', 'xlsx', '--output', out, '--paper', paper);
+    const [name = ''] = await written();
+    const bytes = await readFile(join(out, name));
+    for (const sheet of ['sheet1', 'sheet2'])
+      expect(
+        unzipped(bytes, `xl/worksheets/${sheet}.xml`)
+          .match(/<pageSetup [^>]*>/)?.[0]
+          .match(/paperSize="\d+"/g),
+      ).toEqual([`paperSize="${number}"`]);
+    expect(unzipped(bytes, 'xl/worksheets/sheet2.xml')).toContain('<autoFilter ref="A1:');
+    await rm(out, { recursive: true });
+  });
+
+  test('says its figures as JSON, amounts as text, and keeps nothing of a draft or a dry run', async () => {
+    const told = await statement('--tenant', 'Acme', '--json');
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      ...{ tenant: 'Acme', period: '2026-10', sent_at: null },
+      totals: [{ currency_code: 'USD', charges: '12.3456', credits: '-2.0000', total: '10.3456' }],
+    });
+    const dry = await statement('--all-tenants', '--format', 'pdf', '--output', out, '--final', '--dry-run');
+    expect([dry.exitCode, dry.stderr]).toEqual([
+      0,
+      expect.stringContaining('would write statement-2026-10-acme'),
+    ]);
+    expect([await written(), await readdir(fixture.folder)]).toEqual([
+      [],
+      expect.not.arrayContaining(['sent-statements']),
+    ]);
+  });
+
+  test('is the same file again after a kill -9 between keeping a statement and writing it', async () => {
+    const folder = join(fixture.folder, 'killed');
+    const kept = sentFolder(folder);
+    const killed = spawnSync(
+      process.execPath,
+      [testProgram('finance/statements/send-and-die.ts'), fixture.path, kept, '2026-09'],
+      { env: cleanEnvironment(), encoding: 'utf8' },
+    );
+    expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
+    const [tenant = ''] = await readdir(kept);
+    // Of one that died while it kept the next, half is left.
+    const half = join(kept, tenant, '.0badcafe-999999-0badcafe00000001.tmp');
+    await mkdir(half);
+    await writeFile(join(half, 'statement.json'), '{"period":"2026-10"');
+    const before = await readFile(join(kept, tenant, '0001', 'statement.json'), 'utf8');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'reports.duckdb'), await readFile(fixture.path));
+    const args = ['statement', '--tenant', 'Acme', '--format', 'csv', '--output', out, '--final', '--yes'];
+    const again = await runCommand([...args, '--period', '2026-09', '--data-dir', folder]);
+    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining('as it was sent')]);
+    const next = await runCommand([...args, '--period', '2026-10', '--data-dir', folder]);
+    expect([next.exitCode, next.stderr]).toEqual([0, expect.stringContaining('10.3456 USD; kept as sent')]);
+    expect(await readFile(join(kept, tenant, '0001', 'statement.json'), 'utf8')).toBe(before);
+    expect((await readdir(join(kept, tenant))).filter((name) => /^\d/.test(name))).toEqual(['0001', '0002']);
+    const audit = await runCommand(['audit', 'list', '--json', '--data-dir', folder]);
+    expect(audit.stdout).toContain('1 statement of 2026-10 sent.');
+  });
+});
+
+describe('a statement on paper', () => {
+  test.each([
+    ['a4', '595.28 841.89'],
+    ['letter', '612 792'],
+  ])('of the size %s is one PDF beside its lines, the same bytes each time', async (paper, size) => {
+    const folder = join(out, paper);
+    for (const place of ['one', 'two'])
+      await statement('--all-tenants', '--format', 'pdf', '--paper', paper, '--output', join(folder, place));
+    const names = await readdir(join(folder, 'one'));
+    expect(names.filter((name) => name.endsWith('.pdf'))).toHaveLength(2);
+    for (const name of names) {
+      const bytes = await readFile(join(folder, 'one', name));
+      expect(bytes.equals(await readFile(join(folder, 'two', name)))).toBe(true);
+      if (name.endsWith('.pdf')) expect(bytes.toString('latin1')).toContain(`/MediaBox [0 0 ${size}]`);
+    }
+  });
+
+  test('has a font for the letters of Europe and of Hebrew, and names those that it lacks', () => {
+    expect(
+      runsOf('Łódź Ελλάδα Київ שלום', 'bold')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe('Łódź Ελλάδα Київ שלום');
+    expect(
+      runsOf('株A', 'plain')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe('?A');
+    expect(unknownLetters(['Acme', '株式', '株'])).toEqual(['株', '式']);
+  });
+});
+
+describe('scheduled statements', () => {
+  test('of the month before are put into a folder of that month, and sent once', async () => {
+    const folder = join(fixture.folder, 'scheduled');
+    const sources = {
+      ...{ databasePath: fixture.path, sentFolder: join(folder, 'sent') },
+      now: new Date('2026-11-01T05:00:00Z'),
+    };
+    const scheduled = {
+      ...{ name: 'statements', report: 'tenant-statements', format: 'xlsx', period: 'last-month' },
+      ...{ filters: { tenants: [], partners: [] }, tables: {}, folder: join(folder, 'out') },
+      parameters: { paper: 'a4', final: 'yes', shipments: 'yes' },
+    };
+    const first = await writeStatements(scheduled, sources);
+    expect(first).toMatchObject({
+      ...{ path: join(folder, 'out/2026-10'), rows: 2 },
+      about: '2 statements of 2026-10 · 17.3456 USD',
+    });
+    const bytes = await Promise.all(
+      (await readdir(first.path)).map((name) => readFile(join(first.path, name))),
+    );
+    expect(bytes).toHaveLength(2);
+    await writeStatements(scheduled, { ...sources, now: new Date('2026-11-01T06:00:00Z') });
+    const tenants = (await readdir(join(folder, 'sent'))).filter((name) => name !== 'all-tenants');
+    for (const tenant of tenants) expect(await readdir(join(folder, 'sent', tenant))).toEqual(['0001']);
+    await expect(writeStatements({ ...scheduled, format: 'parquet' }, sources)).rejects.toThrow('no format');
+  });
+});
+
+describe('the page of statements', () => {
+  let app: FastifyInstance;
+  beforeAll(() => {
+    app = fastify();
+    const pages = statementPages({
+      ...{ databasePath: fixture.path, sentFolder: join(fixture.folder, 'none'), timeLimitMs: 60_000 },
+      now: () => new Date('2026-11-02T00:00:00Z'),
+    });
+    pages.register(app, {
+      operators: null,
+      send: async (reply, { html }) => reply.type('text/html').send(html),
+    });
+  });
+  afterAll(() => app.close());
+  const page = async (query: string) => app.inject(`/statements${query}`);
+
+  test('lists the tenants, and shows one of the last month with its files', async () => {
+    expect((await page('')).body).toContain('<option value="tenant-Acme">Acme</option>');
+    const shown = await page('?tenant=tenant-Acme');
+    expect(shown.body).toContain('10.3456');
+    const [, address = ''] = /href="([^"]*format=shipments[^"]*)"/.exec(shown.body) ?? [];
+    const file = await app.inject(address.replaceAll('&amp;', '&'));
+    expect(file.headers['content-disposition']).toMatch(/statement-2026-10-acme-.*-draft-shipments\.csv/);
+    expect(file.body).toContain("'=1+1");
+    const pdf = await page('?tenant=tenant-Acme&format=pdf&paper=letter');
+    expect(pdf.rawPayload.subarray(0, 5).toString()).toBe('%PDF-');
+  });
+
+  test('escapes what invoices say', async () => {
+    const shown = await page(`?tenant=${encodeURIComponent('tenant-Łódź & Söhne <b>')}`);
+    expect(shown.body).not.toContain('<b>');
+    expect(shown.body).toContain('Łódź &amp; Söhne &lt;b&gt;');
+  });
+
+  test.each([
+    ['?tenant=nobody', 404, 'No tenant is'],
+    ['?tenant=tenant-Acme&period=2026-99', 400, 'is not a period'],
+    ['?tenant=tenant-Acme&format=doc', 400, 'There is no format'],
+    ['?tenant=tenant-Acme&format=pdf&paper=a5', 400, 'There is no such paper'],
+  ])('tells %s with status %i', async (query, status, words) => {
+    const told = await page(query);
+    expect([told.statusCode, told.body]).toEqual([status, expect.stringContaining(words)]);
+  });
+});

@@ -1,0 +1,390 @@
+/** Tenant statements over published files: exact, each line once, and what was sent is corrected by what comes next. */
+
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type MadeStatement,
+  makeStatements,
+  type StatementsWanted,
+} from '../../../finance/statements/make-statements.ts';
+import { renderStatement } from '../../../finance/statements/render-statement.ts';
+import { sentFolder, shortKey } from '../../../finance/statements/sent-statements.ts';
+import type { Statement } from '../../../finance/statements/statement.ts';
+import { headOf } from '../../../finance/statements/statement-tables.ts';
+import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
+import { runReport } from '../../../reports/run-report.ts';
+import {
+  anInvoice,
+  aShipment,
+  type FixtureInvoice,
+  type ReportsFixture,
+  reportsFixture,
+} from '../../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../../support/reports/seeded-invoices.ts';
+
+const NOW = new Date('2026-11-02T08:00:00Z');
+const open: ReportsFixture[] = [];
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-statements-'));
+});
+afterAll(async () => {
+  for (const fixture of open) await fixture.remove();
+});
+
+async function published(invoices: readonly FixtureInvoice[]): Promise<string> {
+  const fixture = await reportsFixture(invoices);
+  open.push(fixture);
+  return fixture.path;
+}
+
+async function statements(
+  databasePath: string,
+  wanted: Partial<StatementsWanted> & Pick<StatementsWanted, 'period'>,
+): Promise<MadeStatement[]> {
+  const made: MadeStatement[] = [];
+  await makeStatements(
+    { databasePath, sentFolder: sentFolder(folder), timeLimitMs: 60_000, now: NOW },
+    { tenants: [], partners: [], isFinal: false, withShipments: true, ...wanted },
+    async (each) => void made.push(each),
+  );
+  return made;
+}
+
+/** Of one tenant. */
+async function statement(
+  databasePath: string,
+  period: string,
+  more: Partial<StatementsWanted> = {},
+): Promise<Statement> {
+  const [one, ...others] = await statements(databasePath, { period, tenants: ['Acme'], ...more });
+  expect(others).toEqual([]);
+  if (one === undefined) throw new Error('no statement');
+  return one.statement;
+}
+
+const line = (tracking: string, cost: string, invoiceDate: string, more: object = {}) =>
+  aShipment({ tracking, cost, invoiceDate, shipDate: invoiceDate, ...more });
+const month = (number: string, period: string, costs: readonly string[], more: object = {}): FixtureInvoice =>
+  anInvoice(
+    costs.map((cost, index) => line(`${number}-${index}`, cost, `${period}-10`)),
+    { number, start: `${period}-01`, end: `${period}-10`, date: `${period}-10`, tenant: 'Acme', ...more },
+  );
+const voided = (invoice: FixtureInvoice): FixtureInvoice => ({
+  ...invoice,
+  state: 'voided',
+  voidedAt: '2026-11-20T10:00:00Z',
+});
+
+describe('the statements of all tenants', () => {
+  const invoices = seededInvoices(7, 60);
+  let path: string;
+  beforeAll(async () => {
+    path = await published(invoices);
+  });
+
+  test.each([
+    ...(['2026-02', '2026-03', '2026-04', '2026-05'] as const).map((period) => [period, undefined] as const),
+    ...(['2026-06', '2026-07'] as const).map((period) => [period, 'invoice-date'] as const),
+  ])(
+    'of %s sum to the report tenants by the same date (%s), to the fourth decimal, and so do their lines',
+    async (period, by) => {
+      const made = await statements(path, { period, by });
+      const filters = { period, by, level: 'tenant' };
+      const { rows } = await runReport({ databasePath: path, name: 'tenants', filters });
+      const figures = made.flatMap(({ statement: { tenant, totals } }) =>
+        totals.map((each) => [tenant, each.currency_code, each.billed, each.credits, each.lines, each.total]),
+      );
+      const expected = rows.map((row) => [
+        ...[row.tenant, row.currency_code, row.billing_cost, row.credits, row.shipments, row.billing_cost],
+      ]);
+      expect(figures.sort()).toEqual(expected.sort());
+      for (const { statement: one, shipments } of made) {
+        for (const { currency_code, billed } of one.totals) {
+          const lines = shipments?.rows.filter((row) => row.currency_code === currency_code) ?? [];
+          expect(sumOfAmounts(lines.map((row) => String(row.billing_cost)))).toBe(billed);
+          const proved = one.invoices.filter((each) => each.currency_code === currency_code);
+          expect(sumOfAmounts(proved.map(({ amount }) => amount))).toBe(billed);
+        }
+        expect(one.shipments?.lines).toBe(shipments?.rows.length);
+      }
+      expect(rows.length).toBeGreaterThan(0);
+    },
+  );
+
+  test('have the mark-up that the report margin has, also of a number that two tenants were billed for', async () => {
+    const costs = join(folder, 'costs.csv');
+    const numbers = ['T7-0-0', 'T7-1-1', 'T7-2-2', 'T7-3-0', 'T7-4-1', 'T7-0-2'];
+    const carriers = ['ups', 'fedex', 'dhl express'];
+    const rows = numbers.flatMap((number) =>
+      carriers.flatMap((carrier) => [`${carrier},${number},USD,3.3333`, `${carrier},${number},EUR,2.0001`]),
+    );
+    await writeFile(costs, ['carrier,tracking_number,currency_code,cost', ...rows].join('\n'));
+    let covered = 0;
+    for (const period of ['2026-03', '2026-04']) {
+      const made = await statements(path, { period, costs });
+      const margin = await runReport({
+        ...{ databasePath: path, name: 'margin', tables: { costs } },
+        filters: { period, level: 'tenant' },
+      });
+      const found = made.flatMap(({ statement: { tenant, mark_up } }) =>
+        (mark_up ?? []).map((each) => ({ tenant, ...each, partner_id: 'partner-1' })),
+      );
+      const sorted = (all: readonly object[]): string[] =>
+        all.map((each) => JSON.stringify(Object.entries(each).sort())).sort();
+      expect(sorted(found)).toEqual(sorted(margin.rows));
+      covered += found.reduce((count, each) => count + each.covered_numbers, 0);
+    }
+    expect(covered).toBeGreaterThan(0);
+  });
+
+  test('show no own costs unless they are asked for', async () => {
+    const made = await statements(path, { period: '2026-03' });
+    expect(made.map(({ statement: { mark_up } }) => mark_up)).toEqual(made.map(() => null));
+  });
+
+  test('neutralise what a spreadsheet would compute', async () => {
+    const [made] = await statements(path, { period: '2026-05', tenants: ['=cmd|calc'] });
+    if (made === undefined) throw new Error('no statement');
+    const [csv, lines] = await renderStatement(made, 'csv');
+    expect(csv?.body).toContain("'=cmd|calc");
+    expect(`${csv?.body}${lines?.body}`).not.toMatch(/(^|,)"?[=@|]/m);
+    expect(csv?.name).toMatch(/^statement-2026-05-cmd-calc-[0-9a-f]{8}-draft\.csv$/);
+    const sha256 = createHash('sha256').update(String(lines?.body)).digest('hex');
+    expect(made.statement.shipments?.sha256).toBe(sha256);
+  });
+});
+
+describe('a line of a statement', () => {
+  test('is a charge, a credit or billed again, and never two of them', async () => {
+    const path = await published([
+      voided(
+        anInvoice([line('A', '10', '2026-09-10'), line('B', '20', '2026-09-10')], {
+          ...{ number: 'V', tenant: 'Acme', date: '2026-09-10' },
+        }),
+      ),
+      anInvoice(
+        [
+          ...[line('A', '11.0001', '2026-10-10'), line('A', '-1', '2026-10-10')],
+          ...[line('C', '5', '2026-10-10'), line('B', '7', '2026-10-10', { currency: 'EUR' })],
+        ],
+        { number: 'R', tenant: 'Acme', date: '2026-10-10' },
+      ),
+    ]);
+    const { billed, totals } = await statement(path, '2026-10');
+    expect(billed.map((each) => [each.kind, each.currency_code, each.lines, each.amount])).toEqual([
+      // B was void in dollars, so in euros it is billed for the first time.
+      ['charge', 'EUR', 1, '7.0000'],
+      ['charge', 'USD', 1, '5.0000'],
+      ['billed again', 'USD', 1, '11.0001'],
+      ['credit', 'USD', 1, '-1.0000'],
+    ]);
+    expect(totals.map(({ currency_code, total }) => [currency_code, total])).toEqual([
+      ['EUR', '7.0000'],
+      ['USD', '15.0001'],
+    ]);
+  });
+
+  test('belongs to the tenant with that id: two of one name have a statement each', async () => {
+    const path = await published([
+      month('1', '2026-10', ['10'], { tenantId: 'id-one' }),
+      month('2', '2026-10', ['20'], { tenantId: 'id-two' }),
+    ]);
+    await expect(statement(path, '2026-10')).rejects.toThrow(
+      '"Acme" is 2 tenants: Acme (id-one) of partner-1, Acme (id-two) of partner-1',
+    );
+    const two = await statement(path, '2026-10', { tenants: ['id-two'] });
+    expect([two.tenant_id, two.totals[0]?.total]).toEqual(['id-two', '20.0000']);
+    const all = await statements(path, { period: '2026-10' });
+    const names = await Promise.all(all.map(async (made) => (await renderStatement(made, 'csv'))[0]?.name));
+    expect(new Set(names).size).toBe(2);
+  });
+});
+
+describe('a statement', () => {
+  test('names invoices of the month that no total has, and what proved the others', async () => {
+    const path = await published([
+      month('1', '2026-10', ['10']),
+      month('2', '2026-10', ['5'], { proof: 'unproved' }),
+      voided(month('3', '2026-10', ['20'])),
+      anInvoice([], {
+        number: '4',
+        tenant: 'Acme',
+        start: '2026-10-12',
+        end: '2026-10-18',
+        date: '2026-10-20',
+        state: 'finalized',
+        proof: null,
+        statedTotal: '7.5',
+      }),
+    ]);
+    const { invoices, left_out: leftOut } = await statement(path, '2026-10');
+    expect(invoices.map((each) => [each.invoice_number, each.proved_by])).toEqual([
+      ['1', 'the SHA-256 that the billing service told'],
+      ['2', 'nothing: neither its SHA-256 nor its count and sum were announced'],
+    ]);
+    expect(invoices[0]?.file_sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(leftOut.map((each) => [each.invoice_number, each.state, each.reason, each.stated_total])).toEqual([
+      ['3', 'voided', 'voided on 2026-11-20', expect.any(String)],
+      ['4', 'finalized', null, '7.5'],
+    ]);
+  });
+
+  test('of a month without invoices says so for a tenant that is named, and is none for all', async () => {
+    const path = await published([month('1', '2026-10', ['10'])]);
+    const empty = await statement(path, '2026-09');
+    expect([empty.totals, empty.billed, empty.corrections]).toEqual([[], [], []]);
+    expect(await statements(path, { period: '2026-09' })).toEqual([]);
+  });
+
+  test.each([
+    [{ tenants: ['Acne'], period: '2026-10' }, 'No tenant is "Acne"; the nearest is Acme'],
+    [{ period: '2026-13' }, '"2026-13" is not a period'],
+    [{ period: 'october' }, '"october" is not a period'],
+    [{ period: '2026-10', costs: '/nonexistent/costs.csv' }, 'cannot be read as costs'],
+  ])('that cannot be meant is refused: %j', async (wanted, words) => {
+    const path = await published([month('1', '2026-10', ['10'])]);
+    await expect(statements(path, wanted)).rejects.toThrow(words);
+  });
+});
+
+describe('what was sent', () => {
+  const october = month('O', '2026-10', ['100', '23.4567']);
+  const other = month('P', '2026-10', ['1']);
+  const november = month('N', '2026-11', ['50']);
+  const final = { isFinal: true };
+
+  test('is given again word for word, whatever is published since', async () => {
+    const before = await published([october, other]);
+    const [sent] = await statements(before, { period: '2026-10', ...final });
+    const [again] = await statements(await published([voided(october), other]), {
+      period: '2026-10',
+      ...final,
+    });
+    expect([sent?.state, again?.state]).toEqual(['sent now', 'sent before']);
+    expect(again?.statement).toEqual(sent?.statement);
+    if (sent === undefined || again === undefined) throw new Error('no statement');
+    for (const format of ['csv', 'xlsx'] as const)
+      expect((await renderStatement(again, format)).map(({ name }) => name)).toEqual(
+        (await renderStatement(sent, format)).map(({ name }) => name),
+      );
+    expect(await renderStatement(again, 'csv')).toEqual(await renderStatement(sent, 'csv'));
+  });
+
+  test('is corrected by the next statement when an invoice was voided since, once', async () => {
+    await statement(await published([october, other]), '2026-10', final);
+    const after = await published([voided(october), other, november]);
+    const next = await statement(after, '2026-11', final);
+    expect(next.corrections).toMatchObject([
+      {
+        ...{ period: '2026-10', invoice_number: 'O', told: '123.4567', now: '0.0000' },
+        ...{ difference: '-123.4567', why: 'voided on 2026-11-20' },
+      },
+    ]);
+    expect(next.totals).toMatchObject([{ billed: '50.0000', corrections: '-123.4567', total: '-73.4567' }]);
+    const december = await statement(after, '2026-12', final);
+    expect(december.corrections).toEqual([]);
+  });
+
+  test('is corrected by what came late, by another file, and by a void that was undone', async () => {
+    const late = month('L', '2026-10', ['7']);
+    const changed: FixtureInvoice = {
+      ...other,
+      ...{ shipments: [line('P-0', '0.9999', '2026-10-10')], loadedAt: '2026-11-21T00:00:00Z' },
+      earlier: [{ loadedAt: other.loadedAt, shipments: other.shipments }],
+    };
+    await statement(await published([october, other]), '2026-10', final);
+    const next = await statement(await published([voided(october), changed, late]), '2026-11', final);
+    expect(next.corrections.map((each) => [each.invoice_number, each.difference, each.why])).toEqual([
+      ['L', '7.0000', 'came late: loaded on 2026-03-10'],
+      ['O', '-123.4567', 'voided on 2026-11-20'],
+      ['P', '-0.0001', 'another file counts since 2026-11-21'],
+    ]);
+    const restored = await statement(await published([october, changed, late]), '2026-12', final);
+    expect(restored.corrections.map((each) => [each.invoice_number, each.told, each.difference])).toEqual([
+      ['O', '0.0000', '123.4567'],
+    ]);
+  });
+
+  test('by ship date makes up for what is billed in a later month, and by another date is refused', async () => {
+    const straddling = anInvoice(
+      [
+        line('S-1', '10', '2026-11-03', { shipDate: '2026-10-30' }),
+        line('S-2', '5', '2026-11-03', { shipDate: '2026-11-01' }),
+      ],
+      { number: 'S', tenant: 'Acme', start: '2026-10-28', end: '2026-11-03', date: '2026-11-03' },
+    );
+    const path = await published([october, straddling]);
+    const early = await statement(await published([october]), '2026-10', final);
+    const next = await statement(path, '2026-11', final);
+    const report = await runReport({
+      ...{ databasePath: path, name: 'tenants' },
+      filters: { from: '2026-11-01', to: '2026-11-30' },
+    });
+    expect(next).toMatchObject({
+      ...{ by: 'ship-date', totals: [{ billed: '5.0000', corrections: '10.0000', total: '15.0000' }] },
+      corrections: [{ period: '2026-10', invoice_number: 'S', difference: '10.0000' }],
+    });
+    expect(report.rows).toMatchObject([{ billing_cost: '5.0000' }]);
+    expect(sumOfAmounts([...early.totals, ...next.totals].map(({ total }) => total))).toBe('138.4567');
+    const [made] = await statements(path, { period: '2026-11', tenants: ['Acme'] });
+    if (made === undefined) throw new Error('no statement');
+    expect((await renderStatement(made, 'csv'))[0]?.body).toContain('2026-11,ship-date');
+    expect(headOf(next)).toContainEqual(['Period', '2026-11, by ship date']);
+    await expect(statement(path, '2026-12', { by: 'invoice-date' })).rejects.toThrow('by ship date since');
+  });
+
+  test('is not what was drafted', async () => {
+    await statement(await published([october, other]), '2026-10');
+    const next = await statement(await published([voided(october), november]), '2026-11');
+    expect(next.corrections).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('adds up with what follows to what is billed, in whatever order the months are sent', async () => {
+    const path = await published([october, other, november]);
+    await statement(path, '2026-09', final);
+    await statement(path, '2026-11', final);
+    const last = await statement(await published([october, voided(other), november]), '2026-10', final);
+    // The statement of November had told of October's invoices, since September's was sent.
+    expect(last.corrections.map((each) => [each.invoice_number, each.difference])).toEqual([
+      ['O', '-123.4567'],
+      ['P', '-1.0000'],
+    ]);
+    const kept = await Promise.all(
+      ['2026-09', '2026-10', '2026-11'].map((period) => statement(path, period)),
+    );
+    expect(sumOfAmounts(kept.flatMap(({ totals }) => totals.map(({ total }) => total)))).toBe('173.4567');
+  });
+
+  test('to all tenants is what a tenant that comes later is made up for', async () => {
+    await statements(await published([october]), { period: '2026-10', ...final });
+    const fresh = month('F', '2026-10', ['9'], { tenant: 'Fresh', tenantId: 'id-fresh' });
+    const [next] = await statements(await published([october, fresh]), {
+      ...{ period: '2026-11', tenants: ['id-fresh'] },
+      ...final,
+    });
+    expect(next?.statement.corrections).toMatchObject([{ invoice_number: 'F', difference: '9.0000' }]);
+  });
+
+  test('by two at once corrects only once', async () => {
+    await statement(await published([october, other]), '2026-10', final);
+    const path = await published([voided(october), other]);
+    const both = await Promise.all(['2026-11', '2026-12'].map((period) => statement(path, period, final)));
+    const corrected = both.flatMap(({ corrections }) => corrections.map(({ difference }) => difference));
+    expect(corrected).toEqual(['-123.4567']);
+  });
+
+  test('and cannot be read any more stops the next one: nobody could say what to correct', async () => {
+    const path = await published([october]);
+    const sent = await statement(path, '2026-10', final);
+    const file = join(sentFolder(folder), shortKey(sent), '0001', 'statement.json');
+    await writeFile(file, (await readFile(file, 'utf8')).slice(0, 50));
+    await expect(statement(path, '2026-11')).rejects.toThrow('cannot be read');
+    const kept = await readdir(join(sentFolder(folder), shortKey(sent)));
+    expect(kept).toEqual(['0001']);
+  });
+});

@@ -1,0 +1,106 @@
+/** This machine's clock compared with those of the billing service and of S3, by real answers over HTTPS and HTTP. */
+
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { openS3Bucket } from '../../archive/s3/bucket.ts';
+import { createBillingService } from '../../billing/client.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
+
+import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
+import { createHealth, stateCheck } from '../../lib/health/health.ts';
+import { startS3Proxy } from '../archive/s3-proxy.ts';
+import { startS3Server } from '../archive/s3-server.ts';
+import { serviceSettings } from '../billing/service-settings.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { freePort } from '../support/processes/free-port.ts';
+
+let service: ForeignService;
+let s3: Awaited<ReturnType<typeof startS3Server>>;
+beforeAll(async () => {
+  [service, s3] = await Promise.all([startForeignService(), startS3Server()]);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await Promise.all([service?.close(), s3?.stop()]);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** Not that of the servers in this process, which write `new Date()`. */
+function moveClock(ms: number): void {
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + ms);
+}
+
+test('a clock that differs is an alert until it is right, and by more than five minutes refuses a start', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-clocks-'));
+  const settings = serviceSettings(service, { dataDir: folder });
+  const billing = createBillingService({
+    settings,
+    archive: await openFolderArchive(join(folder, 'archive')),
+  });
+  const proxy = await startS3Proxy(s3.url);
+  vi.stubEnv('AWS_ENDPOINT_URL', proxy.url);
+  const bucket = openS3Bucket('s3://clocks/prefix', { endpoint: proxy.url });
+  const clocks = [billing.clock, bucket.clock];
+  const health = createHealth();
+  const open = new Map<string, string | undefined>();
+  const alerts = {
+    raise: ({ key, detail }: Alert) => void open.set(key, detail),
+    resolve: (key: string) => void open.delete(key),
+    close: async () => {},
+  };
+  const check = stateCheck(clockWatch(clocks), { health, alerts });
+  const alerted = async (): Promise<string | undefined> => {
+    await check.run(new AbortController().signal);
+    return open.get('clock');
+  };
+  try {
+    await billing.fetchToken();
+    await refuseWrongClock(clocks);
+    expect(await alerted()).toBeUndefined();
+    moveClock(40_000);
+    expect(await alerted()).toMatch(
+      /^this machine's clock is (39|40) s ahead of that of the billing service and (39|40) s ahead of that of the archive's S3$/,
+    );
+    await refuseWrongClock(clocks);
+    vi.restoreAllMocks();
+    expect(await alerted()).toBeUndefined();
+    proxy.skewMs = 310_000;
+    await bucket.clock.ask().catch(() => undefined);
+    expect(await alerted()).toBe("this machine's clock is 5 min behind that of the archive's S3");
+    await expect(refuseWrongClock(clocks)).rejects.toMatchObject({
+      exitCode: 1,
+      message: "this machine's clock is 5 min behind that of the archive's S3; more than 5 min is refused",
+    });
+    moveClock(-360_000);
+    await expect(refuseWrongClock([billing.clock])).rejects.toThrow(
+      '6 min behind that of the billing service',
+    );
+  } finally {
+    bucket.close();
+    await proxy.stop();
+    await billing.close();
+  }
+});
+
+test('a service that cannot be reached or does not answer refuses no start', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-clocks-'));
+  const settings = serviceSettings(service, {
+    dataDir: folder,
+    baseUrl: `https://127.0.0.1:${await freePort()}`,
+  });
+  const billing = createBillingService({
+    settings,
+    archive: await openFolderArchive(join(folder, 'archive')),
+  });
+  const silent = { name: 'a silent one', aheadMs: () => null, ask: () => new Promise(() => undefined) };
+  moveClock(360_000);
+  await refuseWrongClock([billing.clock, silent]);
+  await billing.close();
+});

@@ -1,0 +1,231 @@
+/** The server beside the data folder: found again after a kill, adopted or ended, never doubled. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { isAlive } from '../../../lib/processes.ts';
+import { connectTemporal, openConnection, TemporalUnreachableError } from '../../../lib/temporal/connect.ts';
+import { startEmbeddedTemporal } from '../../../lib/temporal/embedded.ts';
+import { temporalExecutable } from '../../../lib/temporal/server-executable.ts';
+import { PortTakenError, serverEnvironment } from '../../../lib/temporal/server-process.ts';
+import { eventually } from '../../support/eventually.ts';
+import { cleanEnvironment } from '../../support/processes/billsync.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
+
+const log = pino({ level: 'silent' });
+let dataDir: string;
+let server: string;
+beforeAll(async () => {
+  server = await temporalExecutable();
+});
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'billsync-embedded a#b?c%20d é-'));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return rm(dataDir, { recursive: true, force: true });
+});
+
+const settings = () => ({ dataDir, temporalConfigured: false, encryptionKeys: [] });
+
+async function record(): Promise<{ pid: number; ownerPid: number; address: string }> {
+  return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8'));
+}
+
+/** A server in the care of another process. */
+async function aServerElsewhere() {
+  const program = testProgram('lib/temporal/serve-embedded.ts');
+  const owner = spawn(process.execPath, [program, dataDir], { env: cleanEnvironment() });
+  const exited = once(owner, 'exit');
+  const found = await eventually(() => record().catch(() => null));
+  await eventually(() =>
+    connectTemporal(settings(), { log }).then(
+      (connection) => connection.close().then(() => true),
+      () => false,
+    ),
+  );
+  return {
+    ...found,
+    async endOwner(signal: 'SIGKILL' | 'SIGTERM') {
+      owner.kill(signal);
+      await exited;
+    },
+  };
+}
+
+/** A server whose owner was killed with -9. */
+async function anOrphan(): Promise<{ readonly pid: number; readonly address: string }> {
+  const server = await aServerElsewhere();
+  await server.endOwner('SIGKILL');
+  return server;
+}
+
+async function workflowCount(address: string): Promise<number> {
+  const connection = await openConnection({ address });
+  try {
+    const { count } = await connection.workflowService.countWorkflowExecutions({ namespace: 'default' });
+    return Number(count);
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('embedded Temporal', () => {
+  test('serves, registers our search attributes, and is gone after stop; its database lies in a folder of any name', async () => {
+    const server = await startEmbeddedTemporal({ dataDir, log });
+    expect(await readdir(join(dataDir, 'temporal'))).toContain('temporal.db');
+    const { client, close } = await connectTemporal(settings(), { log });
+    const { customAttributes } = await client.connection.operatorService.listSearchAttributes({
+      namespace: 'default',
+    });
+    expect(Object.keys(customAttributes ?? {})).toEqual(
+      expect.arrayContaining(['Environment', 'InvoiceState', 'TenantId']),
+    );
+    await close();
+    const { pid } = server;
+    await server.stop();
+    expect(isAlive(pid)).toBe(false);
+    await expect(connectTemporal(settings(), { log })).rejects.toThrow(TemporalUnreachableError);
+  });
+
+  test('adopts a healthy server whose owner was killed, without losing what it knows', async () => {
+    const first = await anOrphan();
+    const { client, close } = await connectTemporal(settings(), { log });
+    await client.workflow.start('invoice', { taskQueue: 'nobody', workflowId: 'kept' });
+    await close();
+    const second = await startEmbeddedTemporal({ dataDir, log });
+    expect(second.pid).toBe(first.pid);
+    expect((await record()).ownerPid).toBe(process.pid);
+    expect(await eventually(() => workflowCount(second.address))).toBe(1);
+    await second.stop();
+  });
+
+  test('leaves a server to its owner, and takes over when that one is gone', async () => {
+    const first = await aServerElsewhere();
+    const second = await startEmbeddedTemporal({ dataDir, log });
+    expect(second.pid).toBe(first.pid);
+    expect((await record()).ownerPid).not.toBe(process.pid);
+    await first.endOwner('SIGKILL');
+    await eventually(async () => (await record()).ownerPid === process.pid);
+    expect(second.pid).toBe(first.pid);
+    await second.stop();
+    expect(isAlive(first.pid)).toBe(false);
+  });
+
+  test('a server whose owner ends it in order is started again by who waits', async () => {
+    const first = await aServerElsewhere();
+    const second = await startEmbeddedTemporal({ dataDir, log });
+    await first.endOwner('SIGTERM');
+    await eventually(() => second.pid !== first.pid && isAlive(second.pid));
+    const { close, address } = await connectTemporal(settings(), { log, wait: true });
+    expect(address).toBe(first.address);
+    await close();
+    await second.stop();
+  });
+
+  test('ends a server left on another address and serves the same data there', async () => {
+    const first = await anOrphan();
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as { port: number };
+    listener.close();
+    const second = await startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` });
+    expect(second.address).toBe(`127.0.0.1:${port}`);
+    expect(isAlive(first.pid)).toBe(false);
+    await second.stop();
+  });
+
+  test('starts the server again on its port when it dies', async () => {
+    const server = await startEmbeddedTemporal({ dataDir, log });
+    const { pid } = server;
+    process.kill(pid, 'SIGKILL');
+    await eventually(() => server.pid !== pid && isAlive(server.pid));
+    const { close, address } = await connectTemporal(settings(), { log, wait: true });
+    expect(address).toBe(server.address);
+    await close();
+    await server.stop();
+  });
+
+  // What the server says when another is given the same port: its own refusal, or that it came to nothing behind it.
+  const refused =
+    "Error: can't set frontend port 7233: listen tcp 127.0.0.1:7233: bind: address already in use";
+  const panicked = `${refused}\npanic: runtime error: invalid memory address or nil pointer dereference\n\ngoroutine 1 [running]:\nmain.main()\n\t/cmd/temporal/main.go:18 +0x8e`;
+
+  /** A `temporal` whose first starts end at once with these words; from then on the real one. */
+  async function endingFirst(starts: number, words: string): Promise<void> {
+    const folder = join(dataDir, 'bin');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'words'), words);
+    const script = [
+      '#!/bin/sh',
+      `[ "$1" = server ] || exec ${server} "$@"`,
+      `[ "$(cat '${folder}/begun' 2>/dev/null | wc -l)" -ge ${starts} ] && exec ${server} "$@"`,
+      `echo begun >> '${folder}/begun'`,
+      `cat '${folder}/words' >&2`,
+      'exit 1',
+    ];
+    await writeFile(join(folder, 'temporal'), `${script.join('\n')}\n`, { mode: 0o755 });
+    vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`);
+  }
+
+  test.each([
+    ['refused', refused],
+    ['panicked', panicked],
+  ])('starts again a server that %s while it started', async (_how, words) => {
+    await endingFirst(2, words);
+    const started = await startEmbeddedTemporal({ dataDir, log });
+    expect((await readFile(join(dataDir, 'bin', 'begun'), 'utf8')).trim().split('\n')).toHaveLength(2);
+    expect(isAlive(started.pid)).toBe(true);
+    await started.stop();
+  });
+
+  test.each([
+    ['refused', refused, refused],
+    ['panicked', panicked, refused],
+    ['said something else', 'one\nanother', 'another'],
+  ])('says after three starts why a server that %s ends', async (_how, words, told) => {
+    await endingFirst(3, words);
+    await expect(startEmbeddedTemporal({ dataDir, log })).rejects.toMatchObject({
+      ...{ code: 'temporal-ended', message: `The Temporal server ended at once: ${told}` },
+      hint: expect.stringMatching(/^see .*server\.log$/),
+    });
+  });
+
+  test('refuses a port on which something else listens', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as { port: number };
+    await expect(startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` })).rejects.toThrow(
+      PortTakenError,
+    );
+    listener.close();
+  });
+});
+
+describe('serverEnvironment', () => {
+  test('hands on what a program needs to run, and no other variable', () => {
+    const own = {
+      ...{
+        PATH: '/bin',
+        HOME: '/home/a',
+        TZ: 'UTC',
+        GOGC: '50',
+        TEMPORAL_ADDRESS: 'a:1',
+        BILLSYNC_CLIENT_SECRET: 's',
+      },
+      ...{
+        AWS_SECRET_ACCESS_KEY: 's',
+        PGPASSWORD: 's',
+        DATABASE_URL: 's',
+        HTTPS_PROXY: 'http://u:s@p',
+        MY_TOKEN: 's',
+      },
+    };
+    expect(serverEnvironment(own)).toEqual({ PATH: '/bin', HOME: '/home/a', TZ: 'UTC', GOGC: '50' });
+  });
+});

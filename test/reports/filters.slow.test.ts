@@ -1,0 +1,242 @@
+/** What filters let through: literal matches, whole days, one level, one instant, and never a piece of SQL. */
+
+import { existsSync } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listReports } from '../../reports/catalogue.ts';
+import { ReportFilterError } from '../../reports/errors.ts';
+import { checkFilters } from '../../reports/report-filters.ts';
+import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
+import { runReport } from '../../reports/run-report.ts';
+import { INJECTIONS } from '../support/hostile/injections.ts';
+import { askReport, cells } from '../support/reports/ask-report.ts';
+import {
+  anInvoice,
+  aShipment,
+  type ReportsFixture,
+  reportsFixture,
+} from '../support/reports/reports-fixture.ts';
+
+const reports = await listReports();
+
+describe('filters of injection', () => {
+  let fixture: ReportsFixture;
+  const named = INJECTIONS.filter((text) => !text.includes('\u0000'));
+
+  beforeAll(async () => {
+    fixture = await reportsFixture([
+      anInvoice([aShipment({ cost: '1' })]),
+      ...named.map((text) =>
+        anInvoice([aShipment({ tenant: text, carrier: text, zone: text, cost: '2' })], { tenant: text }),
+      ),
+    ]);
+  });
+  afterAll(() => fixture.remove());
+
+  test.each(INJECTIONS.map((text) => [JSON.stringify(text), text]))(
+    '%s matches only itself, apart from the case of carriers and zones',
+    async (_, text) => {
+      const expected = text.includes('\u0000') ? [] : [[text, '2.0000']];
+      const of = async (
+        name: string,
+        filter: 'tenants' | 'carriers' | 'zones',
+        column: string,
+      ): Promise<unknown[][]> =>
+        cells(
+          await runReport({ databasePath: fixture.path, name, filters: { [filter]: [text] } }),
+          column,
+          'billing_cost',
+        );
+      expect(await of('tenants', 'tenants', 'tenant')).toEqual(expected);
+      const spellings = [...named, 'ups']
+        .filter((other) => other.toLowerCase() === text.toLowerCase())
+        .sort();
+      const alike = spellings.map((spelling) => [spelling, '2.0000']);
+      expect((await of('carriers', 'carriers', 'carrier')).sort()).toEqual(alike);
+      expect((await of('zones', 'zones', 'carrier_zone')).sort()).toEqual(alike);
+      for (const filters of [
+        { from: text },
+        { to: text },
+        { by: text },
+        { level: text },
+        { asKnownOn: text },
+      ]) {
+        await expect(runReport({ databasePath: fixture.path, name: 'tenants', filters })).rejects.toThrow(
+          Object.keys(filters)[0] === 'asKnownOn' ? 'as-known-on' : Object.keys(filters)[0],
+        );
+      }
+      await expect(fixture.ask('waiting', {}, { stuck_after_days: text })).rejects.toThrow('no whole number');
+    },
+  );
+
+  test.each(reports.map(({ name }) => name))(
+    '%s accepts all of them in every filter at once',
+    async (name) => {
+      const { head } = await fixture.ask(name, {
+        tenants: INJECTIONS,
+        carriers: INJECTIONS,
+        zones: INJECTIONS,
+        currencies: [...INJECTIONS, 'USD'],
+      });
+      expect(head.shipments).toBe(named.length);
+    },
+  );
+
+  test('leave the file, its schema and the machine unchanged', async () => {
+    const instance = await DuckDBInstance.create(fixture.path, { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    const count = await connection.runAndReadAll('select count(*) from shipments');
+    expect(count.getRowsJson()).toEqual([[String(named.length + 1)]]);
+    connection.closeSync();
+    instance.closeSync();
+    expect(existsSync('/tmp/billsync-injected.csv')).toBe(false);
+  });
+
+  test('are literal text in every parameter of every report', async () => {
+    for (const report of reports) {
+      for (const parameter of report.parameters.filter(
+        ({ type, choices }) => type === 'text' && choices === null,
+      )) {
+        const parameters = { [parameter.name]: "' or 1=1 --" };
+        const result = await fixture.ask(report.name, {}, parameters);
+        expect(result.head.parameters[parameter.name]).toBe("' or 1=1 --");
+      }
+    }
+  });
+});
+
+test('reuses the counts of an earlier session for the same publication without filters only', async () => {
+  const fixture = await reportsFixture([anInvoice([aShipment({ cost: '1' }), aShipment({ cost: '2' })])]);
+  const shipmentsSaid = async (request: Partial<SessionRequest>): Promise<number> => {
+    const session = await openReportSession({ databasePath: fixture.path, ...request });
+    const { head } = await session.run('tenants');
+    session.close();
+    return head.shipments;
+  };
+  const session = await openReportSession({ databasePath: fixture.path });
+  const { publication, counts } = await session.count();
+  session.close();
+  const counted = { publication, counts: counts.map((count) => ({ ...count, shipments: 77 })) };
+  expect(await shipmentsSaid({})).toBe(2);
+  expect(await shipmentsSaid({ counted })).toBe(77);
+  expect(await shipmentsSaid({ counted: { ...counted, publication: publication + 1 } })).toBe(2);
+  expect(await shipmentsSaid({ counted, filters: { from: '2020-01-01' } })).toBe(2);
+  expect(await shipmentsSaid({ counted, filters: { currencies: ['EUR'] } })).toBe(0);
+  await fixture.remove();
+});
+
+describe('the period', () => {
+  const invoices = [
+    anInvoice([
+      aShipment({ shipDate: '2026-01-31', invoiceDate: '2026-02-10', cost: '1' }),
+      aShipment({ shipDate: '2026-02-01', invoiceDate: '2026-02-10', cost: '2' }),
+      aShipment({ shipDate: '2026-02-28', invoiceDate: '2026-03-10', cost: '4' }),
+      aShipment({ shipDate: '2026-03-01', invoiceDate: '2026-03-10', cost: '8' }),
+    ]),
+  ];
+  const total = async (filters: Record<string, string>): Promise<unknown> =>
+    (await askReport('tenants', invoices, { filters })).rows[0]?.billing_cost;
+
+  test('includes its first day and excludes its last', async () => {
+    expect(await total({ from: '2026-02-01', to: '2026-02-28' })).toBe('6.0000');
+    expect(await total({ from: '2026-02-28' })).toBe('12.0000');
+    expect(await total({ to: '2026-01-31' })).toBe('1.0000');
+  });
+
+  test('uses the invoice date when asked to', async () => {
+    expect(await total({ from: '2026-02-01', to: '2026-02-28', by: 'invoice-date' })).toBe('3.0000');
+  });
+
+  test.each(['2026-02-30', '2026-2-1', 'yesterday', '', '2026-01-01T00:00:00Z', 'infinity', '0000-00-00'])(
+    'refuses "%s" as a day',
+    async (from) => {
+      await expect(askReport('tenants', [], { filters: { from } })).rejects.toThrow(
+        `"${from}" is not a date for from`,
+      );
+    },
+  );
+
+  test('refuses an end before the start', async () => {
+    const filters = { from: '2026-02-01', to: '2026-01-31' };
+    await expect(askReport('tenants', [], { filters })).rejects.toThrow(
+      'The last day, 2026-01-31, is earlier than the first day, 2026-02-01.',
+    );
+  });
+});
+
+describe('the level', () => {
+  const tenant = anInvoice([aShipment({ cost: '5' })]);
+  const partner = anInvoice([aShipment({ cost: '50' }), aShipment({ cost: '5' })], { level: 'partner' });
+  const unknown = anInvoice([aShipment({ cost: '500' })], { level: null });
+
+  test('is tenant when both exist, and names what was left out', async () => {
+    const result = await askReport('carriers', [tenant, partner]);
+    expect(result.rows[0]?.billing_cost).toBe('5.0000');
+    expect(result.head.level).toBe('tenant');
+    expect(result.head.notes[0]).toContain('Left out: 2 shipments of 1 invoice at partner level.');
+  });
+
+  test('is partner when nothing else exists, even where a filter hides everything', async () => {
+    const result = await askReport('carriers', [partner]);
+    expect([result.head.level, result.rows[0]?.billing_cost]).toEqual(['partner', '55.0000']);
+    expect(result.head.notes.join()).toContain('Only partner-level invoices exist');
+    const hidden = await askReport('carriers', [tenant, partner], { filters: { tenants: ['nobody'] } });
+    expect(hidden.head.level).toBe('tenant');
+  });
+
+  test('counts an unknown level as tenant level and notes it', async () => {
+    const result = await askReport('carriers', [tenant, unknown]);
+    expect(result.rows[0]?.billing_cost).toBe('505.0000');
+    expect(result.head.notes.join()).toContain('level is unknown');
+  });
+
+  test('names the invoices that a list leaves out, and lets drafts decide before anything is loaded', async () => {
+    const draft = (level: 'tenant' | 'partner'): ReturnType<typeof anInvoice> =>
+      anInvoice([], { level, state: 'draft' });
+    const both = await askReport('waiting', [draft('tenant'), draft('partner'), draft('partner')]);
+    expect(both.rows).toHaveLength(1);
+    expect(both.head.notes.join()).toContain('Not listed: 2 invoices at partner level');
+    const only = await askReport('waiting', [draft('partner')]);
+    expect([only.head.level, only.rows.length]).toEqual(['partner', 1]);
+  });
+
+  test('adds both levels only when asked, with a warning', async () => {
+    const result = await askReport('carriers', [tenant, partner], { filters: { level: 'all' } });
+    expect(result.rows[0]?.billing_cost).toBe('60.0000');
+    expect(result.head.notes.join()).toContain('counted twice');
+  });
+});
+
+describe('the head', () => {
+  test('names the publication, the proof and the notes', async () => {
+    const result = await askReport(
+      'tenants',
+      [
+        anInvoice([aShipment(), aShipment({ unit: 'KG' }), aShipment({ weight: null, unit: null })], {
+          proof: 'header',
+        }),
+        anInvoice([aShipment()], { proof: 'unproved', statedTotal: '11' }),
+      ],
+      { publishedAt: '2026-04-05T06:07:08.009Z' },
+    );
+    expect(result.head).toMatchObject({
+      asOf: '2026-04-05T06:07:08.009Z',
+      publication: 7,
+      timeZone: 'UTC',
+      shipments: 4,
+      rows: 1,
+      weighed: { inPounds: 2, inKilograms: 1, without: 1 },
+      provedPercent: '75.00',
+      files: [],
+    });
+    expect(result.head.notes.join(' ')).toContain('Without weight: 1 shipment');
+    expect(result.head.notes.join(' ')).toContain('Contradicted by their own header or event: 1 invoice');
+  });
+});
+
+test.each(['9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+14:00'])(
+  'the instant %s, which lies in no year of four digits, is refused',
+  (asKnownOn) => {
+    expect(() => checkFilters({ asKnownOn })).toThrow(ReportFilterError);
+  },
+);

@@ -1,0 +1,88 @@
+/** Relations that hold whatever the rows are: parts add up to the whole, order and voids leave no trace. */
+
+import { afterAll, describe, expect, test } from 'vitest';
+import { listReports } from '../../reports/catalogue.ts';
+import type { ReportFilters } from '../../reports/report-filters.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
+import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
+import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+
+const invoices = seededInvoices(23, 40);
+
+const fixture = await reportsFixture(invoices);
+afterAll(() => fixture.remove());
+
+/** @param asked a report, and what it groups by: `cost by=weight` */
+async function ask(asked: string, filters: ReportFilters = {}, of = fixture): Promise<readonly ReportRow[]> {
+  const [name, parameters] = splitName(asked);
+  return (await of.ask(name, filters, parameters)).rows;
+}
+
+function splitName(asked: string): readonly [string, Readonly<Record<string, string>>] {
+  const [name = '', by] = asked.split(' by=');
+  return [name, by === undefined ? {} : { by }];
+}
+
+const answers = new Map<string, Promise<readonly ReportRow[]>>();
+
+/** Without filters, asked once for all who compare with it. */
+function answered(name: string): Promise<readonly ReportRow[]> {
+  const rows = answers.get(name) ?? ask(name);
+  answers.set(name, rows);
+  return rows;
+}
+
+/** Every report whose rows share out all the shipments between them. */
+const PARTITIONS = [
+  'tenants',
+  'carriers',
+  'zones',
+  'cost by=tenant+carrier+service',
+  'summary',
+  'mix',
+  'cost by=carrier+zone',
+  'cost by=weight',
+  'services',
+  'cost by=origin',
+  'accrual',
+  'margin',
+  'carrier-statements',
+  'rolling-spend',
+];
+
+describe('order and voids', () => {
+  test('returns the same rows for every loading order', async () => {
+    const names = (await listReports()).map(({ name }) => name);
+    const expected = await Promise.all(names.map(answered));
+    // Nor must the order of rows come from the order in which threads end: one answers here, all of them there.
+    await withAllThreads(async () => {
+      const shuffled = await reportsFixture([...invoices].reverse());
+      for (const [place, name] of names.entries())
+        expect(await ask(name, {}, shuffled), name).toEqual(expected[place]);
+      await shuffled.remove();
+    });
+  });
+
+  test('leaves a voided invoice out of every report of money', async () => {
+    const extra = seededInvoices(99, 3).map((invoice) =>
+      anInvoice(invoice.shipments, { level: 'tenant', state: 'voided', voidedAt: '2026-08-02T00:00:00Z' }),
+    );
+    const voided = await reportsFixture([...invoices, ...extra]);
+    for (const name of [
+      ...PARTITIONS,
+      'rate-card',
+      'price-changes',
+      'bridge',
+      'outliers',
+      'duplicates',
+      'billing-lag',
+      'what-if',
+      'levels',
+      'data-quality',
+    ]) {
+      expect(await ask(name, {}, voided), name).toEqual(await answered(name));
+    }
+    await voided.remove();
+  });
+});

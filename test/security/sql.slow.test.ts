@@ -1,0 +1,183 @@
+/** `billsync sql` only reads, and nothing that lies beside the published file changes what readers see. */
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LeftWalError } from '../../lib/files/published-file.ts';
+import { askSql } from '../../reports/ask-sql.ts';
+import { SqlRefusedError } from '../../reports/errors.ts';
+import { attack } from '../support/hostile/attack.ts';
+import { runCommand } from '../support/processes/run-command.ts';
+import { aCsv } from '../warehouse/support.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'billsync-sql-'));
+const path = join(dataDir, 'reports.duckdb');
+const env = { BILLSYNC_DATA_DIR: dataDir };
+
+beforeAll(async () => {
+  const csv = join(dataDir, 'invoice.csv');
+  writeFileSync(csv, aCsv([{}, {}]));
+  expect(await runCommand(['import', csv], { env })).toMatchObject({ exitCode: 0 });
+});
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const ask = (sql: string) => askSql({ databasePath: path, sql, timeLimitMs: 60_000 });
+
+describe('a statement', () => {
+  test.each([
+    'select count(*) as n from shipments',
+    'from shipments',
+    'with p as (select 1 as a) select * from p',
+    'values (1)',
+    'describe shipments',
+    'summarize shipments',
+    'show tables',
+    'pivot shipments on carrier using sum(billing_cost)',
+    'pivot shipments on carrier, currency_code using sum(billing_cost) group by tenant_id',
+    'with p as (pivot shipments on carrier using sum(billing_cost)) from p',
+    '-- by carrier\npivot shipments on carrier using sum(billing_cost);',
+    "pivot shipments on carrier in ('UPS') using sum(billing_cost)",
+    'unpivot (select 1 as a, 2 as b) on a, b into name what value n',
+    'explain select 1',
+    'explain analyze select count(*) from shipments',
+    'explain (format json) select 1',
+    'explain pivot shipments on carrier using sum(billing_cost)',
+    'select * from range(3), unnest([1, 2]), generate_series(1, 2)',
+    'select function_name from duckdb_functions() limit 1',
+    'select 1 /* a comment */ ;',
+  ])('that reads is answered: %s', async (sql) => {
+    expect((await ask(sql)).columns.length).toBeGreaterThan(0);
+  });
+
+  test('that writes or reaches outside is refused, in every form, and leaves no file', async () => {
+    const target = join(dataDir, 'stolen');
+    const wal = `${path}.wal`;
+    const hostile = [
+      ...['', 'explain ', 'explain analyze ', 'explain (analyze) ', '/* x */ explain analyze '].flatMap(
+        (how) => [
+          `${how}copy (select 1) to '${wal}'`,
+          `${how}copy (select 1) to '${path}' (use_tmp_file false)`,
+          `${how}copy (select 1) to '${target}'`,
+          `${how}insert into internal.loads select * from internal.loads`,
+          `${how}delete from internal.loads`,
+          `${how}create temp table x as select 1`,
+        ],
+      ),
+      "explain /* /* */ select 1 -- */ analyze copy (select 1) to '/tmp/x'",
+      `/* /* */ select 1 -- */ copy (select 1) to '${target}'`,
+      'select 1; select 2',
+      `select 1; copy (select 1) to '${target}'`,
+      `pivot shipments on carrier using count(*); copy (select 1) to '${target}'`,
+      `copy (select 1) to '${target}'; pivot shipments on carrier using count(*)`,
+      `create secret s (type s3); select 1`,
+      'create temp macro m() as 1; select m()',
+      ...['read_text', 'read_blob', 'read_csv', 'read_csv_auto', 'read_parquet', 'parquet_scan', 'read_json'],
+    ].flatMap((each) => (/^\w+$/.test(each) ? outside(each) : [each]));
+    const others = [
+      ...['glob', 'sniff_csv', 'parquet_metadata', 'query', 'query_table', 'read_duckdb'].flatMap(outside),
+      ...['postgres_scan', 'postgres_query', 'postgres_execute', 'ducklake_snapshots', 'mysql_query'].flatMap(
+        outside,
+      ),
+      "from enable_logging(storage := 'file', storage_path := '/tmp/log')",
+      'from duckdb_secrets()',
+      "from '/etc/passwd.csv'",
+      'from "data.parquet"',
+      "pivot '/etc/passwd.csv' on a using count(*)",
+      "pivot (select 1 as a) on a using count(*) group by (select max(x) from 's3://b/x.parquet')",
+      "pivot (from query('select 1 as a')) on a using count(*)",
+      'pivot (from "read_text"/**/(\'/etc/hostname\')) on content using count(*)',
+      ...[
+        'call pragma_version()',
+        'checkpoint',
+        "attach '/tmp/x.duckdb' as x",
+        'detach x',
+        'load json',
+        'vacuum',
+      ],
+      ...[
+        'set variable a = 1',
+        "set search_path = 'internal'",
+        'begin',
+        "export database '/tmp/x'",
+        'install json',
+      ],
+      ...['prepare p as select 1', 'execute p', 'use memory', "pragma table_info('shipments')", ''],
+    ];
+    const all = [...hostile, ...others];
+    const answered: string[] = [];
+    for (const sql of all) {
+      const error = await ask(sql).then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      if (!(error instanceof SqlRefusedError)) answered.push(`${sql}: ${String(error)}`);
+    }
+    expect(answered).toEqual([]);
+    expect([existsSync(target), existsSync(wal)]).toEqual([false, false]);
+    attack('statements that write or reach outside, given to `billsync sql`', {
+      tries: all.length,
+      held: all.length - answered.length,
+    });
+  });
+
+  function outside(name: string): readonly string[] {
+    return [
+      `select * from ${name}('/etc/hostname')`,
+      `select (select count(*) from "${name.toUpperCase()}"('a', 'b'))`,
+      `describe select * from system.main.${name}('a')`,
+      `explain select * from shipments, lateral (from ${name}('a'))`,
+      `pivot (from ${name}('a')) on content using count(*)`,
+    ];
+  }
+});
+
+describe('a write-ahead log beside the published file', () => {
+  const looks = [
+    ['report', 'tenants'],
+    ['sql', 'select 1'],
+    ['invoices', 'list'],
+    ['explain', '1Z999'],
+    ['export', '--output', join(dataDir, 'exported')],
+  ];
+
+  test('is applied by no reader, named by `verify`, and removed by the next publication', async () => {
+    // One that DuckDB would apply: it belongs to these very bytes.
+    const copy = join(dataDir, 'crafted.duckdb');
+    writeFileSync(copy, readFileSync(path));
+    const instance = await DuckDBInstance.create(copy, { checkpoint_threshold: '1TB' });
+    const connection = await instance.connect();
+    await connection.run('create table crafted (a integer)');
+    writeFileSync(`${path}.wal`, readFileSync(`${copy}.wal`));
+    const kept = join(dataDir, 'snapshots', readdirSync(join(dataDir, 'snapshots'))[0] ?? '');
+    writeFileSync(`${kept}.wal`, '');
+    connection.closeSync();
+    instance.closeSync();
+    rmSync(copy);
+
+    await expect(ask('select 1')).rejects.toThrow(LeftWalError);
+    for (const look of looks) {
+      const { exitCode, stdout, stderr } = await runCommand(look, { env });
+      expect({ look, exitCode, stdout }).toEqual({ look, exitCode: 3, stdout: '' });
+      expect(stderr).toContain(`${path}.wal lies beside the published file`);
+    }
+    const verify = await runCommand(['verify', '--json'], { env });
+    const { drift } = JSON.parse(verify.stdout) as { drift: { rule: string; found: string }[] };
+    expect(verify.exitCode).toBe(1);
+    expect(drift.map(({ rule, found }) => [rule, found])).toEqual([
+      ['wal-beside-published-file', `${path}.wal`],
+      ['wal-beside-published-file', `${kept}.wal`],
+    ]);
+
+    expect(await runCommand(['snapshot'], { env })).toMatchObject({ exitCode: 0 });
+    expect([existsSync(`${path}.wal`), existsSync(`${kept}.wal`)]).toEqual([false, false]);
+    expect(await runCommand(['report', 'tenants'], { env })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('the published file and its snapshots, which share their bytes, are read-only', () => {
+    const snapshots = readdirSync(join(dataDir, 'snapshots')).map((name) => join(dataDir, 'snapshots', name));
+    expect(snapshots.length).toBeGreaterThan(0);
+    for (const file of [path, ...snapshots]) expect(statSync(file).mode & 0o777).toBe(0o400);
+  });
+});

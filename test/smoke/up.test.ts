@@ -1,0 +1,79 @@
+/** `up --sandbox` as processes: three invoices, a void, a late event and a killed worker, compared with the rows of the service. */
+
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findProcesses } from '../../lib/temporal/processes.ts';
+import { AdminClient } from '../../sandbox/commands/admin-client.ts';
+import type { BilledRow } from '../../sandbox/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { differences } from '../support/invariants/exact-sums.ts';
+import { publishedStates } from '../support/invariants/published-states.ts';
+import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.ts';
+import { type RunningRole, startRole } from '../support/processes/billsync.ts';
+
+let folder: string;
+let dataDir: string;
+let env: Record<string, string>;
+let up: RunningRole;
+let sandbox: AdminClient;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-smoke-'));
+  dataDir = join(folder, 'data');
+  env = { BILLSYNC_DATA_DIR: dataDir, BILLSYNC_ADMIN_PORT: '0', BILLSYNC_WEBHOOK_PORT: '0' };
+  up = await startRole(['up', '--sandbox'], { env, cwd: folder });
+  sandbox = new AdminClient({ data: join(dataDir, 'sandbox') });
+});
+
+afterAll(async () => {
+  await sandbox?.close();
+  await up?.end('SIGTERM');
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('loads every invoice once and reports what the service billed', async () => {
+  const [first, second] = await createInvoices(2);
+  await eventually(states, (found) => found.get(second ?? '') === 'loaded');
+
+  const [worker] = findProcesses(['worker', await realpath(dataDir)]);
+  process.kill(worker ?? 0, 'SIGKILL');
+  const [third] = await createInvoices(1);
+  await sandbox.call({ method: 'POST', path: `/invoices/${first}/cancel` });
+  await eventually(states, (found) => found.get(first ?? '') === 'voided');
+  const events = (await sandbox.call({ method: 'GET', path: '/events' })) as readonly SandboxEvent[];
+  const late = events.find(
+    ({ invoiceId, eventType }) => invoiceId === first && eventType.endsWith('finalized'),
+  );
+  await sandbox.call({ method: 'POST', path: `/events/${late?.eventId}/resend` });
+  await sandbox.call({ method: 'POST', path: '/idle' });
+
+  await eventually(states, (found) => found.get(third ?? '') === 'loaded');
+  expect(await states()).toEqual(
+    new Map([first, second, third].map((id, at) => [id, at === 0 ? 'voided' : 'loaded'])),
+  );
+  const rows: BilledRow[] = [];
+  for await (const line of sandbox.lines('/billed-shipments')) rows.push(JSON.parse(line) as BilledRow);
+  const billed = rows.filter(({ status }) => status === 'APPROVED');
+  expect(billed).toHaveLength(50);
+  expect(differences(billedSums(billed), await reportedSums(env))).toEqual([]);
+  expect(await askJson(['verify', '--full'], env)).toMatchObject({ drift: [], shipments: 75 });
+  expect(await up.end('SIGTERM')).toBe(0);
+});
+
+interface SandboxEvent {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly invoiceId: string;
+}
+
+async function createInvoices(times: number): Promise<readonly string[]> {
+  const body = { eventType: 'invoice_finalized', times, invoice: { shipments: 25 } };
+  const created = await sandbox.call({ method: 'POST', path: '/trigger', body });
+  return (created as readonly { readonly invoiceId: string }[]).map(({ invoiceId }) => invoiceId);
+}
+
+function states(): Promise<ReadonlyMap<string, string>> {
+  return publishedStates(dataDir);
+}

@@ -1,0 +1,154 @@
+/** Short variants of the violent tests (`npm run chaos -- warehouse-kills`, `warehouse-damage`): the same, fewer rounds. */
+
+import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, test } from 'vitest';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { runDamage } from '../chaos/warehouse-damage.ts';
+import { runKills } from '../chaos/warehouse-kills.ts';
+import { runSnapshots } from '../chaos/warehouse-snapshots.ts';
+import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
+import { aWorkshop, inspect, kill, SOUND, startWriter, type Workshop } from './chaos.ts';
+import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.ts';
+
+describe('kill -9 of the writer', () => {
+  test('loses, halves and doubles nothing', async () => {
+    const result = await withAllThreads(() => runKills({ kills: 3, seed: 7 }));
+    expect(result).toMatchObject(SOUND);
+    expect(result.loads).toBeGreaterThan(0);
+    expect(result.batches).toBeGreaterThan(0);
+  });
+});
+
+describe('a full disk', () => {
+  test('fails the load, keeps what was promised, and goes on when there is room', async () => {
+    const workshop = await aWorkshop({ invoices: 100, rows: 300 });
+    const writer = await startWriter(workshop, { seed: 3, mode: 'loads', largestFileKb: 2_000 });
+    const code = await new Promise((resolve) => writer.once('exit', resolve));
+    expect(code).toBe(9);
+    expect(await inspect(workshop)).toMatchObject(SOUND);
+    const again = await startWriter(workshop, { seed: 4, mode: 'loads' });
+    await sleep(1_000);
+    await kill(again);
+    expect(await inspect(workshop)).toMatchObject(SOUND);
+    workshop.remove();
+  });
+});
+
+describe('a damaged file', () => {
+  test('is found, and made again from the archive', async () => {
+    const result = await runDamage({ flips: 3, seed: 11 });
+    expect(result.wrongAnswers).toEqual([]);
+    expect(result.rebuilt).toBe(result.found);
+  });
+
+  test.each(['before_truncate', 'before_header', 'after_free_list_write', 'before_wal_finish'] as const)(
+    'a checkpoint that dies %s leaves everything that was committed',
+    async (point) => {
+      const t = await aWarehouse();
+      await loadCsv(t, aCsv());
+      await t.warehouse.close();
+      await dieInCheckpoint(join(t.dataDir, 'warehouse.duckdb'), point);
+      const warehouse = await openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+      expect((await warehouse.verify({ full: true })).drift).toEqual([]);
+      expect(await warehouse.invoices()).toMatchObject([{ state: 'loaded', shipments: 1 }]);
+      await warehouse.close();
+      await t.close();
+    },
+  );
+});
+
+describe('a damaged WAL', () => {
+  test('cut off anywhere, it costs nothing: the archive tells of the loads it held', async () => {
+    const live = await liveCopies();
+    for (const keep of [0.2, 0.5, 0.8, 0.99]) {
+      const workshop = live.copy();
+      const wal = join(workshop.dataDir, 'warehouse.duckdb.wal');
+      truncateSync(wal, Math.floor(statSync(wal).size * keep));
+      expect(await inspect(workshop)).toMatchObject({ ...SOUND, loads: live.loads });
+      workshop.remove();
+    }
+    live.remove();
+  });
+
+  test('of another warehouse, it is refused and a rebuild helps', async () => {
+    const [one, other] = [await liveCopies(), await liveCopies()];
+    const workshop = one.copy();
+    const foreign = other.copy();
+    copyFileSync(
+      join(foreign.dataDir, 'warehouse.duckdb.wal'),
+      join(workshop.dataDir, 'warehouse.duckdb.wal'),
+    );
+    const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
+    const opening = openWarehouse({ settings: settingsFor(workshop.dataDir), archive, log: silent });
+    await expect(opening).rejects.toMatchObject({ code: 'warehouse-corrupt' });
+    await archive.close();
+    expect(await inspect(workshop)).toMatchObject({ ...SOUND, loads: one.loads });
+    expect(workshop.rebuilds).toEqual(['inspect']);
+    for (const each of [workshop, foreign, one, other]) each.remove();
+  });
+});
+
+describe('snapshots during loads', () => {
+  test('are each consistent, and disturb nobody who has an old one open', async () => {
+    const result = await runSnapshots({ snapshots: 4, seed: 5 });
+    expect(result).toMatchObject({ snapshots: 4, inconsistent: [], readersThatFailed: [] });
+    expect(result.loads).toBeGreaterThan(0);
+  });
+});
+
+/** A checkpoint that stops at a point of its own, as a crash there would. */
+async function dieInCheckpoint(path: string, point: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run(`set debug_checkpoint_abort = '${point}'`);
+  await connection.run('delete from internal.verification_log');
+  await connection.run(
+    "insert into internal.verification_log select 999999, '2026-01-01'::timestamp from range(10000)",
+  );
+  await expect(connection.run('checkpoint')).rejects.toThrow();
+  connection.closeSync();
+  instance.closeSync();
+}
+
+interface LiveCopies {
+  readonly loads: number;
+  /** A folder as a crash would leave it: the file as of its last checkpoint, the rest in the WAL. */
+  copy(): Workshop;
+  remove(): void;
+}
+
+async function liveCopies(): Promise<LiveCopies> {
+  // DuckDB tells a WAL of another file by what both were given when they were made.
+  const t = await aWarehouse({}, false);
+  await t.warehouse.publish();
+  for (let number = 0; number < 8; number += 1) {
+    const invoiceId = `11111111-1111-4111-8111-${`${number}`.padStart(12, '0')}`;
+    await loadCsv(t, aCsv([{}, {}], invoiceId), { invoiceId });
+  }
+  const kept = makeDataDir();
+  cpSync(t.dataDir, kept, { recursive: true });
+  await t.close();
+  expect(existsSync(join(kept, 'warehouse.duckdb.wal'))).toBe(true);
+  return {
+    loads: 8,
+    copy() {
+      const dataDir = makeDataDir();
+      cpSync(kept, dataDir, { recursive: true });
+      rmSync(join(dataDir, 'warehouse.lock'), { force: true });
+      for (const name of readdirSync(dataDir)) if (name.endsWith('.tmp')) rmSync(join(dataDir, name));
+      return {
+        dataDir,
+        promised: { loads: new Set(), voids: new Set() },
+        rebuilds: [],
+        large: { begun: 0, answered: 0 },
+        batches: { begun: 0, ended: 0 },
+        remove: () => rmSync(dataDir, { recursive: true, force: true }),
+      };
+    },
+    remove: () => rmSync(kept, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,234 @@
+/** A weaker proof never replaces a stronger one by itself: announced hash, hash asked for, neither. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Imported, type ImportRequest, importFile } from '../../../warehouse/import/import-files.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { LoadRequest } from '../../../warehouse/warehouse.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
+import {
+  aCsv,
+  anEvent,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  sha256,
+  silent,
+  type TestWarehouse,
+} from '../support.ts';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+const GENUINE = aCsv([{ 'Billing Cost': '4' }, { 'Billing Cost': '6' }]);
+/** Count and sum are those of the genuine file. */
+const COPY = aCsv([{ 'Billing Cost': '9' }, { 'Billing Cost': '1' }]);
+const HEADER = { invoiceTotalAmount: '10', totalTransactionCount: 2, currencyCode: 'USD' };
+const SERVICE = async () => ({
+  ...{ status: 'finalized' as const, header: HEADER },
+  hash: { sha256: sha256(GENUINE), sizeBytes: GENUINE.length },
+});
+const announced = () =>
+  anEvent('invoice_finalized', {
+    ...{ header: HEADER, fileHashSha256: sha256(GENUINE), fileSizeBytes: GENUINE.length },
+  });
+const CONTRADICTS = [{ rule: 'announced-hash', stated: sha256(GENUINE), found: sha256(COPY) }];
+
+async function imported(
+  bytes: Buffer,
+  { lookUp, ...request }: { readonly lookUp?: typeof SERVICE } & Partial<ImportRequest> = {},
+): Promise<Imported['outcome']> {
+  const path = join(t.dataDir, 'by hand.csv');
+  writeFileSync(path, bytes);
+  const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+  const { warehouse, archive, dataDir } = t;
+  const deps = { warehouse, archive, quarantine, dataDir, now: () => new Date() };
+  const asking = lookUp === undefined ? deps : { ...deps, lookUp };
+  const { outcome } = await importFile(asking, { path, invoiceId: null, ...request });
+  return outcome;
+}
+
+const choose = (version: number) =>
+  t.warehouse.decide({
+    ...{ kind: 'use-version', version, invoiceId: INVOICE },
+    ...{ by: 'ada', reason: 'the service says so by phone', isDryRun: false },
+  });
+
+/** The file that totals see, its proof and what it contradicts; the same at any later instant. */
+async function counting() {
+  const { path } = await t.warehouse.publish();
+  const [invoice] = await ask(
+    path,
+    'select state, version, file_sha256, proof, discrepancy_rules from invoices',
+  );
+  const known = await ask(
+    path,
+    "select distinct file_sha256 from shipments_as_known_on(timestamp '2027-01-01')",
+  );
+  expect(known.map((row) => row.file_sha256)).toEqual(
+    invoice?.file_sha256 === null ? [] : [invoice?.file_sha256],
+  );
+  return invoice;
+}
+
+async function expectRebuiltEqual(): Promise<void> {
+  const { path } = await t.warehouse.publish();
+  const read = () =>
+    ask(
+      path,
+      `select i.*, l.load_id as each_load, l.version as each_version, l.is_denied, l.is_damaged
+       from internal.invoice_state as i left join internal.loads as l on l.invoice_id = i.invoice_id order by each_load`,
+    );
+  const before = await read();
+  await t.warehouse.close();
+  await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+  expect(await read()).toEqual(before);
+  await t.reopen();
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+}
+
+describe('a copy of a file whose hash the service named', () => {
+  test.each<['announced' | 'asked', Partial<LoadRequest>]>([
+    ['announced', {}],
+    ['asked', { source: 'regenerate' }],
+  ])('is kept and does not count when the hash was %s', async (proof, request) => {
+    if (proof === 'announced') await t.record([announced()]);
+    await loadCsv(t, GENUINE, request);
+    const outrankedBy = { version: 1, sha256: sha256(GENUINE), proof };
+    expect(await imported(COPY, { dryRun: true })).toMatchObject({ outcome: 'checked', outrankedBy });
+    expect(await imported(COPY)).toMatchObject({ outcome: 'loaded', version: 2, outrankedBy });
+    expect(await imported(COPY)).toMatchObject({ outcome: 'already_loaded', version: 2, outrankedBy });
+    expect(await counting()).toMatchObject({ version: 1, proof: 'hash', discrepancy_rules: null });
+    expect(await choose(2)).toMatchObject({ outcome: 'done' });
+    expect(await counting()).toMatchObject({
+      version: 2,
+      discrepancy_rules: expect.stringContaining('announced-hash'),
+    });
+    await expectRebuiltEqual();
+    // The genuine file again says which version counts and why, and a person has it back.
+    const chosen = { version: 2, sha256: sha256(COPY), proof: 'chosen' };
+    expect(await imported(GENUINE)).toMatchObject({ version: 1, countingVersion: 2, outrankedBy: chosen });
+    expect(await choose(1)).toMatchObject({ outcome: 'done' });
+    expect(await counting()).toMatchObject({ version: 1, proof: 'hash', discrepancy_rules: null });
+    await expectRebuiltEqual();
+  });
+
+  test('does not count although nothing else is loaded, and the genuine file does', async () => {
+    const outrankedBy = { version: null, sha256: sha256(GENUINE), proof: 'asked' };
+    expect(await imported(COPY, { lookUp: SERVICE, dryRun: true })).toMatchObject({ outrankedBy });
+    expect(await imported(COPY, { lookUp: SERVICE })).toMatchObject({ version: 1, outrankedBy });
+    expect(await counting()).toMatchObject({ state: 'finalized', version: null });
+    await expectRebuiltEqual();
+    expect(await imported(GENUINE, { lookUp: SERVICE })).toMatchObject({ proof: 'hash', outrankedBy: null });
+    expect(await counting()).toMatchObject({ state: 'loaded', version: 2, proof: 'hash' });
+    await expectRebuiltEqual();
+  });
+
+  test('gives way to the genuine file once the service or an event names its hash, however old that is', async () => {
+    expect(await imported(COPY)).toMatchObject({ proof: 'unproved', outrankedBy: null });
+    await t.record([announced()]);
+    // It came before the announcement, so it counts until the genuine file is there.
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ loadedSha256: sha256(COPY) });
+    expect(await imported(COPY)).toMatchObject({
+      outcome: 'already_loaded',
+      discrepancies: expect.arrayContaining(CONTRADICTS),
+    });
+    expect(await imported(GENUINE)).toMatchObject({ version: 2, proof: 'hash', discrepancies: [] });
+    expect(await counting()).toMatchObject({ version: 2, proof: 'hash' });
+    await expectRebuiltEqual();
+  });
+
+  test('replaces an earlier file without a named hash, and the service restores that one by naming its hash', async () => {
+    await imported(GENUINE);
+    expect(await imported(COPY)).toMatchObject({ version: 2, outrankedBy: null });
+    expect(await counting()).toMatchObject({ version: 2, proof: 'unproved' });
+    expect(await imported(GENUINE, { lookUp: SERVICE })).toMatchObject({
+      ...{ outcome: 'already_loaded', version: 1, countingVersion: 1, proof: 'hash' },
+    });
+    expect(await counting()).toMatchObject({ version: 1, proof: 'hash', discrepancy_rules: null });
+    await expectRebuiltEqual();
+  });
+
+  test('is not replaced by an export without a hash, nor by another hash asked for later', async () => {
+    await t.record([announced()]);
+    await loadCsv(t, GENUINE);
+    const outrankedBy = { version: 1, sha256: sha256(GENUINE), proof: 'announced' };
+    const exported = await loadCsv(t, COPY, { source: 'export', announcedSha256: null });
+    expect(exported).toMatchObject({ outcome: 'loaded', version: 2, outrankedBy });
+    expect(await loadCsv(t, COPY, { source: 'regenerate' })).toMatchObject({ version: 2, outrankedBy });
+    const other = aCsv([{ 'Billing Cost': '3' }, { 'Billing Cost': '7' }]);
+    expect(await loadCsv(t, other, { source: 'regenerate' })).toMatchObject({ version: 3, outrankedBy });
+    expect(await counting()).toMatchObject({ version: 1, proof: 'hash' });
+    await expectRebuiltEqual();
+  });
+});
+
+describe('a file that a spreadsheet has saved', () => {
+  const cell = { 'Ship Date': '2026-02-01' };
+  test.each<[string, Parameters<typeof aCsv>[0], string]>([
+    ['scientific notation', [{ 'Tracking Number': '1.77E+15' }], 'scientific notation'],
+    ['scientific notation with a comma', [{ Origin: '1,2E+10' }], 'scientific notation'],
+    [
+      'numbers cut to fifteen digits',
+      [{ 'Tracking Number': '940011100000000000' }, { 'Tracking Number': '940011100000001000' }],
+      'cut to 15 digits',
+    ],
+    ['a postal code without its leading zero', [{ Origin: '501' }], 'leading zeros'],
+    [
+      'postal codes of mixed length',
+      [
+        { Origin: '10115', 'Currency Code': 'EUR' },
+        { Origin: '1067', 'Currency Code': 'EUR' },
+      ],
+      'leading zeros',
+    ],
+  ])('is refused for %s, unless a person accepts it, which its proof shows', async (_, rows, sign) => {
+    const bytes = aCsv(rows);
+    const refused = await imported(bytes);
+    expect(refused).toMatchObject({
+      outcome: 'rejected',
+      findings: [{ rule: 'spreadsheet', value: expect.stringContaining(sign) }],
+    });
+    expect(await imported(bytes, { dryRun: true })).toEqual(refused);
+    expect(await imported(bytes, { acceptsSpreadsheet: true, dryRun: true })).toMatchObject({
+      proof: 'accepted',
+    });
+    expect(await imported(bytes, { acceptsSpreadsheet: true })).toMatchObject({ proof: 'accepted' });
+  });
+
+  test('keeps through a rebuild that a person accepted it', async () => {
+    await imported(aCsv([{ 'Tracking Number': '1.77E+15' }]), { acceptsSpreadsheet: true });
+    await expectRebuiltEqual();
+    expect(await counting()).toMatchObject({ version: 1, proof: 'accepted' });
+  });
+
+  test('is loaded when the service names its hash: then its cells are what was billed', async () => {
+    const bytes = aCsv([{ ...cell, 'Tracking Number': '1.77E+15' }]);
+    const lookUp = async () => ({
+      ...{
+        status: 'finalized' as const,
+        header: { ...HEADER, invoiceTotalAmount: '9.16', totalTransactionCount: 1 },
+      },
+      hash: { sha256: sha256(bytes), sizeBytes: bytes.length },
+    });
+    expect(await imported(bytes, { lookUp })).toMatchObject({ outcome: 'loaded', proof: 'hash' });
+  });
+
+  test.each<[string, Parameters<typeof aCsv>[0]]>([
+    ['a number of sixteen digits that ends in zero', [{ 'Tracking Number': '1234567890123450' }]],
+    [
+      'numbers of eighteen digits',
+      [{ 'Tracking Number': '940011100000000000' }, { 'Tracking Number': '940011100000001234' }],
+    ],
+    ['no origin', [{ Origin: '' }]],
+    ['postal codes of four digits in euros', [{ Origin: '1010', 'Currency Code': 'EUR' }]],
+    ["a carrier's own letters", [{ 'Tracking Number': '1E15' }]],
+  ])('is not suspected for %s', async (_, rows) => {
+    expect(await imported(aCsv(rows))).toMatchObject({ outcome: 'loaded', proof: 'unproved' });
+  });
+});

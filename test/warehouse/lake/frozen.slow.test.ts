@@ -1,0 +1,162 @@
+/** Locks of a frozen process end, those of a slow one stay, and a presence that was lost is taken again. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Archive } from '../../../archive/archive.ts';
+import type { Alert } from '../../../lib/alerts/alert-store.ts';
+
+import { createHealth } from '../../../lib/health/health.ts';
+import { KeyedMutex } from '../../../warehouse/duckdb/locks.ts';
+import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
+import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
+import { ingestLake } from '../../../warehouse/lake/ingest-lake.ts';
+import { Ledger } from '../../../warehouse/lake/ledger.ts';
+import { lakeCheck } from '../../../worker/check-lake.ts';
+import { makeDataDir } from '../support.ts';
+import { type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
+
+const IDLE_LIMIT_MS = 1_500;
+const INVOICE = '11111111-1111-4111-8111-111111111111';
+const HOLD = `
+  import { Ledger } from ${JSON.stringify(join(import.meta.dirname, '../../../warehouse/lake/ledger.ts'))};
+  import { readCatalogAddress } from ${JSON.stringify(join(import.meta.dirname, '../../../warehouse/lake/catalog-address.ts'))};
+  const [catalog, idleLimitMs] = process.argv.slice(1);
+  const ledger = new Ledger(readCatalogAddress(catalog), { generation: 1, idleLimitMs: Number(idleLimitMs) });
+  await ledger.onInvoices(['${INVOICE}'], () => {
+    process.stdout.write('held\\n');
+    return new Promise((resolve) => setTimeout(resolve, 600_000));
+  });
+`;
+
+let server: LakeServer;
+let settings: LakeTestSettings;
+beforeAll(async () => {
+  server = await startLakeServer();
+  settings = await server.aLake(makeDataDir());
+  const address = readCatalogAddress(settings.warehouse.catalog);
+  const ledger = new Ledger(address, { generation: await currentGeneration(address, 'test') });
+  await migrateLedger(ledger, { shown: address.shown, now: new Date() });
+  await ledger.close();
+});
+afterAll(() => server?.stop());
+
+const ledgerOf = (options = {}): Ledger =>
+  new Ledger(readCatalogAddress(settings.warehouse.catalog), { generation: 1, ...options });
+
+test('a frozen process loses the invoice that it holds, one that only takes long keeps it', async () => {
+  const child = spawn(
+    process.execPath,
+    ['--input-type=module', '-e', HOLD, settings.warehouse.catalog, `${IDLE_LIMIT_MS}`],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const ledger = ledgerOf();
+  try {
+    await once(child.stdout, 'data');
+    let isMine = false;
+    const taking = ledger.onInvoices([INVOICE], async () => {
+      isMine = true;
+    });
+    await setTimeout(2 * IDLE_LIMIT_MS);
+    expect(isMine).toBe(false);
+    child.kill('SIGSTOP');
+    await taking;
+  } finally {
+    child.kill('SIGKILL');
+    await ledger.close();
+  }
+});
+
+test('a process that waits for a lock raises an alert that names the holder, until the lock is free', async () => {
+  const [holder, waiting] = [ledgerOf({ role: 'rebuild' }), ledgerOf({ blockedAfterMs: 100 })];
+  const open = new Map<string, string | undefined>();
+  const health = createHealth();
+  const alerts = {
+    raise: ({ key, detail }: Alert) => void open.set(key, detail),
+    resolve: (key: string) => void open.delete(key),
+    close: async () => {},
+  };
+  const check = lakeCheck({ blockedBy: () => waiting.blockedBy() }, { health, alerts });
+  const run = () => check.run(new AbortController().signal);
+  const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = holder.onInvoices([INVOICE], () => {
+    locked.resolve();
+    return held.promise;
+  });
+  await locked.promise;
+  const taking = waiting.onInvoices([INVOICE], async () => undefined);
+  try {
+    await vi.waitFor(async () => {
+      await run();
+      expect(open.get('lake/blocked')).toContain(`billsync rebuild ${hostname()} pid ${process.pid}`);
+    }, 20_000);
+    expect(health.report().components['lake locks']?.isHealthy).toBe(false);
+  } finally {
+    held.resolve();
+  }
+  await Promise.all([holding, taking]);
+  await run();
+  expect(open.size).toBe(0);
+  expect(health.report().components['lake locks']?.isHealthy).toBe(true);
+  await holder.close();
+  await waiting.close();
+});
+
+test('workers that wait for one reading of the archive share the next one, which has everything that they asked for', async () => {
+  const [first, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let readings = 0;
+  const endsAfter = (wait: () => Promise<void>) => ({
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        await wait();
+        return { done: true, value: undefined };
+      },
+    }),
+  });
+  const archive = {
+    events: () =>
+      endsAfter(async () => {
+        readings += 1;
+        first.resolve();
+        if (readings === 1) await held.promise;
+      }),
+    factsAfter: () => endsAfter(async () => undefined),
+  } as unknown as Archive;
+  const ledgers = [ledgerOf(), ledgerOf(), ledgerOf()];
+  const read = (ledger: Ledger | undefined) =>
+    ingestLake({ ledger: ledger ?? ledgerOf(), archive, now: new Date(), locks: new KeyedMutex() });
+  const reading = read(ledgers[0]);
+  await first.promise;
+  const waiting = [read(ledgers[1]), read(ledgers[2])];
+  await setTimeout(200);
+  held.resolve();
+  await Promise.all([reading, ...waiting]);
+  expect(readings).toBe(2);
+  await read(ledgers[0]);
+  expect(readings).toBe(3);
+  for (const ledger of ledgers) await ledger.close();
+});
+
+test('a writer is present again after PostgreSQL lost it, and ends when it was replaced meanwhile', async () => {
+  const replaced = vi.fn();
+  const [ledger, other] = [ledgerOf({ onReplaced: replaced }), ledgerOf()];
+  const leave = await ledger.presence('shared');
+  const loseIt = () =>
+    server.query(
+      settings,
+      "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = 8152",
+    );
+  await loseIt();
+  await vi.waitFor(async () => expect(await other.others()).toContain(`pid ${process.pid}`), 20_000);
+  expect(await other.presence('alone')).toBeNull();
+  expect(replaced).not.toHaveBeenCalled();
+  await moveTo(readCatalogAddress(settings.warehouse.catalog), 2);
+  await loseIt();
+  await vi.waitFor(() => expect(replaced).toHaveBeenCalledTimes(1), 20_000);
+  await leave?.();
+  await ledger.close();
+  await other.close();
+});

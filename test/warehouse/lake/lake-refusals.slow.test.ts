@@ -1,0 +1,226 @@
+/** What a person reads when something is wrong with a lake: which setting, process or file it is, and what to do. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { describeError, EXIT } from '../../../cli/errors.ts';
+import { noticePublication } from '../../../warehouse/lake/lake-reader.ts';
+import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { SetAside } from '../../../warehouse/warehouse.ts';
+import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
+import { cleanEnvironment } from '../../support/processes/billsync.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
+import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
+import { askLake, type LakeServer, type LakeTestSettings, shownPath, startLakeServer } from './support.ts';
+
+// Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+
+let server: LakeServer;
+let settings: LakeTestSettings;
+let t: TestWarehouse;
+beforeAll(async () => {
+  server = await startLakeServer();
+  settings = await server.aLake(makeDataDir());
+  t = await aWarehouse({ settings, role: 'worker' });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  await loadCsv(t, aCsv([{ 'Billing Cost': '7' }], SECOND), { invoiceId: SECOND });
+});
+afterAll(async () => {
+  await t?.close();
+  await server?.stop();
+});
+
+test('a rebuild that finds a writer names its host and process, and since when', async () => {
+  const refused = describeError(await failureOf(rebuild(settings)));
+  expect(refused.exitCode).toBe(EXIT.locked);
+  expect(refused.what).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
+  expect(refused.what).toMatch(/from 127\.0\.0\.1, since \d{4}-\d\d-\d\dT[\d:]+Z, PostgreSQL's process \d+/);
+});
+
+test('a purge that finds a writer names it and removes nothing; a dry run goes beside it', async () => {
+  const env = {
+    BILLSYNC_DATA_DIR: settings.dataDir,
+    BILLSYNC_WAREHOUSE: `ducklake:${settings.warehouse.catalog}`,
+    BILLSYNC_LAKE_DATA: settings.warehouse.dataPath,
+  };
+  const purge = (...flags: string[]) => runCommand(['purge', '--before', '2019-01-01', ...flags], { env });
+  const refused = await purge('--reason', 'seven years', '--yes');
+  expect(refused).toMatchObject({ exitCode: EXIT.locked, stdout: '' });
+  expect(refused.stderr).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
+  expect(await purge('--dry-run')).toMatchObject({ exitCode: EXIT.done });
+});
+
+test('a machine without a worker reads the lake, and nothing while there is none', async () => {
+  const elsewhere = { ...settings, dataDir: makeDataDir() };
+  const before = { ...(await server.aLake(makeDataDir())), dataDir: makeDataDir() };
+  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ name: 'NotPublishedError' });
+  expect(await askLake(elsewhere, 'select count(*)::integer as n from shipments')).toEqual([{ n: 2 }]);
+  const path = shownPath(elsewhere);
+  const changedAt = (): number => statSync(path).mtimeMs;
+  await noticePublication(path, elsewhere.warehouse);
+  const madeAt = changedAt();
+  await t.warehouse.publish();
+  await noticePublication(path, elsewhere.warehouse);
+  expect(changedAt()).toBeGreaterThan(madeAt);
+  const exported = await runCommand(['export', '--output', join(elsewhere.dataDir, 'out')], {
+    env: {
+      BILLSYNC_DATA_DIR: makeDataDir(),
+      BILLSYNC_WAREHOUSE: `ducklake:${settings.warehouse.catalog}`,
+      BILLSYNC_LAKE_DATA: settings.warehouse.dataPath,
+    },
+  });
+  expect(exported).toMatchObject({ exitCode: EXIT.done });
+});
+
+test('another folder than the one the files lie in is a setting that is wrong', async () => {
+  const elsewhere = join(settings.dataDir, 'elsewhere');
+  const moved: LakeTestSettings = {
+    ...settings,
+    warehouse: { ...settings.warehouse, dataPath: elsewhere },
+  };
+  const refused = describeError(await failureOf(open(moved)));
+  expect(refused.exitCode).toBe(EXIT.usage);
+  expect(refused.subject).toContain(`BILLSYNC_LAKE_DATA is ${elsewhere}`);
+  expect(refused.subject).toContain(`lie in ${settings.warehouse.dataPath};`);
+});
+
+test('a lake of the other environment is told as a lake, not as a data folder', async () => {
+  const production = { ...settings, dataDir: makeDataDir(), environment: 'production' as const };
+  const refused = describeError(await failureOf(open(production)));
+  expect(refused.exitCode).toBe(EXIT.usage);
+  expect(refused.what).toMatch(/^The lake host=\S+ .* belongs to the test environment, this is production\./);
+  expect(refused.what).toContain('BILLSYNC_WAREHOUSE');
+  expect(refused.what).not.toContain('BILLSYNC_DATA_DIR');
+});
+
+test('a record that PostgreSQL does not take is set aside and told; text that it would not take is mended', async () => {
+  const told: SetAside[] = [];
+  const other = await openWarehouse({
+    ...{ settings, archive: t.archive, log: silent },
+    onSetAside: (records) => told.push(...records),
+  });
+  const events = ['a1', 'b2', 'c3', 'd4'].map((eventId, i) => {
+    const event = anEvent({ eventId });
+    const invoice = { ...event.invoice, invoiceId: `${i}`.repeat(8).concat('-3333-4333-8333-333333333333') };
+    return anArchivedEvent({ eventId, event: { ...event, invoice } });
+  });
+  const [half, , late] = events;
+  for (const event of events) await t.archive.putEvent(event);
+  const rewrite = (eventId: string, from: string, to: string): void => {
+    const path = join(settings.dataDir, 'archive/events', eventId, `${eventId}.json`);
+    writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));
+  };
+  // As a version before this one kept it.
+  rewrite('a1', '"invoiceNumber":"INV-1"', '"invoiceNumber":"\\ud800\\u0000"');
+  rewrite('b2', '"event":{', '"event":{{');
+  rewrite('c3', late?.receivedAt ?? '', '0000-01-01T00:00:00Z');
+  await other.ingestArchive();
+  expect(await other.invoice(half?.event?.invoice.invoiceId ?? '')).toMatchObject({
+    header: { invoiceNumber: '\ufffd\ufffd' },
+  });
+  expect(
+    (await other.invoices()).filter(({ invoiceId }) => invoiceId.endsWith('-333333333333')),
+  ).toHaveLength(2);
+  expect(told.map(({ place }) => place).sort()).toEqual([
+    'event c3, received 0000-01-01T00:00:00Z',
+    'events/b2/b2.json',
+  ]);
+  const { drift } = await other.verify({ full: true });
+  expect(drift.map(({ rule }) => rule).sort()).toEqual(['event-unreadable', 'record-set-aside']);
+  await other.close();
+  for (const eventId of ['b2', 'c3']) {
+    rmSync(join(settings.dataDir, 'archive/events', eventId), { recursive: true });
+  }
+  await server.query(settings, 'delete from billsync_1.set_aside');
+});
+
+test('a file that is damaged or gone is told with its invoice; the others are proved, and a rebuild mends it', async () => {
+  const folder = join(settings.warehouse.dataPath, 'generation-1', 'main', 'shipment_rows');
+  const [first = ''] = readdirSync(folder).sort();
+  const path = join(folder, first);
+
+  writeFileSync(path, 'no Parquet');
+  const damaged = await t.warehouse.verify({ full: true });
+  expect(damaged).toMatchObject({ invoices: 2, filesRead: 1 });
+  expect(damaged.drift).toEqual([
+    {
+      invoiceId: INVOICE,
+      rule: 'rows-unreadable',
+      expected: '1 rows of load 1',
+      found: expect.stringMatching(`The lake's file ${path} is damaged .*billsync rebuild`),
+    },
+  ]);
+
+  rmSync(path);
+  // DuckDB keeps what it read of a file.
+  const gone = await (await t.reopen()).verify({ full: true });
+  expect(gone.drift).toMatchObject([
+    { invoiceId: INVOICE, found: expect.stringContaining(`${path} is gone`) },
+  ]);
+  const look = describeError(await failureOf(askLake(settings, 'select sum(billing_cost) from shipments')));
+  expect(look).toMatchObject({
+    exitCode: EXIT.nothingMatched,
+    what: `The lake's file ${path} is gone.`,
+    hint: expect.stringContaining('billsync rebuild'),
+  });
+
+  await t.warehouse.close();
+  await rebuild(settings);
+  expect((await (await t.reopen()).verify({ full: true })).drift).toEqual([]);
+  expect(await askLake(settings, 'select sum(billing_cost)::varchar as sum from shipments')).toEqual([
+    { sum: '12.0000' },
+  ]);
+});
+
+test('while one has the lake alone, a writer that comes waits until it has left', async () => {
+  await t.warehouse.close();
+  const alone = await open(settings, { isAlone: true });
+  let isOpen = false;
+  const second = open(settings).then((warehouse) => {
+    isOpen = true;
+    return warehouse;
+  });
+  const waiting = "select pid from pg_locks where locktype = 'advisory' and not granted";
+  await expect.poll(() => server.query(settings, waiting)).toHaveLength(1);
+  expect(isOpen).toBe(false);
+  await alone.close();
+  await (await second).close();
+});
+
+function open(wanted: LakeTestSettings, how: { readonly isAlone?: boolean } = {}) {
+  return openWarehouse({ settings: wanted, archive: t.archive, log: silent, ...how });
+}
+
+function rebuild(wanted: LakeTestSettings) {
+  return rebuildWarehouse({ settings: wanted, archive: t.archive, log: silent });
+}
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => expect.unreachable('it was to fail'),
+    (error: unknown) => error,
+  );
+}
+
+test('a process whose connections PostgreSQL ended inside a transaction closes them and goes on', async () => {
+  const own = await server.aLake(makeDataDir());
+  const child = spawn(process.execPath, [testProgram('warehouse/lake/reader.ts'), JSON.stringify(own)], {
+    env: cleanEnvironment(),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  await server.query(
+    own,
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  );
+  child.stdin.write('go\n');
+  expect(await ended).toEqual([0, null]);
+});

@@ -1,0 +1,74 @@
+/** A lake whose files lie in a bucket: the same warehouse, nothing on this machine but a file of views. */
+
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { describeError, EXIT } from '../../../cli/errors.ts';
+import { removeFiles } from '../../../warehouse/lake/remove-files.ts';
+import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import { startS3Server } from '../../archive/s3-server.ts';
+import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.ts';
+import { askLake, type LakeServer, lookAtLake, startLakeServer } from './support.ts';
+
+let server: LakeServer;
+let s3: Awaited<ReturnType<typeof startS3Server>>;
+let client: S3Client;
+beforeAll(async () => {
+  [server, s3] = await Promise.all([startLakeServer(), startS3Server()]);
+  vi.stubEnv('AWS_ENDPOINT_URL', s3.url);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'a-key');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret');
+  client = new S3Client({ forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: 'lake' }));
+});
+afterAll(async () => {
+  client?.destroy();
+  vi.unstubAllEnvs();
+  await s3?.stop();
+  await server?.stop();
+});
+
+async function objects(prefix: string): Promise<number> {
+  return (await client.send(new ListObjectsV2Command({ Bucket: 'lake', Prefix: prefix }))).KeyCount ?? 0;
+}
+
+test('rows lie in the bucket, are read from there, verified, and rebuilt beside the old ones', async () => {
+  const settings = await server.aLake(makeDataDir(), 's3://lake/billing');
+  const t = await aWarehouse({ settings });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]));
+  expect(await objects('billing/generation-1/')).toBe(2);
+  const shown = await askLake(settings, 'select invoice_id, billing_cost from shipments order by all');
+  expect(shown).toEqual([
+    { invoice_id: INVOICE, billing_cost: '6.0000' },
+    { invoice_id: INVOICE, billing_cost: '9.1600' },
+  ]);
+  // Credentials of a role end; readers and writers, locked as they are, get new ones.
+  const look = await lookAtLake(settings);
+  await giveS3Credentials((statement) => look.run(statement), 's3://lake/billing');
+  look.closeSync();
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  expect(await t.warehouse.tidy?.()).toMatchObject({ removedLoads: 0 });
+  await t.warehouse.close();
+
+  await rebuildWarehouse({ settings, archive: t.archive, log: silent });
+  expect(await objects('billing/generation-2/')).toBe(2);
+  await removeFiles('s3://lake/billing/generation-1/');
+  expect([await objects('billing/generation-1/'), await objects('billing/generation-2/')]).toEqual([0, 2]);
+  expect(await askLake(settings, 'select invoice_id, billing_cost from shipments order by all')).toEqual(
+    shown,
+  );
+  await t.close();
+});
+
+test('a bucket that is not there is a setting that is wrong, told when the lake is opened', async () => {
+  const settings = await server.aLake(makeDataDir(), 's3://nowhere/billing');
+  const opening = await aWarehouse({ settings }).catch((error: unknown) => error);
+  expect(describeError(opening)).toEqual({
+    exitCode: EXIT.usage,
+    what: `the lake's S3 at ${s3.url} has no bucket nowhere`,
+    subject: `s3://nowhere/billing at ${s3.url}`,
+    hint: 'make the bucket, or name another one in BILLSYNC_LAKE_DATA',
+  });
+});

@@ -1,0 +1,191 @@
+/** One record of the archive that cannot be taken in stops no other: not in daily work, not at a start, not in a rebuild. */
+
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ArchivedEvent, Fact } from '../../../archive/archive.ts';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { SetAside } from '../../../warehouse/warehouse.ts';
+import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
+import { brokenRecord } from '../../archive/broken-records.ts';
+import { aCsv, aWarehouse, INVOICE, loadCsv, silent, type TestWarehouse, tickingClock } from '../support.ts';
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+const AT = '2026-03-01T00:00:00.000Z';
+
+let t: TestWarehouse;
+let told: SetAside[];
+beforeEach(async () => {
+  told = [];
+  t = await aWarehouse({ onSetAside: (records) => told.push(...records) });
+});
+afterEach(() => t.close());
+
+function finalized(invoiceId: string, eventId: string, over: Partial<ArchivedEvent> = {}): ArchivedEvent {
+  const event = anEvent({ eventId, eventType: 'invoice_finalized' });
+  return anArchivedEvent({ eventId, event: { ...event, invoice: { ...event.invoice, invoiceId } }, ...over });
+}
+
+/** It can be read, and no ledger has such an instant. */
+const NO_INSTANT = '0000-01-01T00:00:00Z';
+
+async function states(): Promise<Record<string, string>> {
+  return Object.fromEntries((await t.warehouse.invoices()).map(({ invoiceId, state }) => [invoiceId, state]));
+}
+
+async function drift(): Promise<readonly string[]> {
+  const found = await t.warehouse.verify({ full: true });
+  return found.drift.map(({ rule, found: what }) => `${rule} ${what}`);
+}
+
+async function rebuilt() {
+  await t.warehouse.close();
+  const made = await rebuildWarehouse({
+    ...{ settings: t.settings, archive: t.archive, log: silent, now: tickingClock() },
+    acceptLoss: true,
+  });
+  await t.reopen().catch(() => undefined);
+  return made;
+}
+
+describe('an event that the ledger does not take', () => {
+  test('is left out of its batch, told once, and listed by verify', async () => {
+    const odd = finalized(SECOND, 'b2', { receivedAt: NO_INSTANT });
+    await t.record([finalized(INVOICE, 'a1'), odd]);
+    await t.record([odd]);
+    expect(await states()).toEqual({ [INVOICE]: 'finalized' });
+    const place = `event b2, received ${NO_INSTANT}`;
+    expect(told).toEqual([{ place, why: expect.any(String) }]);
+    expect(await drift()).toContainEqual(expect.stringContaining(`record-set-aside ${place}`));
+    await t.reopen();
+    expect(told).toHaveLength(1);
+    expect((await t.warehouse.publish()).invoices).toBe(1);
+  });
+
+  test('keeps its neighbours neither from the ledger nor from a rebuild', async () => {
+    const ids = Array.from({ length: 40 }, (_, i) => `${i}`.padStart(8, 'e'));
+    for (const id of ids) {
+      await t.archive.putEvent(finalized(`${id}-2222-4222-8222-222222222222`, id));
+    }
+    const [, refused = ''] = ids;
+    const path = join(t.dataDir, 'archive/events', refused.slice(0, 2), `${refused}.json`);
+    writeFileSync(path, readFileSync(path, 'utf8').replace(AT, NO_INSTANT));
+    await t.warehouse.ingestArchive();
+    expect(Object.keys(await states())).toHaveLength(39);
+    expect(told.map(({ place }) => place)).toEqual([`event ${refused}, received ${NO_INSTANT}`]);
+    const { events, losses } = await rebuilt();
+    expect({ events, losses: losses.map(({ why }) => why) }).toEqual({
+      events: 39,
+      losses: [expect.stringContaining(refused)],
+    });
+  });
+});
+
+test('whatever lies in the place of one event, all others are taken in, published and made again', async () => {
+  await t.archive.putEvent(finalized(SECOND, 'b2'));
+  const path = join(t.dataDir, 'archive/events/b2/b2.json');
+  const whole = readFileSync(path, 'utf8').trim();
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(brokenRecord(whole), async (bytes) => {
+      runs += 1;
+      const good = `${runs}`.padStart(8, 'a');
+      const invoiceId = `${good}-1111-4111-8111-111111111111`;
+      writeFileSync(path, bytes);
+      // A new line makes the warehouse read the event again.
+      await t.archive.putEvent(finalized(SECOND, 'b2'));
+      await t.archive.putEvent(finalized(invoiceId, good));
+      await t.warehouse.ingestArchive();
+      expect((await t.warehouse.invoice(invoiceId))?.state).toBe('finalized');
+      expect((await t.warehouse.publish()).invoices).toBeGreaterThanOrEqual(runs);
+    }),
+    { numRuns: 12 },
+  );
+  expect((await rebuilt()).invoices).toBeGreaterThanOrEqual(runs);
+  const said = new Set(told.map(({ place }) => place));
+  expect(said.size).toBe(told.length);
+});
+
+describe('a damaged fact', () => {
+  const SOUND: Fact = { kind: 'attention', at: AT, invoiceId: SECOND, code: 'not-exported', reason: 'why' };
+
+  test('of whatever kind stops neither the others nor a load, a start or a rebuild', async () => {
+    await t.archive.putEvent(finalized(INVOICE, 'a1'));
+    await loadCsv(t, aCsv());
+    await t.archive.putFact({ kind: 'details', at: AT, invoiceId: INVOICE, status: 'finalized', header: {} });
+    const journal = join(t.dataDir, 'archive/facts/journal.ndjson');
+    const whole = readFileSync(journal);
+    const kinds = whole
+      .toString()
+      .split('\n')
+      .filter((line) => line !== '');
+    expect(kinds).toHaveLength(2);
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...kinds).chain(brokenRecord), async (bytes) => {
+        writeFileSync(journal, whole);
+        appendFileSync(journal, Buffer.concat([Buffer.from('\n'), bytes, Buffer.from('\n')]));
+        await t.archive.putFact(SOUND);
+        const made = await rebuilt();
+        expect(made).toMatchObject({ invoices: expect.any(Number), loads: expect.any(Number) });
+        expect(await states()).toMatchObject({ [INVOICE]: 'loaded', [SECOND]: 'needs_attention' });
+        await t.warehouse.publish();
+      }),
+      { numRuns: 5 },
+    );
+  });
+
+  test('is told once, although it is met with every look until another one follows', async () => {
+    appendFileSync(join(t.dataDir, 'archive/facts/journal.ndjson'), '\n{"kind":"details"}\n\n');
+    for (let look = 0; look < 3; look += 1) await t.warehouse.ingestArchive();
+    expect(told).toEqual([{ place: 'facts/journal.ndjson, line 2', why: expect.stringContaining('at') }]);
+  });
+});
+
+describe('a place in the archive that the warehouse kept', () => {
+  async function keepPlaces(position: string): Promise<void> {
+    await t.warehouse.close();
+    const database = await Database.open({
+      path: join(t.dataDir, 'warehouse.duckdb'),
+      folders: [],
+      temporaryFolder: join(t.dataDir, 'tmp'),
+      memoryLimit: null,
+    });
+    for (const stream of ['events', 'facts']) await database.all('move-cursor', { stream, position });
+    database.close();
+  }
+
+  test.each(['x', '99999999', '-1'])(
+    'and that the archive never gave, %j, begins the reading anew and takes nothing in twice',
+    async (position) => {
+      await t.archive.putEvent(finalized(INVOICE, 'a1'));
+      const facts: readonly Fact[] = [
+        { kind: 'duplicate', at: AT, eventId: 'a1' },
+        { kind: 'duplicate', at: AT, eventId: 'a1' },
+        { kind: 'attention', at: AT, invoiceId: SECOND, code: 'x', reason: 'y' },
+      ];
+      for (const fact of facts) await t.archive.putFact(fact);
+      await t.warehouse.ingestArchive();
+      await keepPlaces(position);
+      await t.archive.putFact({ kind: 'duplicate', at: AT, eventId: 'a1' });
+      await t.reopen().catch(() => undefined);
+      await t.archive.putEvent(finalized(SECOND, 'b2'));
+      await t.warehouse.ingestArchive();
+      expect(await drift()).toEqual([]);
+      expect(await states()).toMatchObject({ [INVOICE]: 'finalized' });
+      expect(Object.keys(await states())).toHaveLength(2);
+    },
+  );
+
+  test('and that lies behind a journal which was made again begins the reading anew', async () => {
+    for (const id of ['a1', 'b2', 'c3']) await t.archive.putEvent(finalized(INVOICE, id));
+    await t.warehouse.ingestArchive();
+    rmSync(join(t.dataDir, 'archive/events/journal'));
+    rmSync(join(t.dataDir, 'archive/events/b2/b2.json'));
+    writeFileSync(join(t.dataDir, 'archive/events/journal'), `${AT} a1\n`);
+    await t.archive.putEvent(finalized(SECOND, 'd4'));
+    await t.warehouse.ingestArchive();
+    expect(await states()).toMatchObject({ [SECOND]: 'finalized' });
+  });
+});

@@ -1,0 +1,371 @@
+/** Who may open the warehouse, what survives closing and crashing, and that it can be made again from the archive alone. */
+
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import { startPublisher } from '../../../warehouse/publisher.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  silent,
+  type TestWarehouse,
+  tickingClock,
+} from '../support.ts';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+const VIEWS = [
+  'shipments',
+  'invoices',
+  'events',
+  'files',
+  'discrepancies',
+  'shipment_versions',
+  'level_cross_check',
+];
+
+/** Everything readers see but the publication itself. */
+async function everything(path: string): Promise<unknown> {
+  const answers: Record<string, unknown> = {};
+  for (const view of VIEWS) answers[view] = await ask(path, `select * from ${view} order by all`);
+  return answers;
+}
+
+test('a start that dies while it repeats what the archive tells of is made good by the next', async () => {
+  const ids = [1, 2, 3].map((n) => `55555555-5555-4555-8555-00000000000${n}`);
+  for (const invoiceId of ids) await loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
+  const before = await everything((await t.warehouse.publish()).path);
+  await t.warehouse.close();
+  for (const ending of ['', '.wal']) rmSync(join(t.dataDir, `warehouse.duckdb${ending}`), { force: true });
+  const { reread } = t.archive;
+  let calls = 0;
+  Object.assign(t.archive, {
+    reread: async (sha256: string) => {
+      calls += 1;
+      if (calls === 2) throw Object.assign(new Error('the disk is gone'), { code: 'EIO' });
+      return reread(sha256);
+    },
+  });
+  await expect(t.reopen()).rejects.toThrow('the disk is gone');
+  Object.assign(t.archive, { reread });
+  await t.reopen();
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  expect(await everything((await t.warehouse.publish()).path)).toEqual(before);
+  // What is repeated is not asked for again.
+  await t.warehouse.close();
+  Object.assign(t.archive, { reread: () => Promise.reject(new Error('nothing is left to repeat')) });
+  await t.reopen();
+});
+
+/** A story with versions, a void, attention, details, test events and duplicates. */
+async function tellStory(): Promise<void> {
+  const second = '22222222-2222-4222-8222-222222222222';
+  const event = anEvent('invoice_finalized');
+  await t.archive.putEvent(event);
+  await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));
+  await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
+  await t.record([event]);
+  const file = await archiveCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  await t.archive.putFact({
+    kind: 'file',
+    at: '2026-03-01T00:00:00.900Z',
+    invoiceId: INVOICE,
+    sha256: file.sha256,
+    sizeBytes: file.sizeBytes,
+    source: 'event',
+    from: 'https://storage.example/f.csv',
+  });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]), { eventId: event.eventId, workflowRunId: 'run-1' });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]), { source: 'regenerate' });
+  await t.warehouse.recordDetails({
+    invoiceId: second,
+    status: 'finalized',
+    header: { tenantId: null, currencyCode: 'USD' },
+  });
+  await t.warehouse.markNeedsAttention({ invoiceId: second, code: 'not-exported', reason: 'why' });
+  await loadCsv(t, aCsv([{}], second), { invoiceId: second, source: 'export', announcedSha256: null });
+  const third = '33333333-3333-4333-8333-333333333333';
+  await loadCsv(t, aCsv([{}], third), { invoiceId: third });
+  await t.warehouse.voidInvoice(third);
+}
+
+describe('openWarehouse', () => {
+  test('refuses a warehouse that another process holds and names its owner', async () => {
+    await t.warehouse.close();
+    const lock = join(t.dataDir, 'warehouse.lock');
+    writeFileSync(
+      lock,
+      JSON.stringify({ pid: 1, role: 'worker', since: '2026-01-01T00:00:00Z', started: null }),
+    );
+    const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    await expect(opening).rejects.toMatchObject({
+      code: 'warehouse-locked',
+      message: expect.stringContaining('process 1 (worker)'),
+    });
+    rmSync(lock);
+  });
+
+  test('takes over the lock of a process that is gone', async () => {
+    await t.warehouse.close();
+    const gone = { pid: 2 ** 22 - 1, role: 'worker', since: '2026-01-01T00:00:00Z', started: '1' };
+    writeFileSync(join(t.dataDir, 'warehouse.lock'), JSON.stringify(gone));
+    const warehouse = await openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    expect(JSON.parse(readFileSync(join(t.dataDir, 'warehouse.lock'), 'utf8'))).toMatchObject({
+      pid: process.pid,
+    });
+    await warehouse.close();
+    expect(existsSync(join(t.dataDir, 'warehouse.lock'))).toBe(false);
+  });
+
+  test('refuses a second instance in the same process', async () => {
+    const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    await expect(opening).rejects.toMatchObject({ code: 'warehouse-locked' });
+  });
+
+  test('refuses the data folder of the other environment', async () => {
+    const settings = { ...t.settings, environment: 'production' as const };
+    const opening = openWarehouse({ settings, archive: t.archive, log: silent });
+    await expect(opening).rejects.toMatchObject({ code: 'environment-mismatch' });
+  });
+
+  test('says that a damaged file is damaged', async () => {
+    await loadCsv(t, aCsv());
+    await t.warehouse.close();
+    truncateSync(join(t.dataDir, 'warehouse.duckdb'), 5_000);
+    const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    await expect(opening).rejects.toMatchObject({ code: 'warehouse-corrupt' });
+  });
+
+  test('keeps what was loaded, and the file for its owner alone', async () => {
+    await loadCsv(t, aCsv());
+    const warehouse = await t.reopen();
+    expect(await warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', billingCost: '9.1600' });
+    expect(statSync(join(t.dataDir, 'warehouse.duckdb')).mode & 0o077).toBe(0);
+  });
+
+  test('catches up with an archive that is ahead, loads included', async () => {
+    await t.warehouse.publish();
+    await t.warehouse.close();
+    const path = join(t.dataDir, 'warehouse.duckdb');
+    copyFileSync(path, `${path}.old`);
+    await t.reopen();
+    await tellStory();
+    const before = await everything((await t.warehouse.publish()).path);
+    await t.warehouse.close();
+    copyFileSync(`${path}.old`, path);
+    rmSync(`${path}.wal`, { force: true });
+    await t.reopen();
+    expect(await everything((await t.warehouse.publish()).path)).toEqual(before);
+  });
+
+  test('tells the archive of a load that a crash kept from it', async () => {
+    const putFact = t.archive.putFact;
+    Object.assign(t.archive, {
+      putFact: async () => {
+        throw new Error('crash between commit and fact');
+      },
+    });
+    await expect(loadCsv(t, aCsv())).rejects.toThrow('crash');
+    Object.assign(t.archive, { putFact });
+    await t.reopen();
+    const facts = [];
+    for await (const fact of t.archive.facts()) facts.push(fact);
+    expect(facts).toMatchObject([
+      { kind: 'load', invoiceId: INVOICE, version: 1, loadId: 1, billingCost: '9.1600' },
+    ]);
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  });
+});
+
+describe('rebuildWarehouse', () => {
+  test('answers every view as before, from the archive alone', async () => {
+    await tellStory();
+    const published = await t.warehouse.publish();
+    const before = await everything(published.path);
+    await t.warehouse.close();
+    const rebuilt = await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    expect(rebuilt).toMatchObject({ loads: 4, events: 2, publication: { sequence: published.sequence + 1 } });
+    expect(rebuilt.movedAside && existsSync(rebuilt.movedAside)).toBe(true);
+    expect(await everything(rebuilt.publication.path)).toEqual(before);
+    await t.reopen();
+    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+    expect(await loadCsv(t, aCsv([{ 'Billing Cost': '7' }]))).toMatchObject({ loadId: 5, version: 3 });
+  });
+
+  test('survives a damaged file and moves it aside', async () => {
+    await tellStory();
+    const before = await everything((await t.warehouse.publish()).path);
+    await t.warehouse.close();
+    writeFileSync(join(t.dataDir, 'warehouse.duckdb'), 'not a database');
+    const { movedAside, publication } = await rebuildWarehouse({
+      settings: t.settings,
+      archive: t.archive,
+      log: silent,
+    });
+    expect(movedAside && readFileSync(movedAside, 'utf8')).toBe('not a database');
+    expect(await everything(publication.path)).toEqual(before);
+    await t.reopen();
+  });
+
+  test('refuses while a worker has the warehouse', async () => {
+    const rebuilding = rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+    await expect(rebuilding).rejects.toMatchObject({ code: 'warehouse-locked' });
+  });
+});
+
+describe('verify', () => {
+  test('finds nothing in a sound warehouse and reads each load once', async () => {
+    await tellStory();
+    expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 4, drift: [] });
+    expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 0, drift: [] });
+    const full = await t.warehouse.verify({ full: true });
+    expect(full).toMatchObject({ invoices: 3, shipments: 5, filesRead: 4, drift: [] });
+    expect(full.discrepancies).toBeGreaterThan(0);
+  });
+
+  test('finds a file that is missing and one whose bytes changed', async () => {
+    const [kept, lost] = [aCsv(), aCsv([{}], '22222222-2222-4222-8222-222222222222')];
+    await loadCsv(t, kept);
+    await loadCsv(t, lost, { invoiceId: '22222222-2222-4222-8222-222222222222' });
+    const keptPath = await t.archive.localPath((await archiveCsv(t, kept)).sha256);
+    const lostPath = await t.archive.localPath((await archiveCsv(t, lost)).sha256);
+    writeFileSync(keptPath, Buffer.from(kept.toString().replace('9.16', '9.17')));
+    rmSync(lostPath);
+    const { drift } = await t.warehouse.verify({ full: true });
+    expect(drift.map(({ rule }) => rule).sort()).toEqual(['file-missing', 'hash']);
+  });
+});
+
+describe('publish', () => {
+  test('leaves a reader what it has open and gives the next one the new copy', async () => {
+    const { path } = await t.warehouse.publish();
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const reader = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+    const connection = await reader.connect();
+    await loadCsv(t, aCsv());
+    const second = await t.warehouse.publish();
+    expect(second).toMatchObject({ invoices: 1, shipments: 1 });
+    const old = await connection.runAndReadAll('select count(*)::integer from shipments');
+    expect(old.getRows()).toEqual([[0]]);
+    connection.closeSync();
+    reader.closeSync();
+    expect(await ask(path, 'select sequence, shipments::integer as n from publication')).toEqual([
+      { sequence: second.sequence, n: 1 },
+    ]);
+  });
+
+  test('keeps the last three', async () => {
+    for (let round = 0; round < 5; round += 1) await t.warehouse.publish();
+    expect(readdirSync(join(t.dataDir, 'snapshots')).sort()).toEqual([
+      'reports-00000003.duckdb',
+      'reports-00000004.duckdb',
+      'reports-00000005.duckdb',
+    ]);
+  });
+
+  test('counts on above every copy that lies there, whatever became of the warehouse', async () => {
+    for (let round = 0; round < 2; round += 1) await t.warehouse.publish();
+    writeFileSync(join(t.dataDir, 'snapshots', 'reports-00000012.duckdb'), 'kept by the warehouse before');
+    rmSync(join(t.dataDir, 'reports.duckdb'));
+    writeFileSync(join(t.dataDir, 'reports.duckdb'), 'no database');
+    rmSync(join(t.dataDir, 'warehouse.duckdb'));
+    await t.reopen();
+    expect(await t.warehouse.publish()).toMatchObject({ sequence: 13 });
+    expect(readdirSync(join(t.dataDir, 'snapshots')).sort()).toEqual([
+      'reports-00000002.duckdb',
+      'reports-00000012.duckdb',
+      'reports-00000013.duckdb',
+    ]);
+  });
+
+  test('leaves no temporary file, not even of a process that died', async () => {
+    const dead = join(t.dataDir, `reports.duckdb.${2 ** 22 - 1}.tmp`);
+    writeFileSync(dead, 'half a copy');
+    await t.reopen();
+    await t.warehouse.publish();
+    expect(readdirSync(t.dataDir).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+});
+
+describe('startPublisher', () => {
+  test('publishes after each change by itself, one publication after the other', async () => {
+    const sequences: number[] = [];
+    const publisher = startPublisher(t.warehouse, {
+      log: silent,
+      onPublished: ({ sequence }) => sequences.push(sequence),
+    });
+    const published = (count: number) => eventually(async () => sequences.length >= count);
+    await published(1); // What there was at the start.
+    for (let change = 1; change <= 3; change += 1) {
+      await loadCsv(t, aCsv(Array.from({ length: change }, () => ({}))));
+      await published(change + 1);
+    }
+    expect(sequences).toEqual(sequences.map((_, index) => index + 1));
+    await publisher.close();
+  });
+
+  test('publishes what an earlier process committed and was killed before it could publish', async () => {
+    await loadCsv(t, aCsv());
+    await t.reopen();
+    const published = new Promise((done) => {
+      const publisher = startPublisher(t.warehouse, {
+        ...{ log: silent, quietMs: 10, ingestEveryMs: 0 },
+        onPublished: (publication) => void publisher.close().then(() => done(publication)),
+      });
+    });
+    expect(await published).toMatchObject({ shipments: 1 });
+  });
+
+  test('publishes what is left when it is closed', async () => {
+    const publisher = startPublisher(t.warehouse, { log: silent, quietMs: 60_000, longestMs: 60_000 });
+    await loadCsv(t, aCsv());
+    await publisher.close();
+    expect(
+      await ask(join(t.dataDir, 'reports.duckdb'), 'select shipments::integer as n from publication'),
+    ).toEqual([{ n: 1 }]);
+  });
+
+  test('goes on after a publication failed', async () => {
+    let failures = 1;
+    const { warehouse } = t;
+    const publish = warehouse.publish.bind(warehouse);
+    Object.assign(warehouse, {
+      publish: () => (failures-- > 0 ? Promise.reject(new Error('disk full')) : publish()),
+    });
+    const published = new Promise((done) => {
+      startPublisher(warehouse, { log: silent, quietMs: 10, onPublished: done, ingestEveryMs: 0 });
+    });
+    await loadCsv(t, aCsv());
+    expect(await published).toMatchObject({ shipments: 1 });
+  });
+});
+
+test('a clock that stands still does not confuse versions', async () => {
+  const clock = tickingClock();
+  const fixed = clock();
+  const other = await aWarehouse({ now: () => fixed });
+  await loadCsv(other, aCsv([{ 'Billing Cost': '1' }]));
+  expect(await loadCsv(other, aCsv([{ 'Billing Cost': '2' }]))).toMatchObject({ version: 2 });
+  expect(await other.warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 2, billingCost: '2.0000' });
+  await other.close();
+});

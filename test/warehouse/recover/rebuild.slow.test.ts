@@ -1,0 +1,288 @@
+/** What a rebuild says and does when the archive cannot make all of the warehouse again. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openFolderArchive } from '../../../archive/folder-archive.ts';
+import { Database } from '../../../warehouse/duckdb/database.ts';
+import { RebuildLossError } from '../../../warehouse/errors.ts';
+import { findLacking } from '../../../warehouse/ledger/archive-diff.ts';
+import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/warehouse.ts';
+import { testProgram } from '../../support/processes/test-program.ts';
+import {
+  aCsv,
+  anEvent,
+  ask,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  sha256,
+  silent,
+  type TestWarehouse,
+} from '../support.ts';
+
+const SECOND = '22222222-2222-4222-8222-222222222222';
+const FIRST_CSV = aCsv();
+const SECOND_CSV = aCsv([{}, {}], SECOND);
+
+let t: TestWarehouse;
+let published: string;
+beforeEach(async () => {
+  t = await aWarehouse();
+  const event = anEvent('invoice_finalized');
+  await t.record([event]);
+  await loadCsv(t, FIRST_CSV);
+  await loadCsv(t, SECOND_CSV, { invoiceId: SECOND });
+  published = (await t.warehouse.publish()).path;
+});
+afterEach(() => t.close());
+
+const options = (over: Partial<RebuildOptions> = {}): RebuildOptions => ({
+  settings: t.settings,
+  archive: t.archive,
+  log: silent,
+  ...over,
+});
+
+const pathOf = (csv: Buffer): Promise<string> => t.archive.localPath(sha256(csv));
+const shipments = (): Promise<unknown> =>
+  ask(published, 'select invoice_number, count(*)::integer as n from shipments group by all order by all');
+
+/** By their hash: to compare megabytes one by one takes ten seconds. */
+const bytesOfWarehouse = (): string => sha256(readFileSync(join(t.dataDir, 'warehouse.duckdb')));
+
+/** That a rebuild is refused, that nothing was touched, and what it says. */
+async function refused(over: Partial<RebuildOptions> = {}): Promise<RebuildOutcome> {
+  const before = [await shipments(), bytesOfWarehouse()];
+  const error: unknown = await rebuildWarehouse(options(over)).catch((thrown: unknown) => thrown);
+  if (!(error instanceof RebuildLossError)) throw new Error(`It was not refused: ${error}`);
+  expect([await shipments(), bytesOfWarehouse()]).toEqual(before);
+  expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
+  expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
+  expect(await dryRunRebuild(options(over))).toEqual(error.outcome);
+  return error.outcome;
+}
+
+test('an archived file that is missing or damaged is told, and the warehouse stays until the loss is accepted', async () => {
+  writeFileSync(await pathOf(FIRST_CSV), FIRST_CSV.toString().replace('9.16', '9.17'));
+  rmSync(await pathOf(SECOND_CSV));
+  await t.warehouse.close();
+  const losses = [
+    { invoiceId: INVOICE, loadId: 1, sha256: sha256(FIRST_CSV), why: 'its file in the archive is damaged' },
+    { invoiceId: SECOND, loadId: 2, sha256: sha256(SECOND_CSV), why: 'the archive lacks its file' },
+  ];
+  expect(await refused()).toEqual({
+    ...{ events: 1, loads: 0, invoices: 2, shipments: 0 },
+    ...{ losses, holdsLess: true },
+  });
+  const rebuilt = await rebuildWarehouse(options({ acceptLoss: true }));
+  expect(rebuilt).toMatchObject({ loads: 0, losses, publication: { invoices: 2, shipments: 0 } });
+  expect(rebuilt.movedAside && existsSync(rebuilt.movedAside)).toBe(true);
+});
+
+test('an invoice whose file is gone stays one that was heard of and needs a person, until the file is back', async () => {
+  const path = await pathOf(SECOND_CSV);
+  rmSync(path);
+  await t.warehouse.close();
+  await rebuildWarehouse(options({ acceptLoss: true }));
+  let warehouse = await t.reopen();
+  expect(await warehouse.invoice(SECOND)).toMatchObject({
+    state: 'needs_attention',
+    reasonCode: 'archive-damaged',
+    reason: expect.stringContaining(`Put file ${sha256(SECOND_CSV)} back`),
+  });
+  const { drift } = await warehouse.verify({ full: true });
+  expect(drift.map(({ rule }) => rule)).toEqual(['load-missing']);
+  await warehouse.close();
+  writeFileSync(path, SECOND_CSV);
+  expect(await rebuildWarehouse(options())).toMatchObject({ loads: 2, losses: [], holdsLess: false });
+  warehouse = await t.reopen();
+  expect(await warehouse.invoice(SECOND)).toMatchObject({ state: 'loaded', reasonCode: null });
+  expect((await warehouse.verify({ full: true })).drift).toEqual([]);
+});
+
+test('facts that are gone are told load by load, and nothing is emptied', async () => {
+  await t.warehouse.close();
+  rmSync(join(t.dataDir, 'archive/facts/journal.ndjson'));
+  const { losses, ...made } = await refused();
+  expect(made).toEqual({ events: 1, loads: 0, invoices: 1, shipments: 0, holdsLess: true });
+  const why = 'the archive has no fact of this load';
+  expect(losses).toEqual([
+    { invoiceId: INVOICE, loadId: 1, sha256: sha256(FIRST_CSV), why },
+    { invoiceId: SECOND, loadId: 2, sha256: sha256(SECOND_CSV), why },
+  ]);
+});
+
+test('a fact that cannot be read is told with its place', async () => {
+  const journal = join(t.dataDir, 'archive/facts/journal.ndjson');
+  writeFileSync(journal, readFileSync(journal, 'utf8').replace('"loadId":1,', '"loadId":x,'));
+  await t.warehouse.close();
+  const { losses } = await refused();
+  expect(losses.map(({ why }) => why)).toEqual([
+    'the archive has a record that cannot be taken in: facts/journal.ndjson, line 2 (not JSON)',
+    'the archive has no fact of this load',
+  ]);
+});
+
+test('the wrong archive makes nothing, and replaces nothing', async () => {
+  await t.warehouse.close();
+  const archive = await openFolderArchive(join(t.dataDir, 'another'));
+  const { losses } = await refused({ archive });
+  expect(losses.map(({ invoiceId, why }) => [invoiceId, why])).toEqual([
+    [INVOICE, 'the archive has no fact of this load'],
+    [SECOND, 'the archive has no fact of this load'],
+    [null, 'the archive lacks 1 event'],
+  ]);
+});
+
+test('a warehouse that cannot be opened is made again as far as the archive goes, and the rest is told', async () => {
+  rmSync(await pathOf(SECOND_CSV));
+  await t.warehouse.close();
+  writeFileSync(join(t.dataDir, 'warehouse.duckdb'), 'no database');
+  const rebuilt = await rebuildWarehouse(options());
+  expect(rebuilt).toMatchObject({ loads: 1, publication: { invoices: 2, shipments: 1 }, holdsLess: false });
+  expect(rebuilt.losses).toMatchObject([{ invoiceId: SECOND, why: 'the archive lacks its file' }]);
+});
+
+test('what only the copy for readers still tells of is told too, when the warehouse cannot be opened', async () => {
+  await t.warehouse.close();
+  writeFileSync(join(t.dataDir, 'warehouse.duckdb'), 'no database');
+  rmSync(join(t.dataDir, 'archive/facts/journal.ndjson'));
+  const { losses } = await rebuildWarehouse(options());
+  expect(losses).toHaveLength(2);
+});
+
+test('a load that a crash kept from the archive is told to it before, and not lost', async () => {
+  const { putFact } = t.archive;
+  Object.assign(t.archive, { putFact: () => Promise.reject(new Error('crash between commit and fact')) });
+  await expect(loadCsv(t, aCsv([{}, {}, {}]))).rejects.toThrow('crash');
+  Object.assign(t.archive, { putFact });
+  await t.warehouse.close();
+  expect(await rebuildWarehouse(options())).toMatchObject({ loads: 3, losses: [] });
+  const warehouse = await t.reopen();
+  expect(await warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 2, shipments: 3 });
+});
+
+test('a rehearsal says what a rebuild would make, replaces nothing, and is refused while a worker has the warehouse', async () => {
+  await expect(dryRunRebuild(options())).rejects.toMatchObject({ code: 'warehouse-locked' });
+  await t.warehouse.close();
+  const before = await shipments();
+  expect(await dryRunRebuild(options())).toEqual({
+    ...{ events: 1, loads: 2, invoices: 2, shipments: 3 },
+    ...{ losses: [], holdsLess: false },
+  });
+  expect(await shipments()).toEqual(before);
+  expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
+  expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
+});
+
+describe('a rebuild that was killed', () => {
+  /** Versions of one invoice are loaded one after the other, so it dies between two of them. */
+  beforeEach(async () => {
+    for (const rows of [2, 3, 4]) await loadCsv(t, aCsv(Array.from({ length: rows }, () => ({}))));
+    published = (await t.warehouse.publish()).path;
+    await t.warehouse.close();
+    const program = testProgram('warehouse/recover/rebuild-and-die.ts');
+    const [, signal] = await once(
+      spawn(process.execPath, [program, t.dataDir, '2'], { stdio: 'inherit' }),
+      'exit',
+    );
+    expect(signal).toBe('SIGKILL');
+  });
+
+  test('is gone on with, and ends as one that was not interrupted', async () => {
+    const before = await shipments();
+    const { loadsBefore = 0, ...rebuilt } = await rebuildWarehouse(options());
+    expect(loadsBefore).toBeGreaterThan(1);
+    expect(loadsBefore).toBeLessThan(5);
+    expect(rebuilt).toMatchObject({ events: 1, loads: 5, invoices: 2, losses: [], holdsLess: false });
+    expect(await shipments()).toEqual(before);
+    const warehouse = await t.reopen();
+    expect(await warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 4, shipments: 4 });
+    expect((await warehouse.verify({ full: true })).drift).toEqual([]);
+    await warehouse.close();
+    expect(await dryRunRebuild(options())).not.toHaveProperty('loadsBefore');
+  });
+
+  test('says what it cannot make again, takes in what came meanwhile, and begins anew where going on could end otherwise', async () => {
+    const draft = join(t.dataDir, 'warehouse.duckdb.rebuilding');
+    const [left, log] = [readFileSync(draft), readFileSync(`${draft}.wal`)];
+    const rehearse = async (over: Partial<RebuildOptions> = {}, draftLeft: Buffer | string = left) => {
+      writeFileSync(draft, draftLeft);
+      writeFileSync(`${draft}.wal`, log);
+      const { loadsBefore, losses, ...made } = await dryRunRebuild(options(over));
+      return { ...made, isOn: loadsBefore !== undefined, losses: losses.map(({ why }) => why) };
+    };
+    const newest = await pathOf(aCsv([{}, {}, {}, {}]));
+    const bytes = readFileSync(newest);
+    rmSync(newest);
+    await t.archive.putEvent(anEvent('invoice_created'));
+    const lost = ['the archive lacks its file'];
+    expect(await rehearse()).toMatchObject({ isOn: true, events: 2, loads: 4, losses: lost });
+
+    writeFileSync(newest, bytes);
+    const whole = { isOn: false, events: 2, loads: 5, losses: [] };
+    const elsewhere = { kind: 'folder', path: `${t.dataDir}/archive/.` } as const;
+    expect(await rehearse({ settings: { ...t.settings, archive: elsewhere } })).toMatchObject(whole);
+    expect(await rehearse({}, 'no database')).toMatchObject(whole);
+
+    const { length: sizeBytes } = FIRST_CSV;
+    const purged = { invoiceId: INVOICE, sha256: sha256(FIRST_CSV), sizeBytes, by: 'me', reason: 'its age' };
+    await t.archive.putFact({ kind: 'purged', at: '2026-03-02T00:00:00.000Z', ...purged });
+    rmSync(await pathOf(FIRST_CSV));
+    expect(await rehearse()).toMatchObject({ ...whole, loads: 4, purgedLoads: 1 });
+  });
+});
+
+test('what a dead rebuild left is swept by who opens the warehouse, and by nobody while it is held', async () => {
+  const left = ['warehouse.duckdb.rebuilding', 'warehouse.duckdb.rebuilding.wal'].map((name) =>
+    join(t.dataDir, name),
+  );
+  for (const path of left) writeFileSync(path, 'half a warehouse');
+  const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
+  await expect(opening).rejects.toMatchObject({ code: 'warehouse-locked' });
+  expect(left.map((path) => existsSync(path))).toEqual([true, true]);
+  await t.reopen();
+  expect(left.map((path) => existsSync(path))).toEqual([false, false]);
+});
+
+test('a file that was lost and then loaded anew is there once, also after the next rebuild', async () => {
+  rmSync(await pathOf(SECOND_CSV));
+  await t.warehouse.close();
+  await rebuildWarehouse(options({ acceptLoss: true }));
+  await t.reopen();
+  expect(await loadCsv(t, SECOND_CSV, { invoiceId: SECOND })).toMatchObject({ outcome: 'loaded' });
+  await t.warehouse.close();
+  const { publication } = await rebuildWarehouse(options());
+  expect(publication).toMatchObject({ invoices: 2, shipments: 3 });
+  await t.reopen();
+  expect(await t.warehouse.invoice(SECOND)).toMatchObject({ state: 'loaded', shipments: 2 });
+  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+});
+
+test('what one warehouse holds and another does not is the same in parts of any size', async () => {
+  const [held, there] = await Promise.all([aWarehouse(), aWarehouse()]);
+  const events = Array.from({ length: 60 }, () => anEvent('invoice_created'));
+  await held.record([...events, anEvent('invoice_finalized')]);
+  await loadCsv(held, aCsv());
+  await there.record(events.slice(0, 40));
+  const open = async ({ path }: { readonly path: string }) =>
+    Database.open({ path, folders: [], temporaryFolder: held.dataDir, memoryLimit: null, readOnly: true });
+  const asked = {
+    held: await open(await held.warehouse.publish()),
+    there: await open(await there.warehouse.publish()),
+  };
+  const lackingIn = async (recordsAPart?: number) =>
+    (await findLacking(asked, recordsAPart)).map(({ kind, subject }) => `${kind} ${subject}`).sort();
+  const lacking = await lackingIn();
+  expect(lacking.filter((line) => line.startsWith('event'))).toHaveLength(21);
+  expect(lacking.filter((line) => line.startsWith('load'))).toEqual(['load 1']);
+  for (const recordsAPart of [1, 10, 30]) expect(await lackingIn(recordsAPart)).toEqual(lacking);
+  asked.held.close();
+  asked.there.close();
+  await held.close();
+  await there.close();
+});

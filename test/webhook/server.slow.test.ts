@@ -1,0 +1,544 @@
+/** The endpoint answers as it promises, keeps what it answered for, and tells a stranger nothing. */
+
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { connect as connectTcp } from 'node:net';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { generate } from 'selfsigned';
+import { request } from 'undici';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Settings } from '../../lib/config/settings.ts';
+import { FsyncError } from '../../lib/files/durable-files.ts';
+import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
+import { eventually } from '../support/eventually.ts';
+import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-delivery.ts';
+
+const open: Webhook[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((webhook) => webhook.close()));
+});
+
+async function start(
+  webhook: Partial<Settings['webhook']> = {},
+  over: Partial<WebhookDeps> = {},
+): Promise<Parts & { url: string; port: number }> {
+  const parts = await openParts(webhook);
+  const started = await startWebhook({ ...parts, ...over });
+  open.push(started);
+  return { ...parts, url: started.url, port: started.port };
+}
+
+describe('a delivery with valid credentials', () => {
+  const withAlerts = async (over: Partial<WebhookDeps> = {}) => {
+    const raised: string[] = [];
+    const alerts = {
+      raise: ({ key, title }: { readonly key: string; readonly title: string }) =>
+        void raised.push(`${key}: ${title}`),
+      resolve: () => undefined,
+      close: async () => undefined,
+    };
+    return { ...(await start({}, { alerts, ...over })), raised };
+  };
+  const asked = async (
+    { url, port }: { readonly url: string; readonly port: number },
+    { path, ...options }: { readonly path: string } & Partial<Parameters<typeof request>[1]>,
+  ) => {
+    const headers = { authorization: basic(), ...(options.headers as Record<string, string> | undefined) };
+    const { protocol } = new URL(url);
+    const answer = await request(
+      { protocol, hostname: '127.0.0.1', port, path } as never,
+      { method: 'POST', body: aDelivery().body, dispatcher: insecure, ...options, headers } as never,
+    );
+    await answer.body.dump();
+    return answer.statusCode;
+  };
+
+  test('is received at a path whose slashes a proxy has doubled', async () => {
+    const endpoint = await withAlerts();
+    for (const path of ['//webhooks/billing', '/webhooks//billing/', '///webhooks/billing//tenant?a=//b']) {
+      expect([path, await asked(endpoint, { path })]).toEqual([path, 200]);
+    }
+    expect(endpoint.raised).toEqual([]);
+  });
+
+  test('is received with an unknown Expect header', async () => {
+    const endpoint = await start();
+    const { body } = aDelivery();
+    const answer = await raw(endpoint.port, [
+      `POST /webhooks/billing HTTP/1.1\r\nhost: a\r\nauthorization: ${basic()}\r\nexpect: wonders\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    ]);
+    expect(answer).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  test.each<[number, { readonly path?: string; readonly [option: string]: unknown }]>([
+    [404, { path: '/webhooks/billings' }],
+    [404, { path: '/Webhooks/Billing' }],
+    [400, { path: '/webhooks/billing%zz' }],
+    [405, { method: 'DELETE' }],
+    [415, { headers: { 'content-encoding': 'gzip' } }],
+    [413, { body: Buffer.alloc(2 * 1024 * 1024) }],
+  ])('is logged, counted and an alert when it is refused with %i', async (status, options) => {
+    const endpoint = await withAlerts();
+    expect(await asked(endpoint, { path: '/webhooks/billing', ...options })).toBe(status);
+    expect(endpoint.raised).toEqual([
+      `webhook/refused: A delivery with valid credentials was refused with HTTP ${status}`,
+    ]);
+    expect(endpoint.logged.join('')).toContain('a delivery with valid credentials was refused');
+    expect(await endpoint.metrics.text()).toContain('deliveries_total{status="rejected",role="webhook"} 1');
+  });
+
+  test('is an alert when its body does not arrive in time', async () => {
+    const endpoint = await withAlerts({ limits: { requestMs: 100 } });
+    const socket = connect({ port: endpoint.port, host: '127.0.0.1', rejectUnauthorized: false });
+    socket.write(
+      `POST /webhooks/billing HTTP/1.1\r\nhost: a\r\nauthorization: ${basic()}\r\ncontent-length: 10\r\n\r\n{`,
+    );
+    await eventually(async () => endpoint.raised.length > 0);
+    socket.destroy();
+    expect(endpoint.raised).toEqual([
+      'webhook/refused: A delivery with valid credentials was refused with HTTP 408',
+    ]);
+  });
+
+  test('is nothing that a stranger can cause', async () => {
+    const endpoint = await withAlerts();
+    const authorization = basic('hook', 'guess');
+    for (const options of [
+      { path: '/elsewhere', headers: { authorization } },
+      { path: '/webhooks/billing', method: 'DELETE', headers: { authorization } },
+    ] as const) {
+      expect(await asked(endpoint, options)).toBeGreaterThanOrEqual(400);
+    }
+    expect(endpoint.raised.filter((line) => line.startsWith('webhook/refused'))).toEqual([]);
+  });
+});
+
+describe('answers', () => {
+  test('a delivery is accepted once it is on disk, and a duplicate afterwards', async () => {
+    const { url, inbox, archive } = await start();
+    const { eventId, body } = aDelivery();
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 200,
+      body: { status: 'accepted', eventId },
+    });
+    expect(await inbox.has({ kind: 'event', eventId })).toBe('pending');
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 200,
+      body: { status: 'duplicate', eventId },
+    });
+    await eventually(async () => {
+      for await (const fact of archive.facts())
+        if (fact.kind === 'duplicate' && fact.eventId === eventId) return true;
+      return false;
+    });
+  });
+
+  test('of 40 deliveries of one event at once exactly one is accepted, the others are duplicates', async () => {
+    const { url } = await start();
+    const { body } = aDelivery();
+    const replies = await Promise.all(Array.from({ length: 40 }, () => deliver(url, body)));
+    const statuses = replies.map((reply) => reply.body.status);
+    expect(statuses.filter((status) => status === 'accepted')).toHaveLength(1);
+    expect(statuses.filter((status) => status === 'duplicate')).toHaveLength(39);
+  });
+
+  test('a test event is ignored, kept, and shadows no real event of its id', async () => {
+    const { url, inbox } = await start();
+    const eventId = randomUUID();
+    const body = aDelivery({ metadata: { eventId, testEvent: true }, payload: { fileSizeBytes: 'x' } }).body;
+    for (let i = 0; i < 2; i += 1) {
+      expect(await deliver(url, body)).toMatchObject({
+        statusCode: 200,
+        body: { status: 'ignored', eventId },
+      });
+    }
+    expect(await inbox.has({ kind: 'test', eventId })).toBe('pending');
+    expect((await deliver(url, aDelivery({ metadata: { eventId } }).body)).body.status).toBe('accepted');
+  });
+
+  test.each([
+    ['unknown-event-type', { eventType: 'invoice_paid' }],
+    ['unknown-schema-version', { payloadSchemaVersion: 'v2' }],
+    ['foreign-partner', { partnerId: '99999999-9999-9999-9999-999999999999' }],
+  ])('%s is quarantined with 202, a second time it is a duplicate', async (code, metadata) => {
+    const { url, quarantine } = await start();
+    const { eventId, body } = aDelivery({ metadata });
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 202,
+      body: { status: 'quarantined', eventId },
+    });
+    expect(await deliver(url, body)).toMatchObject({
+      statusCode: 200,
+      body: { status: 'duplicate', eventId },
+    });
+    const things = await quarantine.list();
+    expect(things).toMatchObject([{ kind: 'delivery', code, eventId }]);
+    const shown = await quarantine.show(things[0]?.quarantineId ?? '');
+    expect(Buffer.from(shown?.body ?? []).toString()).not.toContain('presigned-secret');
+  });
+
+  test('while no partner is known nobody is foreign', async () => {
+    const { url } = await start({}, { partnerIds: () => [] });
+    const { body } = aDelivery({ metadata: { partnerId: randomUUID() } });
+    expect((await deliver(url, body)).body.status).toBe('accepted');
+  });
+
+  test.each([
+    ['no JSON', '{"metadata":'],
+    ['nothing', ''],
+    ['no envelope', '[1]'],
+    ['a payload without its invoice', aDelivery({ payload: { serviceInvoiceId: undefined } }).body],
+  ])('%s is refused with 400 without a reason, and kept', async (_name, body) => {
+    const { url, quarantine } = await start();
+    const reply = await deliver(url, body);
+    expect(reply).toMatchObject({ statusCode: 400, body: { status: 'rejected' } });
+    expect(Object.keys(reply.body)).toEqual(['status']);
+    expect(await quarantine.list()).toHaveLength(1);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH'])(
+    '%s is taken with any content type whose body is JSON',
+    async (method) => {
+      const { url } = await start();
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'garbage;;',
+        'application/json; charset=x',
+      ]) {
+        const reply = await deliver(url, aDelivery().body, { method, headers: { 'content-type': type } });
+        expect(reply.body.status).toBe('accepted');
+      }
+    },
+  );
+
+  test.each(['GET', 'DELETE', 'OPTIONS', 'HEAD'])(
+    '%s on the endpoint is 405 and says what is allowed',
+    async (method) => {
+      const { url } = await start();
+      const reply = await deliver(url, null, { method });
+      expect(reply.statusCode).toBe(405);
+      expect(reply.headers.allow).toBe('POST, PUT, PATCH');
+    },
+  );
+
+  test('an unknown path is 404, a path below the endpoint is taken', async () => {
+    const { url } = await start();
+    expect((await deliver(new URL('/other', url).href, '{}')).statusCode).toBe(404);
+    expect((await deliver(new URL('/webhooks/billingX', url).href, '{}')).statusCode).toBe(404);
+    expect((await deliver(`${url}/tenant-a/?x=1`, aDelivery().body)).body.status).toBe('accepted');
+    expect((await deliver(`${url}/`, aDelivery().body)).body.status).toBe('accepted');
+  });
+
+  test('a Content-Encoding is 415, but not a word that names none', async () => {
+    const { url } = await start();
+    const encoded = (word: string, body: Uint8Array | string) =>
+      deliver(url, body, { headers: { 'content-encoding': word } });
+    expect((await encoded('gzip', gzipSync(aDelivery().body))).statusCode).toBe(415);
+    expect((await encoded('utf-8, gzip', gzipSync(aDelivery().body))).statusCode).toBe(415);
+    for (const word of ['identity', '', 'utf-8', 'UTF8', 'none', 'identity, identity'])
+      expect((await encoded(word, aDelivery().body)).body.status, word).toBe('accepted');
+  });
+
+  test('GET /healthz is 200 without credentials', async () => {
+    const { url } = await start();
+    const reply = await deliver(new URL('/healthz', url).href, null, {
+      method: 'GET',
+      headers: { authorization: '' },
+    });
+    expect(reply).toMatchObject({ statusCode: 200, body: { status: 'ok' } });
+    expect((await deliver(new URL('/healthz', url).href, '{}')).headers.allow).toBe('GET, HEAD');
+  });
+});
+
+describe('credentials', () => {
+  test('wrong or missing ones are 401 with a challenge, before the body is read', async () => {
+    const { url, quarantine } = await start();
+    for (const authorization of [
+      '',
+      'Basic',
+      'Bearer x',
+      basic('hook', 'wrong'),
+      basic('x'),
+      `${basic()}AA`,
+    ]) {
+      const reply = await deliver(url, 'no json', { headers: { authorization } });
+      expect(reply).toMatchObject({ statusCode: 401, body: { status: 'unauthorized' } });
+      expect(reply.headers['www-authenticate']).toContain('Basic realm=');
+    }
+    expect(await quarantine.list()).toEqual([]);
+  });
+
+  test('two passwords are good during a rotation, and every header is required', async () => {
+    const { url } = await start({
+      credentials: {
+        basicAuth: [
+          { user: 'a', password: 'old' },
+          { user: 'a', password: 'new' },
+        ],
+        headers: [
+          { name: 'X-One', value: '1' },
+          { name: 'X-Two', value: 'zw\u00f6lf' },
+        ],
+      },
+    });
+    const headers = { 'x-one': '1', 'x-two': Buffer.from('zw\u00f6lf').toString('latin1') };
+    const send = (over: Record<string, string>): Promise<{ statusCode: number }> =>
+      deliver(url, aDelivery().body, { headers: { ...headers, ...over } });
+    expect((await send({ authorization: basic('a', 'old') })).statusCode).toBe(200);
+    expect((await send({ authorization: basic('a', 'new') })).statusCode).toBe(200);
+    expect((await send({ authorization: basic('a', 'old'), 'x-two': 'zwei' })).statusCode).toBe(401);
+    expect((await send({ authorization: basic('a', 'other') })).statusCode).toBe(401);
+  });
+
+  test('a further path has credentials of its own', async () => {
+    const own = { basicAuth: [{ user: 'acme', password: 'own' }], headers: [] };
+    const { url } = await start({ paths: [{ path: '/webhooks/billing/acme', credentials: own }] });
+    const send = (path: string, authorization: string): Promise<{ statusCode: number }> =>
+      deliver(url + path, aDelivery().body, { headers: { authorization } });
+    expect((await send('/acme', basic('acme', 'own'))).statusCode).toBe(200);
+    expect((await send('/acme/finalized', basic('acme', 'own'))).statusCode).toBe(200);
+    expect((await send('/%61cme', basic())).statusCode).toBe(401);
+    expect((await send('/acme', basic())).statusCode).toBe(401);
+    expect((await send('', basic('acme', 'own'))).statusCode).toBe(401);
+    expect((await send('/other', basic())).statusCode).toBe(200);
+  });
+
+  test('without credentials only this machine is listened to, unless that is allowed', async () => {
+    const none = { host: '0.0.0.0', credentials: { basicAuth: [], headers: [] } };
+    const closed = await start(none);
+    expect(new URL(closed.url).hostname).toBe('127.0.0.1');
+    expect(closed.logged.join('')).toContain('listens on 127.0.0.1, not on 0.0.0.0');
+    expect((await deliver(closed.url, aDelivery().body)).statusCode).toBe(200);
+    const allowed = await start(none, { isOpenAllowed: true });
+    expect(new URL(allowed.url).hostname).toBe('localhost');
+  });
+});
+
+describe('limits', () => {
+  test('a body over the limit is 413, announced or not', async () => {
+    const { url } = await start({}, { limits: { bodyBytes: 1_000 } });
+    expect((await deliver(url, 'x'.repeat(2_000))).statusCode).toBe(413);
+    const { port } = new URL(url);
+    const reply = await raw(Number(port), [
+      `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ntransfer-encoding: chunked\r\n\r\n`,
+      `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`,
+    ]);
+    expect(reply).toMatch(/^HTTP\/1.1 413/);
+  });
+
+  test.each([
+    ['too long a body', 'webhooks/billing', basic(), 413],
+    ['wrong credentials', 'webhooks/billing', basic('a', 'wrong'), 401],
+    ['another path', 'elsewhere', basic(), 404],
+  ])(
+    'a sender that is still sending when it is refused (%s) can read why',
+    async (_, path, authorization, status) => {
+      const { port } = await start({ tls: false });
+      const body = 'x'.repeat(1_500_000);
+      const head = `POST /${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${body.length}\r\n\r\n`;
+      const { reply, error } = await sendsOn(port, head, body);
+      expect({ error, reply: reply.slice(0, 12) }).toEqual({ error: null, reply: `HTTP/1.1 ${status}` });
+      expect(reply.toLowerCase()).toContain('connection: close');
+    },
+  );
+
+  test('headers over the limit are 431', async () => {
+    const { port } = await start();
+    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
+    expect(await raw(port, [head])).toMatch(/^HTTP\/1.1 431/);
+  });
+
+  test('a sender that drips its body is answered with 408', async () => {
+    const { port } = await start({}, { limits: { requestMs: 500 } });
+    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: 100\r\n\r\n`;
+    expect(await raw(port, [head, '{'])).toMatch(/^HTTP\/1.1 408/);
+  });
+
+  test('a body that ends early is not acted on', async () => {
+    const { port, inbox } = await start();
+    const { body } = aDelivery();
+    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: ${body.length + 1}\r\n\r\n`;
+    await raw(port, [head, body], { hangUp: true });
+    expect(await inbox.pending()).toEqual([]);
+  });
+
+  test('what is no HTTP is 400', async () => {
+    const { port } = await start();
+    expect(await raw(port, ['nonsense\r\n\r\n'])).toMatch(/^HTTP\/1.1 400/);
+  });
+});
+
+describe('a disk that cannot be written', () => {
+  test('is answered with 503 and seen in /healthz and health, until it works again', async () => {
+    const { url, settings, health } = await start();
+    const inbox = join(settings.dataDir, 'inbox');
+    // A file where the folder was: not even root can write there.
+    await rename(join(inbox, 'tmp'), join(inbox, 'away'));
+    await writeFile(join(inbox, 'tmp'), '');
+    const { body } = aDelivery();
+    const reply = await deliver(url, body);
+    expect(reply).toMatchObject({ statusCode: 503, body: { status: 'unavailable' } });
+    expect(reply.headers['retry-after']).toBe('5');
+    const healthz = new URL('/healthz', url).href;
+    expect((await deliver(healthz, null, { method: 'GET' })).statusCode).toBe(503);
+    expect(health.report()).toMatchObject({ isReady: false, components: { inbox: { isHealthy: false } } });
+    await rename(join(inbox, 'tmp'), join(inbox, 'file'));
+    await rename(join(inbox, 'away'), join(inbox, 'tmp'));
+    expect((await deliver(url, body)).body.status).toBe('accepted');
+    expect((await deliver(healthz, null, { method: 'GET' })).statusCode).toBe(200);
+    expect(health.report().isReady).toBe(true);
+  });
+});
+
+test('a disk that lies is answered with 503, once, and then the process ends', async () => {
+  const parts = await openParts();
+  const lie = new FsyncError('/data/inbox', new Error('EIO'));
+  const inbox = { ...parts.inbox, accept: () => Promise.reject(lie) };
+  const fatal: unknown[] = [];
+  const webhook = await startWebhook({ ...parts, inbox, onFatal: (error) => fatal.push(error) });
+  open.push(webhook);
+  expect((await deliver(webhook.url, aDelivery().body)).statusCode).toBe(503);
+  await eventually(() => fatal.length > 0);
+  expect(fatal).toEqual([lie]);
+});
+
+describe('TLS', () => {
+  test('a self-signed certificate is made once, kept privately, and warned about', async () => {
+    const { settings, port, logged } = await start();
+    const keys = join(settings.dataDir, 'keys');
+    expect((await readdir(keys)).sort()).toEqual(['webhook-cert.pem', 'webhook-key.pem']);
+    const cert = await readFile(join(keys, 'webhook-cert.pem'), 'utf8');
+    expect(logged.join('')).toContain('self-signed');
+    await connects(port, cert);
+    open.push(await startWebhook({ ...(await openParts()), settings }));
+    expect(await readFile(join(keys, 'webhook-cert.pem'), 'utf8')).toBe(cert);
+  });
+
+  test('a changed certificate is used without a restart, half of a pair is not', async () => {
+    const [first, second] = [await aPair(), await aPair()];
+    const parts = await openParts();
+    const folder = join(parts.settings.dataDir, 'tls');
+    await mkdir(folder);
+    const [tlsCert, tlsKey] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    await writeFile(tlsCert, first.cert);
+    await writeFile(tlsKey, first.key);
+    await chmod(tlsKey, 0o600);
+    const settings = { ...parts.settings, webhook: { ...parts.settings.webhook, tlsCert, tlsKey } };
+    const webhook = await startWebhook({ ...parts, settings });
+    open.push(webhook);
+    await connects(webhook.port, first.cert);
+    await writeFile(tlsCert, second.cert);
+    await eventually(() => parts.logged.join('').includes('the old one stays'));
+    await connects(webhook.port, first.cert);
+    await writeFile(tlsKey, second.key);
+    await eventually(() => parts.logged.join('').includes('was reloaded'));
+    await connects(webhook.port, second.cert);
+    // Missing for several checks, back, and missing again: logged twice.
+    const loggedBefore = parts.logged.length;
+    const warnings = () =>
+      parts.logged.slice(loggedBefore).filter((line) => line.includes('the old one stays')).length;
+    await rename(tlsKey, `${tlsKey}.away`);
+    await eventually(() => warnings() > 0);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(warnings()).toBe(1);
+    await connects(webhook.port, second.cert);
+    await writeFile(tlsCert, first.cert);
+    await writeFile(tlsKey, first.key);
+    await eventually(() => parts.logged.join('').split('was reloaded').length - 1 === 2);
+    await rename(tlsKey, `${tlsKey}.away`);
+    await eventually(() => warnings() === 2);
+  });
+
+  test('plain HTTP is spoken behind a proxy, and a missing certificate is a sentence', async () => {
+    const { url } = await start({ tls: false });
+    expect(url).toMatch(/^http:/);
+    expect((await deliver(url, aDelivery().body)).statusCode).toBe(200);
+    await expect(start({ tlsCert: '/nowhere/cert.pem', tlsKey: '/nowhere/key.pem' })).rejects.toThrow(
+      'cannot be read: /nowhere/cert.pem',
+    );
+  });
+
+  test('a taken port is a sentence', async () => {
+    const { port } = await start();
+    await expect(start({ port })).rejects.toThrow(`127.0.0.1:${port} is taken`);
+  });
+});
+
+test('nothing secret is logged', async () => {
+  const { url, logged } = await start();
+  await deliver(url, aDelivery().body);
+  await deliver(url, aDelivery({ metadata: { eventType: 'x?password=pass:word+/=ü' } }).body);
+  await deliver(url, 'https://x.example/?sig=presigned-secret');
+  expect(logged.join('')).toContain('quarantined');
+  for (const secret of ['presigned-secret', 'pass:word', basic()])
+    expect(logged.join('')).not.toContain(secret);
+});
+
+/** Speaks bytes over TLS and returns what came back until the end. */
+function raw(port: number, parts: readonly string[], options: { hangUp?: boolean } = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      for (const part of parts) socket.write(part, 'latin1');
+      if (options.hangUp === true) setTimeout(() => socket.destroy(), 100);
+    });
+    let reply = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      reply += chunk;
+    });
+    socket
+      .on('close', () => resolve(reply))
+      .on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+      });
+  });
+}
+
+function connects(port: number, ca: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', ca, servername: 'localhost' }, () => {
+      socket.destroy();
+      resolve();
+    }).on('error', reject);
+  });
+}
+
+async function aPair(): Promise<{ cert: string; key: string }> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] },
+    ],
+  });
+  return { cert, key };
+}
+
+test('a stranger who only opens connections is cut off', async () => {
+  const { port } = await start({}, { limits: { connections: 3 } });
+  const sockets = Array.from({ length: 6 }, () => connectTcp(port, '127.0.0.1').on('error', () => undefined));
+  await eventually(() => sockets.filter((socket) => socket.destroyed || socket.readableEnded).length >= 3);
+  for (const socket of sockets) socket.destroy();
+});
+
+/** A sender that hears its answer only after its whole body, sent while the endpoint may have closed already. */
+function sendsOn(port: number, head: string, body: string): Promise<{ reply: string; error: string | null }> {
+  return new Promise((resolve) => {
+    const socket = connectTcp(port, '127.0.0.1');
+    let reply = '';
+    let error: string | null = null;
+    socket.setEncoding('utf8').once('connect', () => socket.write(head + body.slice(0, 1_000)));
+    socket.once('data', () => socket.end(body.slice(1_000)));
+    socket.on('data', (text: string) => {
+      reply += text;
+    });
+    socket.on('error', (failure: NodeJS.ErrnoException) => {
+      error = failure.code ?? failure.message;
+    });
+    socket.once('close', () => resolve({ reply, error }));
+  });
+}

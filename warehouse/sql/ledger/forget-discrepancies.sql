@@ -1,1 +1,0 @@
-delete from discrepancy_lines where invoice_id in (select unnest($invoice_ids::uuid[]))

@@ -1,1 +1,0 @@
-update ingest_cursors set position = $position where stream = $stream returning stream

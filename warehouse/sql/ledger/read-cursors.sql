@@ -1,1 +1,0 @@
-select stream, position from ingest_cursors

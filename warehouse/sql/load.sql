@@ -1,0 +1,63 @@
+-- name: insert-batch
+-- Of the staged rows those of the loads that may be loaded.
+insert into shipment_rows by name
+select * exclude (row_is_good) from staged_rows where load_id in (select unnest($load_ids::integer[]))
+
+-- name: insert-chunks
+-- A larger file, cut between its records (chunks.ts): as insert-one-pass, each chunk by one thread.
+insert into shipment_rows by name
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id)
+
+-- name: insert-loads
+-- From here on the loads count, once the transaction commits.
+insert into loads
+select
+    load_id, invoice_id::uuid, version, file_sha256, file_size_bytes, file_source, announced_sha256, event_id, workflow_run_id,
+    tenant, shipments, billing_cost::decimal(38, 4), currency_code, currencies, first_ship_date::date, last_ship_date::date,
+    ends_with_line_end, loaded_at::timestamp, encoded_sha256, is_denied, is_damaged
+from (
+    select unnest(from_json($loads::json, '[{
+        "load_id": "INTEGER", "invoice_id": "VARCHAR", "version": "INTEGER", "file_sha256": "VARCHAR",
+        "file_size_bytes": "BIGINT", "file_source": "VARCHAR", "announced_sha256": "VARCHAR", "event_id": "VARCHAR",
+        "workflow_run_id": "VARCHAR", "tenant": "VARCHAR", "shipments": "BIGINT", "billing_cost": "VARCHAR",
+        "currency_code": "VARCHAR", "currencies": "VARCHAR", "first_ship_date": "VARCHAR", "last_ship_date": "VARCHAR",
+        "ends_with_line_end": "BOOLEAN", "loaded_at": "VARCHAR", "encoded_sha256": "VARCHAR",
+        "is_denied": "BOOLEAN", "is_damaged": "BOOLEAN"}]'), recursive := true)
+)
+order by load_id
+
+-- name: insert-one-pass
+-- A file of up to one row group: read, checked, cast, numbered and inserted in one pass.
+insert into shipment_rows by name
+from numbered_csv($load_id::integer, $csv_path, $invoice_id)
+
+-- name: insert-tolerated
+-- A file of another form than the specified one, written anew in chunks with its added columns as a fifteenth (tolerate.ts).
+insert into shipment_rows by name
+from numbered_tolerated($load_id::integer, $folder, $chunks::integer, $invoice_id)
+
+-- name: load-known
+-- Of these files those that there is nothing to do for: cheap, asked before the transaction, which asks again.
+select a.invoice_id::varchar as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
+from (
+    select unnest(from_json($files::json, '[{"invoice_id": "UUID", "file_sha256": "VARCHAR"}]'), recursive := true)
+) as a
+left join invoice_state as i on i.invoice_id = a.invoice_id
+left join loads as l on l.invoice_id = a.invoice_id and l.file_sha256 = a.file_sha256
+where i.voided_at is not null or l.load_id is not null
+
+-- name: read-back
+-- After COMMIT: a commit behind a failed statement answers without an error and stores nothing, so we look.
+select load_id, sum(is_load)::integer as loads, sum(shipments)::integer as shipments
+from (
+    select load_id, 1 as is_load, 0 as shipments from loads where load_id between $first::integer and $last::integer
+    union all
+    select load_id, 0, count(*) from shipment_rows where load_id between $first::integer and $last::integer group by load_id
+)
+group by load_id
+
+-- name: stage-batch
+-- Small files that are loaded together: read and checked once, before anybody waits for the transaction.
+create or replace temp table staged_rows as
+from numbered_files(from_json($files::json,
+    '[{"load_id": "INTEGER", "csv_path": "VARCHAR", "invoice_id": "VARCHAR", "rows_before": "BIGINT"}]'))

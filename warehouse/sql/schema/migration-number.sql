@@ -1,1 +1,0 @@
-select coalesce(max(number), 0)::integer as found from schema_migrations

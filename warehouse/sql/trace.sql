@@ -1,0 +1,85 @@
+-- name: explain-tracking
+-- From a tracking number to everything that stands behind its rows, all versions and voided invoices included. The event
+-- is the one that announced the file's hash, or the hash of the file as HTTP encoded it; where none did, the one that the
+-- file was asked for by.
+with announcements as (
+    select invoice_id, announced_sha256, arg_min(event_id, received_at) as event_id
+    from event_ledger
+    where verdict = 'accepted' and announced_sha256 is not null
+    group by invoice_id, announced_sha256
+)
+select
+    v.invoice_id::varchar as invoice_id, v.invoice_number, v.tenant, v.carrier, v.ship_date::varchar as ship_date,
+    v.billing_cost::varchar as billing_cost, v.currency_code, v.row_number, v.version, v.is_current,
+    v.file_sha256, l.file_size_bytes::double as file_size_bytes, l.file_source, f.came_from,
+    iso(f.first_had_at) as file_had_at, iso(l.loaded_at) as loaded_at,
+    n.event_id, iso(n.event_timestamp) as event_timestamp, iso(n.received_at) as event_received_at,
+    n.announced_sha256 as event_sha256, l.encoded_sha256,
+    case
+        when coalesce(e.event_id, c.event_id) is not null then 'event'
+        when l.announced_sha256 = l.file_sha256 or h.file_sha256 is not null then 'regenerate'
+    end as hash_from,
+    l.workflow_run_id, i.state, iso(i.voided_at) as voided_at,
+    case when coalesce(e.event_id, c.event_id, h.file_sha256) is not null or l.announced_sha256 = l.file_sha256 then 'hash'
+        when l.is_damaged then 'accepted' when i.proof = 'header' and v.is_current then 'header' else 'unproved' end as proof
+from shipment_versions as v
+join loads as l on l.load_id = v.load_id
+join invoice_state as i on i.invoice_id = v.invoice_id
+left join files as f on f.file_sha256 = v.file_sha256 and f.invoice_id = v.invoice_id
+left join announcements as e on e.invoice_id = v.invoice_id and e.announced_sha256 = v.file_sha256
+left join announcements as c on c.invoice_id = v.invoice_id and c.announced_sha256 = l.encoded_sha256
+left join (
+    select distinct invoice_id, file_sha256 from attention_ledger where kind = 'hash'
+) as h on h.invoice_id = v.invoice_id and h.file_sha256 = v.file_sha256
+left join event_ledger as n on n.event_id = coalesce(e.event_id, c.event_id, l.event_id)
+where v.tracking_number = $tracking_number
+order by v.is_current desc, v.invoice_id, v.version desc, v.row_number
+limit 1000
+
+-- name: invoice-versions
+select
+    l.load_id, l.version, l.file_sha256, l.file_source, l.shipments::double as shipments,
+    l.billing_cost::varchar as billing_cost, l.currency_code, iso(l.loaded_at) as loaded_at,
+    coalesce(i.current_load_id = l.load_id, false) as is_current
+from loads as l
+left join invoice_state as i on i.invoice_id = l.invoice_id
+where l.invoice_id = $invoice_id::uuid
+order by l.version
+
+-- name: version-diff
+-- What changed between two versions of an invoice: rows that are only in one of them; of those, rows that differ in
+-- nothing but their cost are one change. Equal rows are paired one to one, so a doubled row shows as added. Columns that
+-- the specification does not know change nothing that is billed.
+with both_versions as (
+    select * exclude (row_number, added_columns),
+        row(*columns(* exclude (load_id, row_number, added_columns, billing_cost))) as all_but_cost
+    from shipment_rows
+    where load_id in ($from_load::integer, $to_load::integer)
+),
+old as (
+    select * exclude (load_id) from both_versions where load_id = $from_load::integer
+),
+new as (
+    select * exclude (load_id) from both_versions where load_id = $to_load::integer
+),
+-- Of rows that are alike but for their cost the cheapest goes with the cheapest, the next with the next.
+removed as (
+    select *, row_number() over (partition by all_but_cost order by billing_cost) as nth
+    from (from old except all from new)
+),
+added as (
+    select *, row_number() over (partition by all_but_cost order by billing_cost) as nth
+    from (from new except all from old)
+)
+select
+    case when r.tracking_number is null then 'added' when a.tracking_number is null then 'removed' else 'changed' end as change,
+    coalesce(a.tracking_number, r.tracking_number) as tracking_number,
+    coalesce(a.ship_date, r.ship_date)::varchar as ship_date,
+    coalesce(a.carrier, r.carrier) as carrier,
+    coalesce(a.service_level, r.service_level) as service_level,
+    coalesce(a.currency_code, r.currency_code) as currency_code,
+    r.billing_cost::varchar as old_billing_cost,
+    a.billing_cost::varchar as new_billing_cost
+from removed as r
+full join added as a on a.nth = r.nth and a.all_but_cost is not distinct from r.all_but_cost
+order by change, tracking_number, ship_date, old_billing_cost, new_billing_cost

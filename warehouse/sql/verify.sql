@@ -1,0 +1,88 @@
+-- name: fingerprint-file
+select
+    count(*)::integer as rows,
+    coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
+    coalesce(string_agg(distinct currency_code, ',' order by currency_code), '') as currencies,
+    min(ship_date)::varchar as first_ship_date, max(ship_date)::varchar as last_ship_date,
+    coalesce(sum(hash(row_number, {{cells}})::hugeint), 0)::varchar as fingerprint,
+    count(*) filter (where not row_is_good)::integer as bad_rows
+from (
+    select (row_number() over ())::integer as row_number, *
+    from checked_csv([$csv_path], $invoice_id)
+)
+
+-- name: fingerprint-rows
+-- The rows of a load as one number that changes with any cell of any row, and their count, sum and days.
+-- The file is fingerprinted by the same expression (fingerprint-file); row numbers are part of it. Added
+-- columns count where there are any (fingerprint-tolerated).
+select
+    count(*)::integer as rows,
+    coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
+    coalesce(string_agg(distinct currency_code, ',' order by currency_code), '') as currencies,
+    min(ship_date)::varchar as first_ship_date, max(ship_date)::varchar as last_ship_date,
+    (coalesce(sum(hash(row_number, {{cells}})::hugeint), 0)
+        + coalesce(sum(hash(row_number, added_columns)::hugeint) filter (where added_columns is not null), 0))::varchar
+        as fingerprint
+from shipment_rows
+where load_id = $load_id::integer
+
+-- name: fingerprint-tolerated
+-- fingerprint-file of a file that was tolerated, from the chunks that were written of it (tolerate.ts).
+select
+    count(*)::integer as rows,
+    coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
+    coalesce(string_agg(distinct currency_code, ',' order by currency_code), '') as currencies,
+    min(ship_date)::varchar as first_ship_date, max(ship_date)::varchar as last_ship_date,
+    (coalesce(sum(hash(row_number, {{cells}})::hugeint), 0)
+        + coalesce(sum(hash(row_number, added_columns)::hugeint) filter (where added_columns is not null), 0))::varchar
+        as fingerprint,
+    0 as bad_rows
+from numbered_tolerated(0, $folder, $chunks::integer, $invoice_id)
+
+-- name: loads-to-verify
+-- Loads to prove, oldest first: all of them, or those that no verification has seen.
+select
+    l.load_id, l.invoice_id::varchar as invoice_id, l.file_sha256,
+    l.shipments::double as shipments, l.billing_cost::varchar as billing_cost, l.currency_code, l.currencies,
+    l.first_ship_date::varchar as first_ship_date, l.last_ship_date::varchar as last_ship_date,
+    i.current_load_id = l.load_id as is_current, i.voided_at is not null as is_voided
+from loads as l
+left join invoice_state as i on i.invoice_id = l.invoice_id
+where $full::boolean or l.load_id not in (select load_id from verification_log)
+order by l.load_id
+
+-- name: mark-verified
+-- Once per load: a proof that is repeated every week must not grow the file for ever.
+insert into verification_log
+select load_id, $verified_at::timestamp
+from (select unnest($load_ids::integer[]) as load_id)
+where load_id not in (select load_id from verification_log)
+
+-- name: orphan-rows
+-- Rows whose load nobody knows, and loads whose invoice nobody knows: one transaction writes them, so there are none.
+select 'orphan-rows' as rule, load_id::varchar as what, count(*)::varchar as found
+from shipment_rows
+where load_id not in (select load_id from loads)
+group by load_id
+union all
+select 'orphan-load', l.load_id::varchar, l.invoice_id::varchar
+from loads as l
+anti join invoice_state as i on i.invoice_id = l.invoice_id
+union all
+select 'doubled-load', l.load_id::varchar, count(*)::varchar
+from loads as l
+group by l.load_id
+having count(*) > 1
+
+-- name: read-states
+-- Invoices' rows as they are stored, in the shape that derive-invoice.ts makes.
+select
+    invoice_id::varchar as invoice_id, state, reason_code, reason, iso(state_since) as state_since, service_status, current_load_id, proof, partner_id,
+    partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date,
+    invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments::double as stated_shipments, event_id,
+    iso(first_seen_at) as first_seen_at, iso(created_at) as created_at, iso(finalized_at) as finalized_at,
+    iso(first_loaded_at) as first_loaded_at, iso(loaded_at) as loaded_at, iso(voided_at) as voided_at,
+    iso(attention_at) as attention_at, iso(resolved_at) as resolved_at, versions, attention_lines, void_basis,
+    iso(restored_at) as restored_at, past_voids
+from invoice_state
+order by invoice_id
