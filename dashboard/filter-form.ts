@@ -6,6 +6,7 @@ import { columnLabel } from '../reports/render/labels.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
 import { all, filtersOf, one, type Query, withQuery } from './address.ts';
 import { type Preset, presetsOf } from './days.ts';
+import type { PeriodMenu } from './guest-pages.ts';
 import type { PageContext } from './page-context.ts';
 import { type Choices, choicesOf } from './pages/choices.ts';
 
@@ -46,24 +47,27 @@ export async function filterFields(
 }
 
 /** Presets, the days that are chosen, and their name. */
-export function periodMenu(query: Query, path: string) {
+export function periodMenu(query: Query, path: string): PeriodMenu {
   const { from, to } = shownDays(query);
   const isChosen = (preset: Partial<Period>): boolean => from === preset.from && to === preset.to;
   return {
     ...{ from, to },
     period:
-      from !== undefined && to !== undefined ? daysName({ from, to }) : periodText({ from: from ?? null, to: to ?? null }),
-    presets: [{ label: 'All dates' } as Partial<Preset> & { readonly label: string }, ...presetsOf(new Date())].map(
-      (preset) => ({
-        label: preset.label,
-        address: withQuery(path, query, {
-          ...{ from: preset.from ?? null, to: preset.to ?? null, period: null },
-          ...{ after: null, page: null, format: null },
-          ...(preset.from === undefined ? { compare: null } : {}),
-        }),
-        isChosen: isChosen(preset),
+      from !== undefined && to !== undefined
+        ? daysName({ from, to })
+        : periodText({ from: from ?? null, to: to ?? null }),
+    presets: [
+      { label: 'All dates' } as Partial<Preset> & { readonly label: string },
+      ...presetsOf(new Date()),
+    ].map((preset) => ({
+      label: preset.label,
+      address: withQuery(path, query, {
+        ...{ from: preset.from ?? null, to: preset.to ?? null, period: null },
+        ...{ after: null, page: null, format: null },
+        ...(preset.from === undefined ? { compare: null } : {}),
       }),
-    ),
+      isChosen: isChosen(preset),
+    })),
   };
 }
 

@@ -22,8 +22,23 @@ export interface GuestPage {
 /** What the dashboard does for its guests. */
 export interface GuestHost {
   send(reply: FastifyReply, page: GuestPage): Promise<FastifyReply>;
-  /** null: nobody may act here, the pages only show. */
+  /** null: no operator is configured, the pages only show. */
   readonly operators: GuestOperators | null;
+  /** HTML that says what to set, for the place where an action would be; empty where operators are configured. */
+  readonly noOperator: string;
+  /** The days that an address asks for, their name, and links to usual ones. @param query of the request */
+  periodMenu(query: unknown, path: string): PeriodMenu;
+}
+
+export interface PeriodMenu {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period: string;
+  readonly presets: readonly {
+    readonly label: string;
+    readonly address: string;
+    readonly isChosen: boolean;
+  }[];
 }
 
 export interface GuestOperators {

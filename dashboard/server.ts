@@ -13,8 +13,10 @@ import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
+import type { Query } from './address.ts';
 import { createAdminGuard } from './admin-guard.ts';
 import { asksForFigures, sendFigures } from './figures.ts';
+import { periodMenu } from './filter-form.ts';
 import type { GuestOperators, GuestPages } from './guest-pages.ts';
 import type { OperatorOptions } from './operator/operator-work.ts';
 import { registerOperator } from './operator/register-operator.ts';
@@ -37,7 +39,7 @@ import { registerSearch } from './shipments/search.ts';
 import { type Explain, registerShipment } from './shipments/shipment-page.ts';
 import { registerShipments } from './shipments/shipments-page.ts';
 import { tellError } from './tell-error.ts';
-import { ASSETS } from './views.ts';
+import { ASSETS, renderPart } from './views.ts';
 import { startWarmUp } from './warm-up.ts';
 
 export interface DashboardOptions {
@@ -216,6 +218,8 @@ function registerGuest(
 ): void {
   guest.register(app, {
     operators,
+    noOperator: operators === null ? renderPart('no-operator', {}) : '',
+    periodMenu: (query, path) => periodMenu(query as Query, path),
     send: (reply, { title, html, figures }) => {
       // Forms of ours say where they stand; the policy of the other pages would have browsers say "null".
       reply.header('referrer-policy', 'same-origin');

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { shownCell } from '../reports/render/cell-labels.ts';
 import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.ts';
+import { money, stateBadge, stateLabel } from '../reports/render/html-cells.ts';
 import { CHART_CSS } from '../reports/render/html-page.ts';
 import { grouped, instantLabel } from '../reports/render/labels.ts';
 import { templatesIn } from '../reports/render/templates.ts';
@@ -172,42 +172,9 @@ export function count(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : grouped(String(cell));
 }
 
-/** HTML of an amount and its currency, with the exact digits as its title. */
-export function money(cell: ReportCell | undefined, currency?: ReportCell): string {
-  if (cell === null || cell === undefined) return '';
-  const column = {
-    name: 'cell',
-    type: 'decimal',
-    scale: 4,
-    unit: 'money',
-    align: 'right',
-    isDetail: false,
-  } as const;
-  const { text, exact, isNegative } = shownCell({ cell, currency_code: currency ?? null }, column);
-  const shown = escapeHtml(`${text} ${currency ?? ''}`.trim());
-  if (exact === null && !isNegative) return shown;
-  return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${shown}</span>`;
-}
-
 export function instant(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : instantLabel(String(cell));
 }
-
-function stateLabel(state: ReportCell | undefined): string {
-  return String(state ?? '').replaceAll('_', ' ');
-}
-
-/** The badge of an invoice's state. */
-export function stateBadge(state: ReportCell | undefined): string {
-  const color = STATE_COLORS[String(state)] ?? 'secondary';
-  return `<span class="badge bg-${color}-lt">${escapeHtml(stateLabel(state))}</span>`;
-}
-
-const STATE_COLORS: Readonly<Record<string, string>> = {
-  ...{ loaded: 'green', needs_attention: 'red', draft: 'yellow', finalized: 'azure' },
-  ...{ open: 'yellow', sent: 'azure', credited: 'green', rejected: 'red' },
-  ...{ new: 'azure', claimed: 'yellow', dismissed: 'secondary' },
-};
 
 /** An icon beside a label, hidden from screen readers. @param name of a file of the icon set */
 function icon(name: string): string {

@@ -3,6 +3,7 @@
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
+import { money } from '../../reports/render/html-cells.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { all, one, pageNumber, type Query, withQuery } from '../address.ts';
 import { addressOfPage, patienceFor } from '../figures.ts';
@@ -17,7 +18,7 @@ import {
   sendShown,
 } from '../page-context.ts';
 import { saveAddress } from '../saved-views/saved-views.ts';
-import { count, money } from '../views.ts';
+import { count } from '../views.ts';
 import { choicesOf } from './choices.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

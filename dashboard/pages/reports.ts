@@ -154,8 +154,8 @@ function labelOfParameter(name: string): string {
 }
 
 const PARAMETER_LABELS: Readonly<Record<string, string>> = {
-  ...{ first_from: 'first period, first day', first_to: 'first period, day after its end' },
-  ...{ second_from: 'second period, first day', second_to: 'second period, day after its end' },
+  ...{ first_from: 'first period, from', first_to: 'first period, to' },
+  ...{ second_from: 'second period, from', second_to: 'second period, to' },
 };
 
 /** A refused filter or a limit that ran out leaves the form standing, so that it can be mended. */

@@ -2,6 +2,7 @@
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { percentOf } from '../compare/compare-results.ts';
+import { incompleteWords } from '../completeness.ts';
 import { daysName } from '../period.ts';
 import type { ReportResult, ReportRow } from '../report-result.ts';
 import { digitsOf, roundedTo } from './cell-labels.ts';
@@ -34,7 +35,9 @@ interface Answer {
 }
 
 export function answerOf(result: ReportResult): Answer {
-  const mark = /\(((?:still open|incomplete|, )+)\)$/.exec(result.title)?.[1] ?? null;
+  const mark =
+    /\(((?:still open|incomplete|, )+)\)$/.exec(result.title)?.[1] ??
+    incompleteWords([result.head.completeness]);
   const groups = [
     ...Map.groupBy(result.rows, (row) => JSON.stringify([row.partner_id, row.currency_code])).values(),
   ];

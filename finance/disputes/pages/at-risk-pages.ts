@@ -1,10 +1,8 @@
 /** `/money-at-risk` in the dashboard: all findings in one list, from which claims are opened. */
 
-import { filtersOf, one, type Query } from '../../../dashboard/address.ts';
-import { periodMenu } from '../../../dashboard/filter-form.ts';
+import { z } from 'zod';
 import type { GuestPages } from '../../../dashboard/guest-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
-import type { ReportFilters } from '../../../reports/report-filters.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
 import { ClaimRefusedError, lineKey } from '../claim.ts';
 import type { Disputes } from '../disputes.ts';
@@ -28,15 +26,14 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
         told(host, reply, async () => {
-          const query = withUsualDays(request.query as Query, now());
-          const found = await disputes.atRisk(daysOf(query));
-          const risk = one(query, 'risk');
-          const state = one(query, 'state') ?? 'new';
+          const { risk, state, ...asked } = Asked.parse(request.query);
+          const menu = host.periodMenu(withUsualDays(asked, now()), ADDRESS);
+          const found = await disputes.atRisk({ from: menu.from, to: menu.to });
           const chosen = found.lines.filter(
             (line) => (risk === undefined || line.risk === risk) && (state === 'all' || line.state === state),
           );
           const html = render('at-risk', {
-            ...{ ...shownOf(found), ...periodMenu(query, ADDRESS), state, risk, states: STATES },
+            ...{ ...shownOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
             ...{ shown: chosen.slice(0, MAX_SHOWN), found: chosen.length },
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
@@ -63,15 +60,20 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
   };
 }
 
-function withUsualDays(query: Query, now: Date): Query {
-  if (['from', 'to', 'period'].some((name) => one(query, name) !== undefined)) return query;
-  const today = now.toISOString().slice(0, 10);
-  return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };
-}
+const day = z.string().min(1).optional().catch(undefined);
+const Asked = z.object({
+  risk: z
+    .enum(Object.keys(RISKS) as [Risk, ...Risk[]])
+    .optional()
+    .catch(undefined),
+  state: z.enum([...STATES, 'all']).catch('new'),
+  ...{ from: day, to: day, period: day },
+});
 
-function daysOf(query: Query): ReportFilters {
-  const { from, to } = filtersOf(query);
-  return { from, to };
+function withUsualDays(asked: Omit<z.output<typeof Asked>, 'risk' | 'state'>, now: Date): typeof asked {
+  if ((asked.from ?? asked.to ?? asked.period) !== undefined) return asked;
+  const today = now.toISOString().slice(0, 10);
+  return { ...asked, from: shiftDay(today, -USUAL_DAYS), to: today };
 }
 
 /** What can still be claimed, in all and by finding; amounts of two currencies or partners are never added. */

@@ -63,7 +63,11 @@ function registerPages(
       const shown = chosen.slice(0, MOST_SHOWN);
       const html = render('claims', {
         ...{ asked, problems, totals, carriers, shown, states: CLAIM_STATES },
-        ...{ left: chosen.length - shown.length, canAct: host.operators !== null },
+        ...{
+          left: chosen.length - shown.length,
+          canAct: host.operators !== null,
+          noOperator: host.noOperator,
+        },
         next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
         files: CLAIM_FORMATS,
       });
@@ -93,6 +97,7 @@ function registerPages(
       }
       const html = render('claim', {
         ...{ claim, problems, next: NEXT_STATES[claim.state], canAct: host.operators !== null },
+        noOperator: host.noOperator,
       });
       return host.send(reply, { title: `Claim ${claim.id}`, html, figures: wholeClaimJson(claim) });
     }),

@@ -1,7 +1,7 @@
 /** Renders the templates of `views/`. */
 
-import { money, renderPart, stateBadge } from '../../../dashboard/views.ts';
 import { escapeAttribute } from '../../../reports/render/escape-html.ts';
+import { money, stateBadge } from '../../../reports/render/html-cells.ts';
 import { grouped, instantLabel } from '../../../reports/render/labels.ts';
 import { templatesIn } from '../../../reports/render/templates.ts';
 
@@ -13,6 +13,6 @@ export function render(
 ): string {
   return eta.render(`./${view}`, {
     ...{ ...values, grouped, attribute: escapeAttribute, instant: instantLabel },
-    ...{ money, stateBadge, noOperator: renderPart('no-operator', {}) },
+    ...{ money, stateBadge },
   });
 }
