@@ -1,3 +1,18 @@
+-- name: shipped-months
+-- What was billed for what was shipped in each month, by month of invoicing. Days are months before anything is counted of them: a
+-- function of each row is dearer than reading it.
+create or replace temp view shipped_months as
+select
+    month_start(ship_date) as start,
+    month_start(invoice_generation_date) as invoiced,
+    tenant,
+    carrier,
+    currency_code,
+    sum(billing_cost) as amount
+from selected_shipments
+group by all
+
+-- name: accrual-estimates
 -- What each ship month of a tenant and carrier still lacks, by the chain-ladder method: for the report that shows it
 -- and the one that books it. Ages are calendar months that have ended since the month began, less one: a month that
 -- has just ended has age 0. The answer is as of the publication, or of --as-known-on.
