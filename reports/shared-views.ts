@@ -4,6 +4,7 @@ import type { PublishedFile } from './published-file.ts';
 
 /** In the order in which they are made: a later one may read those before it. */
 const SHARED_BY_REPORTS = {
+  'undated-shipments': /\b(undated_shipments|accrual_estimates)\b/,
   'tenant-shipments': /\b(tenant_shipments|price_moves)\b/,
   prices: /\b(prices\(|cell_prices|monthly_prices|price_moves)/,
   'cell-prices': /\bcell_prices\b/,

@@ -69,6 +69,12 @@ where list_contains(cast(getvariable('levels') as varchar[]), coalesce(s.invoice
 create or replace temp view selected_shipments as
 select * from loaded_shipments where is_examined
 
+-- name: undated-shipments
+-- The shipments that pass every filter but the dates, with `is_examined`: reports that compare with earlier months read them.
+create or replace temp view undated_shipments as
+select * from loaded_shipments
+where passes_filters_but_dates(tenant_id, tenant, carrier, carrier_zone, currency_code)
+
 -- name: tenant-shipments
 -- All charges of the selected tenants, whatever the other filters: tenants may have prices of their own, so that
 -- a price is followed through these.

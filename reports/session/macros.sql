@@ -173,8 +173,20 @@ create or replace temp macro is_asked_carrier_in_file(carrier) as
         or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
     );
 
--- Whether a shipment passes every filter but the level. The filters are session variables, bound one by one by the
--- runner, so that no value ever becomes part of a query; null means "all", the empty zone means "none given".
+-- The filters are session variables, so no value becomes part of a query. Null means "all", the empty zone "none given".
+create or replace temp macro passes_filters_but_dates(tenant_id, tenant, carrier, zone, currency) as
+    is_asked_tenant(tenant_id, tenant)
+    and (getvariable('carriers') is null or list_contains(cast(getvariable('carriers') as varchar[]), carrier))
+    and (
+        getvariable('zones') is null
+        or list_contains(cast(getvariable('zones') as varchar[]), coalesce(zone, ''))
+    )
+    and (
+        getvariable('currencies') is null
+        or list_contains(cast(getvariable('currencies') as varchar[]), currency)
+    );
+
+-- Whether a shipment passes every filter but the level.
 create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, currency, ship_date, invoice_date) as
     (
         getvariable('date_from') is null
@@ -186,16 +198,7 @@ create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, cu
         or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
         <= cast(getvariable('date_to') as date)
     )
-    and is_asked_tenant(tenant_id, tenant)
-    and (getvariable('carriers') is null or list_contains(cast(getvariable('carriers') as varchar[]), carrier))
-    and (
-        getvariable('zones') is null
-        or list_contains(cast(getvariable('zones') as varchar[]), coalesce(zone, ''))
-    )
-    and (
-        getvariable('currencies') is null
-        or list_contains(cast(getvariable('currencies') as varchar[]), currency)
-    );
+    and passes_filters_but_dates(tenant_id, tenant, carrier, zone, currency);
 
 -- The day a date's month began. Years and days are read off a date at once; date_trunc is ten times as dear.
 create or replace temp macro month_start(day) as day - (day(day) - 1)::integer;
