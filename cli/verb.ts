@@ -216,7 +216,7 @@ function indent(text: string): string {
     .join('\n');
 }
 
-/** A folder that nobody marked yet belongs to nobody. @throws CliError, DataFolderTooNewError (exit 2) */
+/** A folder that nobody marked yet belongs to nobody. @throws CliError, data-folder-too-new (exit 2) */
 export async function checkEnvironment({ dataDir, environment }: Settings): Promise<void> {
   await checkDataFolderForm(dataDir);
   if (await isOpenToAll(dataDir)) {

@@ -49,7 +49,7 @@ export function rebuildCommand(): Command {
       else tellRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
       await requireRecordsIn(archive, settings);
     } catch (error) {
-      if (error instanceof RebuildLossError) tellMade(output, error.made, null);
+      if (error instanceof RebuildLossError) tellMade(output, error.outcome, null);
       throw error;
     } finally {
       progress.end();
