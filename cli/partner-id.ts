@@ -8,7 +8,7 @@ import { CliError, EXIT } from './errors.ts';
 import { openPublished } from './published.ts';
 import { readRunFile } from './roles/run-file.ts';
 
-/** @throws SettingsError, CredentialsRefusedError, UnreachableError */
+/** @throws SettingsError, BillingError */
 export async function learnPartnerId(settings: Settings): Promise<string> {
   if (settings.partnerId !== null) return settings.partnerId;
   const known = partnerIdOfRunning(settings) ?? (await knownPartnerId(settings));
