@@ -1,6 +1,6 @@
 /** Publishes the warehouse for its readers, with everything committed so far in it. */
 
-import { publicationGauges } from '../warehouse/publish/publisher.ts';
+import { publicationGauges } from '../warehouse/publisher.ts';
 import type { Publication } from '../warehouse/warehouse.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';

@@ -7,7 +7,7 @@ import { isOpenToAll, OPEN_TO_ALL } from '../lib/files/private-folder.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
 
-/** A folder that nobody marked yet belongs to nobody. @throws CliError, DataFolderTooNewError (exit 2) */
+/** A folder that nobody marked yet belongs to nobody. @throws CliError, data-folder-too-new (exit 2) */
 export async function checkEnvironment({ dataDir, environment }: Settings): Promise<void> {
   await checkDataFolderForm(dataDir);
   if (await isOpenToAll(dataDir)) {

@@ -1,7 +1,7 @@
 /** What stands behind a billed shipment, in words and as JSON: the same at a terminal, on a page and for an assistant. */
 
 import type { Settings } from '../lib/config/settings.ts';
-import type { Explanation } from '../warehouse/trace/explain.ts';
+import type { Explanation } from '../warehouse/published-copy.ts';
 
 /** Every billed line with the number. The archive is opened for each question: nobody asks often, and nothing is held meanwhile. */
 export async function explainPublished(
@@ -9,7 +9,7 @@ export async function explainPublished(
   trackingNumber: string,
 ): Promise<readonly Explanation[]> {
   const { openArchive } = await import('../archive/open-archive.ts');
-  const { explainTracking } = await import('../warehouse/trace/explain.ts');
+  const { explainTracking } = await import('../warehouse/published-copy.ts');
   const { publishedPath } = await import('./published.ts');
   const archive = await openArchive(settings);
   const request = { databasePath: publishedPath(settings), archive, trackingNumber };

@@ -172,6 +172,12 @@ export function instant(text: string): string {
   throw new InvalidArgumentError(`It must be ${forms}.`);
 }
 
+/** For the end of a period of instants: a date means its end in UTC. @returns ISO 8601 UTC, not included */
+export function endInstant(text: string): string {
+  const start = instant(text);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(Date.parse(start) + 86_400_000).toISOString() : start;
+}
+
 type SettingPair = readonly [string, string];
 
 function collectSetting(text: string, before: readonly SettingPair[] | undefined): readonly SettingPair[] {

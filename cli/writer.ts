@@ -10,7 +10,7 @@ import { isEmptyArchive } from '../archive/verify-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { lockOwner } from '../lib/files/lock-file.ts';
 import { refuseOpenToAll } from '../lib/files/private-folder.ts';
-import { warehousePaths } from '../warehouse/paths.ts';
+import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CliError, EXIT } from './errors.ts';
 import { onInterrupt } from './terminal/on-interrupt.ts';
@@ -26,7 +26,7 @@ export interface WriterWork<T> {
   readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
 }
 
-/** @throws WarehouseLockedError (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
+/** @throws warehouse-locked (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
     const { withTemporal } = await import('./ask-temporal.ts');
@@ -48,7 +48,7 @@ export interface OpenWriter {
  * For work that no worker does for anybody: the warehouse itself, in a data folder that is there.
  *
  * @param how.isAlone a lake too lets no other writer in until it is closed
- * @throws WarehouseLockedError (exit 8) another process has it
+ * @throws warehouse-locked (exit 8) another process has it
  */
 export function openWriter(
   settings: Settings,

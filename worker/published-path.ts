@@ -2,7 +2,7 @@
 
 import type { Settings } from '../lib/config/settings.ts';
 import { readElsewhere } from '../reports/published-file.ts';
-import { warehousePaths } from '../warehouse/paths.ts';
+import { warehousePaths } from '../warehouse/data-folder.ts';
 
 /** Whoever asks for the path may then read the file, wherever its rows are. */
 export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {

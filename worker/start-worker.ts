@@ -24,9 +24,8 @@ import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../lib/tem
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { SetAside } from '../warehouse/opening.ts';
-import { startPublisher } from '../warehouse/publish/publisher.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { startPublisher } from '../warehouse/publisher.ts';
+import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedule.ts';
 import { duckDbCheck } from './check-duckdb.ts';
@@ -91,7 +90,7 @@ const LINGER_MS = 1_000;
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;
 
-/** @throws WrongClockError, WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
+/** @throws WrongClockError, warehouse-locked and whatever else keeps the warehouse or archive from opening; never for Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);

@@ -2,7 +2,7 @@
 
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { type Health, watchTask } from '../lib/health/health.ts';
-import type { PublishedWarehouse } from '../warehouse/publish/publisher.ts';
+import type { PublishedWarehouse } from '../warehouse/publisher.ts';
 
 export function watchedWarehouse(
   warehouse: PublishedWarehouse,

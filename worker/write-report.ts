@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
 import { writeWhole } from '../lib/files/files.ts';
 import { ReportFilterError } from '../reports/errors.ts';
-import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.ts';
+import { parsePeriod } from '../reports/period.ts';
 import { headLines } from '../reports/render/labels.ts';
 import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.ts';
 import { runReport } from '../reports/run-report.ts';
@@ -24,11 +24,13 @@ export async function writeReport(
 ): Promise<WrittenReport> {
   const format = REPORT_FORMATS.find((known) => known === scheduled.format);
   if (!format) throw new ReportFilterError('format', `There is no format "${scheduled.format}".`);
-  const period = RELATIVE_PERIODS.find((known) => known === scheduled.period);
   const result = await runReport({
     databasePath,
     name: scheduled.report,
-    filters: { ...scheduled.filters, ...(period === undefined ? {} : daysOf(period, now)) },
+    filters: {
+      ...scheduled.filters,
+      ...(scheduled.period === null ? {} : parsePeriod(scheduled.period, now)),
+    },
     parameters: scheduled.parameters,
     tables: scheduled.tables,
     timeLimitMs: TIME_LIMIT_MS,

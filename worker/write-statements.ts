@@ -3,8 +3,11 @@
 import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
 import { StatementRefusedError } from '../finance/statements/errors.ts';
-import { makeStatements, type StatementSources } from '../finance/statements/make-statements.ts';
-import { lastMonth } from '../finance/statements/months.ts';
+import {
+  makeStatements,
+  type StatementSources,
+  statementMonth,
+} from '../finance/statements/make-statements.ts';
 import { PAPERS } from '../finance/statements/paper-sizes.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../finance/statements/render-statement.ts';
 import { writeFiles } from '../finance/statements/write-files.ts';
@@ -26,7 +29,7 @@ export async function writeStatements(
   const format = STATEMENT_FORMATS.find((known) => known === asked);
   if (!format) throw new StatementRefusedError(`There is no format "${asked}" of statements.`);
   const paper = PAPERS.find((known) => known === parameters.paper);
-  const period = lastMonth(sources.now);
+  const period = statementMonth(undefined, sources.now);
   const path = join(folder, period);
   const wanted = {
     ...{ tenants: [...(filters.tenants ?? [])], partners: [...(filters.partners ?? [])], period },

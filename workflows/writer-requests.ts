@@ -2,7 +2,7 @@
 
 import { proxyActivities } from '@temporalio/workflow';
 import type { WarehouseActivities } from '../activities/create-activities.ts';
-import type { Imported, ImportRequest } from '../warehouse/import/import-file.ts';
+import type { Imported, ImportRequest } from '../warehouse/import/import-files.ts';
 import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.ts';
 
 const once = proxyActivities<WarehouseActivities>({

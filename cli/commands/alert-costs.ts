@@ -16,7 +16,7 @@ export function costsCommand(): Command {
   );
   command
     .option('--rules <file>', 'another rules file, to try it out first')
-    .option('--limit <seconds>', 'stop a report after so long', seconds, 60);
+    .option('--timeout <seconds>', 'stop a report after so long', seconds, 60);
   return withJson(command, { ndjson: true }).action(async (flags: CostFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
@@ -35,7 +35,7 @@ export function costsCommand(): Command {
     const options = {
       databasePath: publishedPath(settings),
       now: new Date(),
-      timeLimitMs: flags.limit * 1000,
+      timeLimitMs: flags.timeout * 1000,
     };
     const found = [];
     for (const rule of rules) found.push(...(await findCosts(rule, options)));
@@ -46,7 +46,7 @@ export function costsCommand(): Command {
 
 interface CostFlags {
   readonly rules?: string;
-  readonly limit: number;
+  readonly timeout: number;
 }
 
 const COST_COLUMNS: readonly Column<CostFinding>[] = [

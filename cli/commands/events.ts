@@ -10,7 +10,7 @@ import type { PublishedReader } from '../published.ts';
 import { onInterrupt } from '../terminal/on-interrupt.ts';
 import type { Column } from '../terminal/render-table.ts';
 import { printable } from '../terminal/terminal-text.ts';
-import { contextOf, group, instant, verb, withJson } from '../verb.ts';
+import { contextOf, endInstant, group, instant, verb, withJson } from '../verb.ts';
 
 export function eventsCommand(): Command {
   return group('events', 'What was received, duplicates and test events included.', [
@@ -115,7 +115,7 @@ function replayCommand(): Command {
     'billsync events replay --since 2026-03-01 --dry-run\nbillsync events replay --invoice 7f3a… ',
   )
     .option('--since <instant>', 'received since then', instant)
-    .option('--until <instant>', 'received before then', instant)
+    .option('--until <instant>', 'received before then; a date is included', endInstant)
     .option('--invoice <id>', 'of this invoice')
     .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
     .option('--tenant <id>', "of this tenant, by the service's or the partner's id")

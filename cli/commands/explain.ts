@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { NotPublishedError } from '../../reports/errors.ts';
-import type { Explanation } from '../../warehouse/trace/explain.ts';
+import type { Explanation } from '../../warehouse/published-copy.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { explainPublished, explanationsAsJson, factsOf } from '../explained.ts';
@@ -22,7 +22,7 @@ export function explainCommand(): Command {
     const databasePath = publishedPath(settings);
     const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
     if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
-    const { MAX_EXPLAINED } = await import('../../warehouse/trace/explain.ts');
+    const { MAX_EXPLAINED } = await import('../../warehouse/published-copy.ts');
     const found = await explainPublished(settings, trackingNumber);
     if (found.length === 0) {
       throw new CliError(

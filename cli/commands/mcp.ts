@@ -12,8 +12,8 @@ export function mcpCommand(): Command {
     'Lets an assistant ask reports, shipments and definitions by the Model Context Protocol, over stdin and stdout. It reads only.',
     'billsync mcp --data-dir /var/lib/billsync',
   );
-  command.option('--limit <seconds>', 'stop an answer after so long', seconds, 60);
-  return command.action(async (flags: { readonly limit: number }, command: Command) => {
+  command.option('--timeout <seconds>', 'stop an answer after so long', seconds, 60);
+  return command.action(async (flags: { readonly timeout: number }, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
     const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }] = await Promise.all([
@@ -23,7 +23,7 @@ export function mcpCommand(): Command {
     ]);
     const databasePath = publishedPath(settings);
     const server = createAssistantServer({
-      ...{ databasePath, version: version(), timeLimitMs: flags.limit * 1000 },
+      ...{ databasePath, version: version(), timeLimitMs: flags.timeout * 1000 },
       explain: async (trackingNumber) => explanationsAsJson(await explainPublished(settings, trackingNumber)),
     });
     const closed = new Promise<void>((resolve) => {

@@ -4,13 +4,12 @@ import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.ts';
 import type { OptionalTables } from '../../reports/optional-tables.ts';
-import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
 import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Output } from '../terminal/output.ts';
-import { contextOf, seconds, verb, withJson } from '../verb.ts';
+import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 import { collectParameter, withFilterFlags } from './reports/filter-flags.ts';
 import { chosenFormat, printResult } from './reports/print-result.ts';
 import { helpOfReport } from './reports/report-help.ts';
@@ -25,8 +24,8 @@ interface ReportFlags extends OptionalTables, NamedFilters {
   readonly ndjson?: boolean;
   readonly output?: string;
   readonly limit?: number;
+  readonly timeout: number;
   readonly schedule?: ScheduleWord;
-  readonly period?: RelativePeriod;
   readonly scheduleName?: string;
   readonly dryRun?: boolean;
 }
@@ -51,7 +50,7 @@ export function reportCommand(): Command {
   const command = verb(
     'report [name]',
     'Answers a question from the published file. Without a name, lists all questions.',
-    'billsync report tenants --from 2026-03-01 --to 2026-04-01\n' +
+    'billsync report tenants --period 2026-03\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
   );
@@ -59,7 +58,7 @@ export function reportCommand(): Command {
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
     .option(
       '--compare <period>',
-      'compare with an earlier period: previous, last-year, or FROM..TO (TO exclusive)',
+      'compare with another period: previous, last-year, or one as --period takes it',
     )
     .option(
       '--pivot <column>',
@@ -67,17 +66,13 @@ export function reportCommand(): Command {
     )
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after this time', seconds, 60)
+    .option('--limit <rows>', 'maximum number of rows, of reports that have a limit', positiveInteger)
+    .option('--timeout <seconds>', 'stop after this time', seconds, 60)
     .addOption(
       new Option(
         '--schedule <when>',
         'have it written regularly to the folder --output, or stop or show that',
       ).choices([...SCHEDULE_WORDS]),
-    )
-    .addOption(
-      new Option('--period <days>', 'days relative to each run, instead of --from and --to').choices([
-        ...RELATIVE_PERIODS,
-      ]),
     )
     .option('--schedule-name <name>', "to schedule one report several times; the report's own name otherwise")
     .option('--dry-run', 'with --output or --schedule: say what would be written or scheduled');
@@ -163,13 +158,12 @@ interface Wanted {
 
 async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
   const usual = output.form === 'table' ? 'table' : output.form;
-  const { filters, period, parameters, tables, format } = asked(flags, usual);
+  const { filters, parameters, tables, format } = asked(flags, usual);
   const request = {
     databasePath,
     name,
-    filters: period === undefined ? filters : { ...filters, ...daysOf(period, new Date()) },
-    ...{ parameters, tables },
-    timeLimitMs: (flags.limit ?? 60) * 1000,
+    ...{ filters, parameters, tables },
+    timeLimitMs: flags.timeout * 1000,
   };
   const { runCompared } = await import('../../reports/compare/run-compared.ts');
   const result = await runCompared(request, flags);
@@ -178,13 +172,9 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
 
 /** The question as the flags ask it, for now or for a schedule. @throws CliError (exit 2) */
 function asked(flags: ReportFlags, usualFormat: ReportFormat) {
-  if (flags.period !== undefined && (flags.from ?? flags.to) !== undefined) {
-    throw new CliError(EXIT.usage, '--period says which days are meant, so --from and --to cannot');
-  }
   return {
     filters: filtersNamed(flags),
-    period: flags.period,
-    parameters: flags.param ?? {},
+    parameters: { ...flags.param, ...(flags.limit === undefined ? {} : { limit: String(flags.limit) }) },
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.schedule === undefined ? chosenFormat(usualFormat, flags) : (flags.format ?? usualFormat),
   };

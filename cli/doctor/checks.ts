@@ -10,7 +10,7 @@ import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { connectTemporal, readEmbeddedRecord } from '../../lib/temporal/connect.ts';
 import { temporalExecutable } from '../../lib/temporal/server-executable.ts';
-import { warehousePaths } from '../../warehouse/paths.ts';
+import { warehousePaths } from '../../warehouse/data-folder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { checkEnvironment } from '../environment-check.ts';

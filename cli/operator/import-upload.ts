@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { printable } from '../../lib/wire/text.ts';
-import type { Imported } from '../../warehouse/import/import-file.ts';
+import type { Imported } from '../../warehouse/import/import-files.ts';
 import { withTemporal } from '../ask-temporal.ts';
 import { whyNotLoaded } from '../commands/import/print-imported.ts';
 import { CliError, EXIT } from '../errors.ts';

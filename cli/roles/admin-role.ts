@@ -43,7 +43,7 @@ export async function startAdminRole({
       disputePages(openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) })),
       statementPages({
         ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
-        ...{ timeLimitMs: durationMs(settings.admin.pageLimit ?? '20s'), now: () => new Date() },
+        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout ?? '20s'), now: () => new Date() },
       }),
     ],
     ...((settings.admin.operators ?? []).length === 0

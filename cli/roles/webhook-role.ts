@@ -6,7 +6,6 @@ import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
-
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
 import { startChecks, stateCheck } from '../../lib/health/health.ts';
 import { certificateWatch } from '../../lib/health/watch-expiry.ts';

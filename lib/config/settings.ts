@@ -59,7 +59,7 @@ export interface Settings {
   };
   readonly admin: {
     /** A duration; 20s by default. */
-    readonly pageLimit?: string;
+    readonly pageTimeout?: string;
     readonly host: string;
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */

@@ -5,7 +5,6 @@ import { expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { verifyWarehouse } from '../../activities/verify-warehouse.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import type { Verification } from '../../warehouse/warehouse.ts';
 
 test('of a large drift the first 200 are told, how many there are, and how far the proof is meanwhile', async () => {

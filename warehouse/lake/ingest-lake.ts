@@ -4,7 +4,7 @@
  */
 
 import type { Archive } from '../../archive/archive.ts';
-import type { KeyedMutex } from '../duckdb/read-write-lock.ts';
+import type { KeyedMutex } from '../duckdb/locks.ts';
 import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
 import { holdInvoices, type Ledger, type LedgerOnOne } from './ledger.ts';
 

@@ -1,8 +1,7 @@
 /** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
 
 import { statementsIn } from '../../lib/sql-file.ts';
-import { withCsvColumns } from '../duckdb/csv-columns.ts';
-import { type Migration, migrationsIn, sql } from '../duckdb/sql.ts';
+import { type Migration, migrationsIn, sql, withCsvColumns } from '../duckdb/sql.ts';
 import { checkNames, type Params } from '../duckdb/statements.ts';
 
 /** A statement as `pg` takes it: values by number. */

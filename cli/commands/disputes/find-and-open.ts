@@ -22,7 +22,7 @@ interface FindFlags extends NamedFilters {
   readonly param?: Readonly<Record<string, string>>;
   readonly rates?: string;
   readonly weights?: string;
-  readonly limit: number;
+  readonly timeout: number;
   readonly note: string;
   readonly reason?: string;
   readonly dryRun?: boolean;
@@ -90,7 +90,7 @@ function withFinding(command: Command): Command {
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
     .option('--rates <file>', 'CSV of expected rates, for rate-variance')
     .option('--weights <file>', 'CSV of the units and steps in which carriers rate weights')
-    .option('--limit <seconds>', 'stop after this time', seconds, 60);
+    .option('--timeout <seconds>', 'stop after this time', seconds, 60);
 }
 
 async function find(
@@ -106,13 +106,13 @@ async function find(
     throw new CliError(EXIT.usage, `nothing is claimed of ${printable(name)}`, {
       hint: `take ${FINDING_NAMES.join(', ')}`,
     });
-  const { rates, weights, tracking, param, limit, reason } = flags;
+  const { rates, weights, tracking, param, timeout, reason } = flags;
   const { lines, notes } = await disputes.find({
     finding,
     filters: filtersNamed(flags),
     parameters: param ?? {},
     tables: { rates, weights },
-    ...{ rows: null, trackingNumbers: tracking ?? null, timeLimitMs: limit * 1000, reason },
+    ...{ rows: null, trackingNumbers: tracking ?? null, timeLimitMs: timeout * 1000, reason },
   });
   for (const note of notes) output.note(`  note: ${note}`);
   return lines;

@@ -8,7 +8,7 @@ import type { Client } from '@temporalio/client';
 import type { Archive } from '../../../archive/archive.ts';
 import type { Settings } from '../../../lib/config/settings.ts';
 import { claimDataFolder } from '../../../warehouse/data-folder.ts';
-import type { Imported, ImportRequest } from '../../../warehouse/import/import-file.ts';
+import type { Imported, ImportRequest } from '../../../warehouse/import/import-files.ts';
 import { type CopyBegun, takeCopy } from '../../../warehouse/import/take-copy.ts';
 import type { Warehouse } from '../../../warehouse/warehouse.ts';
 import type { Output } from '../../terminal/output.ts';

@@ -2,7 +2,7 @@
 
 import { cellAdvice } from '../../../lib/wire/csv-file.ts';
 import { SPREADSHEET_RULE } from '../../../lib/wire/spreadsheet-damage.ts';
-import type { Imported } from '../../../warehouse/import/import-file.ts';
+import type { Imported } from '../../../warehouse/import/import-files.ts';
 import type { Rejection } from '../../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { counted, type Output } from '../../terminal/output.ts';

@@ -2,7 +2,7 @@
 
 import type { Settings } from '../../../lib/config/settings.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
-import { diffVersions } from '../../../warehouse/trace/version-diff.ts';
+import { diffVersions } from '../../../warehouse/published-copy.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { publishedPath } from '../../published.ts';
 import type { Output } from '../../terminal/output.ts';

@@ -1,6 +1,7 @@
 /** The filters that every report takes, as flags. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PERIOD_FORMS } from '../../../reports/period.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../../../reports/report-filters.ts';
 import { collect } from '../../verb.ts';
 
@@ -8,9 +9,10 @@ import { collect } from '../../verb.ts';
 export function withFilterFlags(command: Command): Command {
   return command
     .option('--from <date>', 'first day, YYYY-MM-DD')
-    .option('--to <date>', 'the day after the last one, YYYY-MM-DD')
+    .option('--to <date>', 'last day, included, YYYY-MM-DD')
+    .option('--period <period>', `instead of --from and --to: ${PERIOD_FORMS}`)
     .addOption(
-      new Option('--by <date>', 'which date --from and --to mean')
+      new Option('--by <date>', 'the date that the period selects by')
         .choices([...DATE_BASES])
         .argParser(dateBasis),
     )

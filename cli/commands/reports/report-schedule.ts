@@ -8,7 +8,6 @@ import { systemErrorIn } from '../../../lib/system-errors.ts';
 import { bindParameters } from '../../../reports/bind-parameters.ts';
 import { findReport } from '../../../reports/catalogue.ts';
 import type { OptionalTables } from '../../../reports/optional-tables.ts';
-import type { RelativePeriod } from '../../../reports/relative-period.ts';
 import type { ReportFormat } from '../../../reports/render/render-report.ts';
 import { checkFilters, type ReportFilters } from '../../../reports/report-filters.ts';
 import {
@@ -29,7 +28,6 @@ export interface WantedSchedule {
   readonly report: string | null;
   readonly scheduleName: string | undefined;
   readonly filters: ReportFilters;
-  readonly period: RelativePeriod | undefined;
   readonly parameters: Readonly<Record<string, string>>;
   readonly tables: OptionalTables;
   readonly format: ReportFormat;
@@ -102,10 +100,10 @@ async function checked(
   wanted: WantedSchedule,
   { name, report }: { readonly name: string; readonly report: string },
 ): Promise<ScheduledReport> {
-  const { filters, period } = wanted;
+  const { period, ...filters } = wanted.filters;
   const folder = neededFolder(wanted.folder);
   bindParameters(await findReport(report), wanted.parameters);
-  checkFilters(filters);
+  checkFilters(wanted.filters);
   return {
     ...{ name, report, parameters: wanted.parameters, format: wanted.format, period: period ?? null },
     filters: given(filters),

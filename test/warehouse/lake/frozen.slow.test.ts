@@ -10,7 +10,7 @@ import type { Archive } from '../../../archive/archive.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
 import { createHealth } from '../../../lib/health/health.ts';
-import { KeyedMutex } from '../../../warehouse/duckdb/read-write-lock.ts';
+import { KeyedMutex } from '../../../warehouse/duckdb/locks.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
 import { ingestLake } from '../../../warehouse/lake/ingest-lake.ts';
