@@ -11,9 +11,8 @@ import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { contextOf, seconds, verb, withJson } from '../verb.ts';
+import { checkEnvironment, contextOf, seconds, verb, withJson } from '../verb.ts';
 
 export function sqlCommand(): Command {
   const command = verb(

@@ -2,23 +2,23 @@
 
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { ScheduledReport } from '../../../activities/write-report.ts';
-import type { Settings } from '../../../lib/config/settings.ts';
-import { systemErrorIn } from '../../../lib/system-errors.ts';
-import { bindParameters } from '../../../reports/bind-parameters.ts';
-import { findReport } from '../../../reports/catalogue.ts';
-import type { OptionalTables } from '../../../reports/optional-tables.ts';
-import type { ReportFormat } from '../../../reports/render/render-report.ts';
-import { checkFilters, type ReportFilters } from '../../../reports/report-filters.ts';
+import type { ScheduledReport } from '../activities/write-report.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { systemErrorIn } from '../lib/system-errors.ts';
+import { bindParameters } from '../reports/bind-parameters.ts';
+import { findReport } from '../reports/catalogue.ts';
+import type { OptionalTables } from '../reports/optional-tables.ts';
+import type { ReportFormat } from '../reports/render/render-report.ts';
+import { checkFilters, type ReportFilters } from '../reports/report-filters.ts';
 import {
   applyReportSchedule,
   listReportSchedules,
   type ReportCadence,
   removeReportSchedule,
-} from '../../../workflows/client/report-schedules.ts';
-import { withTemporal } from '../../ask-temporal.ts';
-import { CliError, EXIT } from '../../errors.ts';
-import type { Output } from '../../terminal/output.ts';
+} from '../workflows/client/report-schedules.ts';
+import { CliError, EXIT } from './errors.ts';
+import type { Output } from './terminal/output.ts';
+import { withTemporal } from './with-temporal.ts';
 
 export type ScheduleWord = ReportCadence | 'off' | 'show';
 

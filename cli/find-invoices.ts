@@ -1,11 +1,13 @@
 /** Finds invoices in what people have at hand: lines, a CSV with a column for them, or JSON lines; by id or number. */
 
 import { CsvError, parse } from 'csv-parse/sync';
-import type { Settings } from '../../../lib/config/settings.ts';
-import { beginningOf } from '../../../lib/wire/text.ts';
-import { nearestNames } from '../../../reports/nearest-names.ts';
-import { CliError, EXIT } from '../../errors.ts';
-import { printable } from '../../terminal/terminal-text.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import { beginningOf } from '../lib/wire/text.ts';
+import { nearestNames } from '../reports/nearest-names.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import { CliError, EXIT } from './errors.ts';
+import type { PublishedReader } from './published.ts';
+import { printable } from './terminal/table.ts';
 
 /** An invoice as a person named it, and where: a line or a row of a file, or nothing for an argument. */
 export interface NamedInvoice {
@@ -26,7 +28,7 @@ const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
 export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
   if (named.every(({ word }) => GUID.test(word)))
     return [...new Set(named.map(({ word }) => word.toLowerCase()))];
-  const { openPublished } = await import('../../published.ts');
+  const { openPublished } = await import('./published.ts');
   const published = await openPublished(settings);
   const rows = await published.ask('invoice-numbers').finally(() => published.close());
   const idsByNumber = new Map<string, string[]>();
@@ -149,4 +151,27 @@ function parsed(text: string, place: string): unknown {
   } catch (error) {
     throw new CliError(EXIT.usage, `${place} is not JSON`, { cause: error });
   }
+}
+
+/** @throws CliError (exit 3) when no invoice has that id or number */
+export async function findInvoice(published: PublishedReader, wanted: string): Promise<ReportRow> {
+  const found = await published.ask('invoice', { invoice: wanted });
+  const [invoice, ...others] = found;
+  if (invoice === undefined) {
+    throw new CliError(EXIT.nothingMatched, `no invoice has the id or number ${printable(wanted)}`, {
+      hint: '`billsync invoices list` shows all; `billsync backfill ID` fetches one that no event announced',
+    });
+  }
+  if (others.length > 0) {
+    throw new CliError(EXIT.usage, `${found.length} invoices have the number ${printable(wanted)}`, {
+      subject: found.map(({ invoice_id }) => String(invoice_id)).join(', '),
+      hint: 'name one of them by its id',
+    });
+  }
+  return invoice;
+}
+
+/** An imported invoice has no number, only an id. */
+export function invoiceName({ invoice_number, invoice_id }: ReportRow): string {
+  return printable(String(invoice_number ?? invoice_id));
 }

@@ -4,13 +4,14 @@
  * Left is what work goes on with, what a hold names, and every file that a total needs: those are never in the plan.
  */
 
-import { stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Archive } from '../../archive/archive.ts';
-import { type Hold, isHeld, type Owner, readRetention } from '../../archive/retention.ts';
-import { namesIn } from '../../lib/files/files.ts';
-import type { Quarantine, QuarantinedThing } from '../../lib/wire/quarantine.ts';
-import type { RemovableFile, Warehouse } from '../../warehouse/warehouse.ts';
+import type { Archive } from '../archive/archive.ts';
+import { type Hold, isHeld, type Owner, readRetention } from '../archive/retention.ts';
+import { namesIn } from '../lib/files/files.ts';
+import type { Quarantine, QuarantinedThing } from '../lib/wire/quarantine.ts';
+import type { RemovableFile, Warehouse } from '../warehouse/warehouse.ts';
+import { discardQuarantined } from '../webhook/requeue.ts';
 
 /**
  * `events`: bodies of events as received. `files`: CSVs that no total needs. `refused`: what lies in quarantine. `copies`: old
@@ -167,4 +168,38 @@ async function oldCopies({ dataDir, before }: PlanOptions, mayGo: MayGo): Promis
       old.push({ path, sizeBytes: (await stat(path)).size });
   }
   return old;
+}
+
+export interface PurgeOptions {
+  readonly archive: Archive;
+  readonly quarantine: Quarantine;
+  readonly by: string;
+  readonly reason: string;
+  readonly now?: () => Date;
+  readonly onProgress: (done: number, of: number) => void;
+}
+
+export async function runPurge(plan: PurgePlan, options: PurgeOptions): Promise<void> {
+  const { archive, quarantine, by, reason, onProgress, now = () => new Date() } = options;
+  const of = plan.refused.length + plan.events.length + plan.files.length + plan.copies.length;
+  let done = 0;
+  const each = async <T>(things: readonly T[], remove: (thing: T) => Promise<unknown>): Promise<void> => {
+    for (const thing of things) {
+      await remove(thing);
+      done += 1;
+      onProgress(done, of);
+    }
+  };
+  const at = (): string => now().toISOString();
+  const note = `purged, older than ${plan.before}: ${reason}`;
+  await each(plan.refused, ({ quarantineId }) =>
+    discardQuarantined(quarantineId, { quarantine, archive, note }),
+  );
+  await each(plan.events, ({ eventId }) => archive.trimEvent(eventId, at()));
+  // A file that came for two invoices is told of both.
+  await each(plan.files, async ({ sha256, sizeBytes, invoiceId }) => {
+    await archive.putFact({ kind: 'purged', at: at(), invoiceId, sha256, sizeBytes, by, reason });
+    await archive.removeFile(sha256);
+  });
+  await each(plan.copies, ({ path }) => rm(path, { force: true }));
 }

@@ -1,7 +1,9 @@
 /** Rows as a table for eyes: aligned, without frames, no wider than the terminal when words can be cut. */
 
+import { styleText } from 'node:util';
 import stringWidth from 'string-width';
-import { paint, printable } from './terminal-text.ts';
+import { hasColors } from '../../lib/runtime.ts';
+import { visible } from '../../lib/wire/text.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -96,4 +98,19 @@ function cutTo(text: string, width: number): string {
     kept += character;
   }
   return `${kept}…`;
+}
+
+/** Color for what is written to `stream`; plain where that shows none. */
+export function paint(
+  style: Parameters<typeof styleText>[0],
+  text: string,
+  stream: { readonly isTTY?: boolean } = process.stdout,
+): string {
+  // styleText's own look at the streams is for stdout alone.
+  return hasColors(stream) ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** Text of others, with everything invisible written out; a value that is not there is a dash. */
+export function printable(value: string | number | null | undefined): string {
+  return value === null || value === undefined ? '–' : visible(String(value));
 }

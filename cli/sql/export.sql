@@ -1,4 +1,7 @@
--- title: How a text is written into a CSV for people: what cannot be seen is written out, and no spreadsheet computes it
+-- Statements of `billsync export`; the variable `folder` says where to write.
+
+-- name: macros
+-- How a text is written into a CSV for people: what cannot be seen is written out, and no spreadsheet computes it
 -- The rules of `report --format csv`: `visible` (lib/wire/text.ts), then the apostrophe (reports/render/csv-text.ts). Numbers, dates
 -- and all other texts are written as they are, instants as the reports write them. \s is ASCII here, \p{Z} the rest. The last of the unseen are the noncharacters.
 create or replace temp macro is_unseen(text) as
@@ -42,3 +45,35 @@ case
     then strftime(try_cast(cast(cell as varchar) as timestamptz), '%Y-%m-%dT%H:%M:%S.%gZ')
     else cast(cell as varchar)
 end
+
+-- name: shipments-parquet
+-- All billed shipments for other tools as parquet, a folder per month of the ship date
+copy (select * replace (cast(invoice_id as varchar) as invoice_id), strftime(ship_date, '%Y-%m') as month from shipments)
+to (getvariable('folder')) (
+    format parquet, compression zstd, partition_by (month),
+    kv_metadata {billsync_month: 'of ship_date', billsync_instants: 'UTC'}
+)
+
+-- name: shipments-csv
+-- All billed shipments for other tools as csv, a folder per month of the ship date
+copy (
+    select spreadsheet_safe(columns(*))
+    from (select * replace (cast(invoice_id as varchar) as invoice_id), strftime(ship_date, '%Y-%m') as month from shipments)
+)
+to (getvariable('folder')) (format csv, header true, partition_by (month))
+
+-- name: invoices-parquet
+-- All invoices for other tools as parquet, a folder per month of the invoice date, unknown without one
+copy (select * replace (cast(invoice_id as varchar) as invoice_id), coalesce(strftime(invoice_date, '%Y-%m'), 'unknown') as month from invoices)
+to (getvariable('folder')) (
+    format parquet, compression zstd, partition_by (month),
+    kv_metadata {billsync_month: 'of invoice_date', billsync_instants: 'UTC'}
+)
+
+-- name: invoices-csv
+-- All invoices for other tools as csv, a folder per month of the invoice date, unknown without one
+copy (
+    select spreadsheet_safe(columns(*))
+    from (select * replace (cast(invoice_id as varchar) as invoice_id), coalesce(strftime(invoice_date, '%Y-%m'), 'unknown') as month from invoices)
+)
+to (getvariable('folder')) (format csv, header true, partition_by (month))

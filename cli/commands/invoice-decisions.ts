@@ -1,15 +1,15 @@
 /** `billsync invoices restore` and `use-version`: what only a person may decide, kept with who, when and why. */
 
 import type { Command } from 'commander';
-import type { Settings } from '../../../lib/config/settings.ts';
-import { userName } from '../../../lib/runtime.ts';
-import type { Decided, Decision } from '../../../warehouse/warehouse.ts';
-import { CliError, EXIT } from '../../errors.ts';
-import { CANNOT_BE_UNDONE, confirm } from '../../terminal/confirm.ts';
-import { printable } from '../../terminal/terminal-text.ts';
-import { contextOf, verb } from '../../verb.ts';
-import { withWriter, workerIsRunning } from '../../writer.ts';
-import { invoiceName } from './invoice-page.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { userName } from '../../lib/runtime.ts';
+import type { Decided, Decision } from '../../warehouse/warehouse.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { findInvoice, invoiceName } from '../find-invoices.ts';
+import { CANNOT_BE_UNDONE, confirm } from '../terminal/interaction.ts';
+import { printable } from '../terminal/table.ts';
+import { contextOf, verb } from '../verb.ts';
+import { withWriter, workerIsRunning } from '../writer.ts';
 
 interface Flags {
   readonly reason: string;
@@ -80,8 +80,7 @@ async function decide(
   const { wanted, flags, request, what } = asked;
   const reason = flags.reason.trim();
   if (reason === '') throw new CliError(EXIT.usage, '--reason is empty', { hint: 'say why in a few words' });
-  const { findInvoice } = await import('../invoices.ts');
-  const { openPublished } = await import('../../published.ts');
+  const { openPublished } = await import('../published.ts');
   const published = await openPublished(settings);
   const invoice = await findInvoice(published, wanted).finally(() => published.close());
   const invoiceId = String(invoice.invoice_id);
@@ -102,14 +101,14 @@ async function decide(
 async function take(settings: Settings, decision: Decision): Promise<Decided> {
   // A lake has many writers and no lock to take.
   if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
-    const { publishedPath } = await import('../../published.ts');
-    const { dryRunDecision } = await import('../../../warehouse/published-copy.ts');
+    const { publishedPath } = await import('../published.ts');
+    const { dryRunDecision } = await import('../../warehouse/published-copy.ts');
     return dryRunDecision(publishedPath(settings), decision);
   }
   return withWriter(settings, {
     role: 'decide',
     async ask(client) {
-      const { askDecision } = await import('../../../workflows/client/writer-client.ts');
+      const { askDecision } = await import('../../workflows/client/writer-client.ts');
       const decided = await askDecision(client, settings, decision);
       const partnerId = decided.partnerId ?? settings.partnerId;
       // Its workflow may wait for this, or nobody may be getting its file any more.
@@ -119,7 +118,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
         !decision.isDryRun &&
         partnerId !== null
       ) {
-        const { lookUpInvoice } = await import('../../../workflows/client/invoice-client.ts');
+        const { lookUpInvoice } = await import('../../workflows/client/invoice-client.ts');
         const address = { partnerId, invoiceId: decision.invoiceId };
         await lookUpInvoice(client, settings, address, { cause: 'person' });
       }

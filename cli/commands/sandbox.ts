@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { loadSettings } from '../lib/config/load-settings.ts';
-import { isAlive } from '../lib/processes.ts';
-import { sandboxCommand } from '../sandbox/commands/command.ts';
-import { readRunFile } from './roles/run-file.ts';
-import { type SharedFlags, settingFlags, withSharedFlags } from './verb.ts';
+import { loadSettings } from '../../lib/config/load-settings.ts';
+import { isAlive } from '../../lib/processes.ts';
+import { sandboxCommand } from '../../sandbox/commands/command.ts';
+import { readRunFile } from '../roles/run-file.ts';
+import { type SharedFlags, settingFlags, withSharedFlags } from '../verb.ts';
 
 /** `serve` stays as it is: it begins a sandbox of its own, and needs no billsync. */
 export function mountedSandbox(): Command {
