@@ -1,13 +1,12 @@
-/** The connections that calls go over: guarded, through a proxy where one is set, with our certificate for our service. */
+/** Connections for calls: to checked addresses, through a proxy if one is set, with our certificate to the service only. */
 
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { readAuthorities, readCertificatePair } from '../lib/config/certificate-files.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { checkTarget, type GuardRules, guardedConnector } from './address-guard.ts';
-import { NotConfiguredError } from './errors.ts';
-import { isListedHost } from './host-list.ts';
-import { ProxyConnections } from './proxy-connections.ts';
+import { systemCode } from '../lib/system-errors.ts';
+import { checkTarget, type GuardRules, guardedConnector, isListedHost } from './address-guard.ts';
+import { BillingError, proxyError } from './errors.ts';
 
 export interface ConnectionOptions
   extends Pick<
@@ -27,18 +26,18 @@ export interface ConnectionOptions
 }
 
 export interface Dispatchers {
-  /** @throws AddressRefusedError, HostNotAllowedError for what a proxy must not dial for us either */
+  /** @throws BillingError for an address that a proxy must not dial for us either */
   dispatcherFor(url: URL): Promise<Dispatcher>;
   close(): Promise<void>;
 }
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** Storage may take a while to the first byte of a large object; a total deadline rules above this. */
+/** Storage may need a while for the first byte of a large object; each call has a deadline of its own. */
 export const HEADERS_TIMEOUT_MS = 60_000;
-/** Of no use to a proxy: it would reach itself. */
+/** A proxy would reach itself. */
 const NEVER_BY_PROXY = ['localhost', '127.0.0.1', '[::1]'];
 
-/** @throws NotConfiguredError a certificate without its key; Error a file that cannot be read */
+/** @throws BillingError a certificate without its key; Error a file that cannot be read */
 export function createDispatchers(options: ConnectionOptions): Dispatchers {
   const { baseUrl, authUrl, downloadHosts, allowPrivateHosts, httpsProxy, httpProxy, noProxy } = options;
   const own = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [new URL(url).host])));
@@ -47,7 +46,7 @@ export function createDispatchers(options: ConnectionOptions): Dispatchers {
     mayUsePort: (host) => own.has(host) || isListedHost(`https://${host}`, downloadHosts),
   };
   const direct = (noProxy ?? '').split(/[,\s]+/);
-  // undici takes the wildcard only where it stands alone.
+  // undici accepts the wildcard only alone.
   const isProxied = (httpsProxy ?? httpProxy) !== null && !direct.includes('*');
 
   function open(secureContext: SecureContext | null): Dispatcher {
@@ -68,22 +67,22 @@ export function createDispatchers(options: ConnectionOptions): Dispatchers {
       clientFactory: (proxy, options) =>
         new ProxyConnections(proxy, { ...options, headersTimeout: CONNECT_TIMEOUT_MS }),
       requestTls: { ...tls, timeout: CONNECT_TIMEOUT_MS },
-      // The proxy is where a setting says, so its address is not checked.
+      // The address of the proxy comes from a setting and is not checked.
       proxyTls: { ...withSecureContext(trust(options)), timeout: CONNECT_TIMEOUT_MS },
     });
   }
 
-  const strangers = open(trust(options));
-  // A stranger such as storage does not learn who we are.
+  const others = open(trust(options));
+  // Only the service gets our client certificate.
   const service =
-    options.clientCert === null && options.clientKey === null ? strangers : open(identity(options));
+    options.clientCert === null && options.clientKey === null ? others : open(identity(options));
   return {
     async dispatcherFor(url) {
       if (isProxied) await checkTarget(url, rules);
-      return own.has(url.host) ? service : strangers;
+      return own.has(url.host) ? service : others;
     },
     async close() {
-      await Promise.all([...new Set([strangers, service])].map((dispatcher) => dispatcher.destroy()));
+      await Promise.all([...new Set([others, service])].map((dispatcher) => dispatcher.destroy()));
     },
   };
 }
@@ -94,10 +93,7 @@ function withSecureContext(secureContext: SecureContext | null) {
 
 let lastTrust: { readonly ca: string; readonly context: SecureContext } | undefined;
 
-/**
- * One TLS context for all connections, and for the next client that trusts the same: parsing a hundred roots takes 33 ms of
- * processor time, longer than a handshake. null: Node's own.
- */
+/** Cached, because parsing a hundred roots takes longer than a handshake. null: Node's default. */
 function trust({ caFile }: Pick<ConnectionOptions, 'caFile'>): SecureContext | null {
   if (caFile === null) return null;
   const all = authorities(caFile);
@@ -108,7 +104,9 @@ function trust({ caFile }: Pick<ConnectionOptions, 'caFile'>): SecureContext | n
 
 function identity({ caFile, clientCert, clientKey }: ConnectionOptions): SecureContext {
   if (clientCert === null || clientKey === null) {
-    throw new NotConfiguredError([clientCert === null ? 'BILLSYNC_CLIENT_CERT' : 'BILLSYNC_CLIENT_KEY']);
+    throw new BillingError('not-configured', [
+      clientCert === null ? 'BILLSYNC_CLIENT_CERT' : 'BILLSYNC_CLIENT_KEY',
+    ]);
   }
   const { cert, key } = readCertificatePair(
     { setting: 'BILLSYNC_CLIENT_CERT', path: clientCert },
@@ -123,4 +121,42 @@ function authorities(caFile: string): string[] {
   const files = [{ setting: 'BILLSYNC_CA_FILE', path: caFile }];
   if (extra !== undefined && extra !== '') files.push({ setting: 'NODE_EXTRA_CA_CERTS', path: extra });
   return [...rootCertificates, ...files.map(readAuthorities)];
+}
+
+/**
+ * Connections to the proxy. undici does not report the error of a closed proxy connection to any caller and reconnects without
+ * limit; any other error, as from here, ends the requests that wait for the connection.
+ */
+class ProxyConnections extends Pool {
+  readonly #host: string;
+
+  constructor(proxy: URL, options: Pool.Options) {
+    super(proxy.origin, options);
+    this.#host = proxy.host;
+  }
+
+  override connect<TOpaque = null>(
+    options: Dispatcher.ConnectOptions<TOpaque>,
+  ): Promise<Dispatcher.ConnectData<TOpaque>>;
+  override connect<TOpaque = null>(
+    options: Dispatcher.ConnectOptions<TOpaque>,
+    callback: (error: Error | null, data: Dispatcher.ConnectData<TOpaque>) => void,
+  ): void;
+  override connect(
+    options: Dispatcher.ConnectOptions,
+    callback?: (error: Error | null, data: Dispatcher.ConnectData) => void,
+  ): Promise<Dispatcher.ConnectData> | undefined {
+    if (callback === undefined) return this.#tunnel(options);
+    super.connect(options, callback);
+    return undefined;
+  }
+
+  async #tunnel(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+    const answer = await super.connect(options).catch((error: unknown) => {
+      throw proxyError(this.#host, systemCode(error), error);
+    });
+    if (answer.statusCode === 200) return answer;
+    answer.socket.on('error', () => undefined).destroy();
+    throw proxyError(this.#host, answer.statusCode, null);
+  }
 }
