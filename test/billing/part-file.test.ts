@@ -1,10 +1,11 @@
 /** Downloads under way: nothing of them outlives an attempt or a full disk. */
 
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createPartFile } from '../../billing/part-file.ts';
+import { createPartFile } from '../../billing/receive-file.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -26,19 +27,25 @@ describe('createPartFile', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test.each([100, 64 * 1024, 64 * 1024 + 1])(
-    'writes a file of %i bytes, small ones directly',
-    async (length) => {
-      const part = await createPartFile(folder, length);
-      const bytes = Buffer.alloc(length, 'y');
-      await part.write(bytes);
-      await part.finish();
-      expect((await readFile(part.path)).equals(bytes)).toBe(true);
-      await rename(part.path, join(folder, 'kept'));
-      await part.discard();
-      expect(await readdir(folder)).toEqual(['kept']);
-    },
-  );
+  test('leaves a file that was moved', async () => {
+    const part = await createPartFile(folder, 3);
+    await part.write(Buffer.from('csv'));
+    await part.finish();
+    await rename(part.path, join(folder, 'moved'));
+    await part.discard();
+    expect(await readdir(folder)).toEqual(['moved']);
+  });
+
+  test('waits for a write in progress before it closes the file', async () => {
+    const part = await createPartFile(folder, null);
+    const writing = part.write(Buffer.alloc(64 * 1024 * 1024));
+    await part.discard();
+    const next = openSync(join(folder, 'next'), 'w');
+    await writing;
+    closeSync(next);
+    expect((await stat(join(folder, 'next'))).size).toBe(0);
+    expect(await readdir(folder)).toEqual(['next']);
+  });
 
   test('refuses before the first byte without disk space', async () => {
     await expect(createPartFile(folder, 2 ** 60)).rejects.toMatchObject({ code: 'disk-full' });

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { totalsOf } from '../../cli/demo/billed.ts';
-import { demoFolder } from '../../cli/demo/demo-folder.ts';
+import { demoFolder } from '../../cli/commands/demo.ts';
+import { totalsOf } from '../../cli/demo/proof.ts';
 import { settled } from '../../cli/demo/story.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 

@@ -4,33 +4,26 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { CredentialsRefusedError, HashMismatchError, UnreachableError } from '../../billing/errors.ts';
-import { withFilterFlags } from '../../cli/commands/reports/filter-flags.ts';
+import { BillingError, unreachable } from '../../billing/errors.ts';
 import { CliError, describeError, EXIT } from '../../cli/errors.ts';
+import { withFilterFlags } from '../../cli/report-output.ts';
 import { TemporalUnreachableError } from '../../lib/temporal/connect.ts';
 import { asOtherVersion, NotPublishedError } from '../../reports/errors.ts';
-import { EnvironmentMismatchError, WarehouseLockedError } from '../../warehouse/errors.ts';
+import { WarehouseError, warehouseLocked } from '../../warehouse/errors.ts';
 
 describe('describeError', () => {
   test.each([
-    [
-      new CredentialsRefusedError('the token', 401, {
-        code: 'invalid_client',
-        description: null,
-        details: [],
-      } as never),
-      EXIT.refused,
-    ],
-    [new UnreachableError('api.example.com', 'ECONNREFUSED', null), EXIT.unreachable],
-    [new HashMismatchError('7f3a', { expected: 'a', actual: 'b' }), EXIT.rejected],
+    [new BillingError('credentials-refused', ['the token', 'HTTP 401']), EXIT.refused],
+    [unreachable('api.example.com', 'ECONNREFUSED', null), EXIT.unreachable],
+    [new BillingError('hash-mismatch', ['7f3a', 'a', 'b']), EXIT.rejected],
     [new NotPublishedError('/x'), EXIT.nothingMatched],
     [
       asOtherVersion(new Error('Catalog Error: Table with name partners does not exist!'), '/x'),
       EXIT.nothingMatched,
     ],
     [new TemporalUnreachableError(null), EXIT.unreachable],
-    [new WarehouseLockedError('/x', { pid: 42, role: 'worker' }), EXIT.locked],
-    [new EnvironmentMismatchError('/x', { wanted: 'test', found: 'production' }), EXIT.usage],
+    [warehouseLocked('/x', { pid: 42, role: 'worker' }), EXIT.locked],
+    [new WarehouseError('environment-mismatch', ['data folder /x', 'production', 'test', '']), EXIT.usage],
     [Object.assign(new Error('no such file'), { code: 'ENOENT' }), EXIT.usage],
     [new Error('listen', { cause: Object.assign(new Error('taken'), { code: 'EADDRINUSE' }) }), EXIT.locked],
     [new CliError(EXIT.checkFailed, 'drift'), EXIT.checkFailed],

@@ -1,8 +1,7 @@
 /** What a terminal shows: tables that fit, colour only where it is seen, nothing that moves the cursor. */
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type Column, renderTable } from '../../cli/terminal/render-table.ts';
-import { paint, printable } from '../../cli/terminal/terminal-text.ts';
+import { type Column, paint, printable, renderTable } from '../../cli/terminal/table.ts';
 
 interface Row {
   readonly id: string;

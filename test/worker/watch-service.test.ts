@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { BillingService } from '../../billing/billing-service.ts';
-import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.ts';
+import { BillingError, unreachable } from '../../billing/errors.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 import { createHealth } from '../../lib/health/health.ts';
@@ -15,8 +15,7 @@ function aService() {
   let answer: () => Promise<unknown> = async () => ({});
   let isRefused = false;
   const fetchToken = async () => {
-    if (isRefused)
-      throw new CredentialsRefusedError('the client secret', 401, { code: null, description: null });
+    if (isRefused) throw new BillingError('credentials-refused', ['the client secret', 'HTTP 401']);
     return { secondsLeft: 600 };
   };
   const calls = { fetchToken, regenerateUrl: () => answer() };
@@ -50,10 +49,10 @@ test('reports a failure without being unready, and recovers with the next answer
   const { service, component, health, pass, willFail, willAnswer } = aService();
   await service.regenerateUrl('x');
   pass(5);
-  willFail(new UnreachableError('api.example', 'ECONNREFUSED', null));
+  willFail(unreachable('api.example', 'ECONNREFUSED', null));
   await expect(service.regenerateUrl('x')).rejects.toThrow();
   pass(5);
-  willFail(new CredentialsRefusedError('the API key', 401, { code: null, description: null }));
+  willFail(new BillingError('credentials-refused', ['the API key', 'HTTP 401']));
   await expect(service.regenerateUrl('x')).rejects.toThrow();
   expect(component()).toMatchObject({ isHealthy: false, since: '2026-03-01T08:05:00.000Z' });
   expect(component()?.detail).toMatch(
@@ -61,7 +60,7 @@ test('reports a failure without being unready, and recovers with the next answer
   );
   expect(health.report()).toMatchObject({ isReady: true, isWell: false });
   // An answer about one invoice is an answer.
-  willFail(new NotExportedError('x'));
+  willFail(new BillingError('not-exported', ['x']));
   await expect(service.regenerateUrl('x')).rejects.toThrow();
   expect(component()).toMatchObject({ isHealthy: true });
   willAnswer();

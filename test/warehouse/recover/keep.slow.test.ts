@@ -3,7 +3,6 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { EnvironmentMismatchError, WarehouseLockedError } from '../../../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { startPublisher } from '../../../warehouse/publisher.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -111,8 +110,8 @@ describe('openWarehouse', () => {
     );
     const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
     await expect(opening).rejects.toMatchObject({
-      name: 'WarehouseLockedError',
-      owner: { pid: 1, role: 'worker' },
+      code: 'warehouse-locked',
+      message: expect.stringContaining('process 1 (worker)'),
     });
     rmSync(lock);
   });
@@ -131,13 +130,13 @@ describe('openWarehouse', () => {
 
   test('refuses a second instance in the same process', async () => {
     const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-    await expect(opening).rejects.toBeInstanceOf(WarehouseLockedError);
+    await expect(opening).rejects.toMatchObject({ code: 'warehouse-locked' });
   });
 
   test('refuses the data folder of the other environment', async () => {
     const settings = { ...t.settings, environment: 'production' as const };
     const opening = openWarehouse({ settings, archive: t.archive, log: silent });
-    await expect(opening).rejects.toBeInstanceOf(EnvironmentMismatchError);
+    await expect(opening).rejects.toMatchObject({ code: 'environment-mismatch' });
   });
 
   test('catches up with an archive that is ahead, loads included', async () => {
