@@ -1,7 +1,7 @@
 /** Ids and numbers come in whatever form people have them. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { idsOf, readInvoices } from '../../cli/commands/invoices/invoice-ids.ts';
+import { idsOf, readInvoices } from '../../cli/find-invoices.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
 
@@ -19,10 +19,6 @@ describe('readInvoices', () => {
     ['an array of objects', `[{"acmeInvoiceId":"${A}"},{"invoiceId":"${B}"}]`],
   ])('reads %s', (_form, text) => {
     expect(readInvoices(text).map(({ word }) => word.toLowerCase())).toEqual([A, B]);
-  });
-
-  test('is empty for an empty text', () => {
-    expect(readInvoices('\uFEFF \n')).toEqual([]);
   });
 
   test.each([
@@ -58,13 +54,13 @@ describe('idsOf', () => {
       words.map((word, index) => ({ word, place: `line ${index + 1}` })),
     );
 
-  test('looks a number up, and opens nothing for ids', async () => {
+  test('looks up a number and opens nothing for ids', async () => {
     expect(await ask('INV-000042', B.toUpperCase(), B)).toEqual([invoices[1]?.id, B]);
     const nowhere = { dataDir: '/nowhere' } as Settings;
     expect(await idsOf(nowhere, [{ word: A, place: null }])).toEqual([A]);
   });
 
-  test('names where an unknown number stands, and the nearest', async () => {
+  test('names the place of an unknown number and the nearest one', async () => {
     await expect(ask(A, 'INV-000043')).rejects.toMatchObject({
       exitCode: 3,
       message: 'line 2: no invoice has the id or number INV-000043',
@@ -76,7 +72,7 @@ describe('idsOf', () => {
     });
   });
 
-  test('does not choose among invoices of one number', async () => {
+  test('refuses a number of several invoices', async () => {
     await expect(ask('TWICE')).rejects.toMatchObject({ exitCode: 2, subject: expect.stringContaining(', ') });
   });
 });

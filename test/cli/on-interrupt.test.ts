@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 
 const WAITING = `
-  import { onInterrupt } from './cli/terminal/on-interrupt.ts';
+  import { onInterrupt } from './cli/terminal/interaction.ts';
   await onInterrupt('It is over already.', async () => 1);
   setInterval(() => undefined, 1_000);
   await onInterrupt('The worker goes on.', async () => {
@@ -14,7 +14,7 @@ const WAITING = `
   });
 `;
 
-test('says what goes on, and ends by the signal', async () => {
+test('reports what continues and ends by the signal', async () => {
   const args = ['--input-type=module', '--eval', WAITING];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let words = '';
