@@ -1,9 +1,13 @@
-/** The whole of billsync over a lake: `up`, a second worker on a machine of its own, one PostgreSQL, one archive. */
+/**
+ * The whole of billsync over a lake: `up`, two more workers and a dashboard, each with its own data folder, one archive, and one
+ * PostgreSQL with 20 connections.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
@@ -21,11 +25,11 @@ let service: ForeignService;
 let postgres: PostgresServer;
 let env: Record<string, string>;
 let up: RunningRole | undefined;
-let second: RunningRole | undefined;
+const others: RunningRole[] = [];
 
 beforeAll(async () => {
   await installDuckDbExtensions();
-  [service, postgres] = await Promise.all([startForeignService(), startPostgres()]);
+  [service, postgres] = await Promise.all([startForeignService(), startPostgres({ maxConnections: 20 })]);
   env = {
     BILLSYNC_DATA_DIR: dataDir,
     BILLSYNC_WAREHOUSE: `ducklake:postgres:${postgres.connectionString}`,
@@ -48,7 +52,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await second?.end('SIGKILL');
+  for (const role of others) await role.end('SIGKILL');
   await up?.end('SIGTERM');
   await service?.close();
   await postgres?.stop();
@@ -69,27 +73,63 @@ async function bill(count: number): Promise<void> {
   }
 }
 
-test('what one or two workers load into a lake is reported to the fourth decimal, and proved', async () => {
+/** Connections of billsync to PostgreSQL by application name. */
+async function connections(): Promise<ReadonlyMap<string, number>> {
+  const client = new pg.Client({
+    connectionString: `postgresql://lake@127.0.0.1:${postgres.port}/postgres`,
+    application_name: 'test',
+  });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string; n: number }>(
+      "select application_name as name, count(*)::integer as n from pg_stat_activity where backend_type = 'client backend' and application_name <> 'test' group by 1",
+    );
+    return new Map(rows.map(({ name, n }) => [name, n]));
+  } finally {
+    await client.end();
+  }
+}
+
+test('what three workers load into a lake is reported to the fourth decimal and proved, with six connections each', async () => {
   await bill(4);
   const isSettled = (count: number) => (list: { state: string }[]) =>
     list.length === count && list.every(({ state }) => state === 'loaded' || state === 'voided');
   await eventually(states, isSettled(4));
   await expectExact();
 
-  second = await startRole(['worker'], {
-    env: {
-      ...env,
-      BILLSYNC_DATA_DIR: join(folder, 'second'),
+  for (const [role, name] of [
+    ['worker', 'second'],
+    ['worker', 'third'],
+    ['dashboard', 'dashboard'],
+  ] as const) {
+    const ownFolder = {
+      BILLSYNC_DATA_DIR: join(folder, name),
       TEMPORAL_ADDRESS: up?.addresses.temporal ?? '',
-    },
-    cwd: folder,
-  });
-  await bill(8);
-  await eventually(states, isSettled(12));
+    };
+    console.log(role, [...await connections()]);
+    others.push(await startRole([role], { env: { ...env, ...ownFolder }, cwd: folder }));
+  }
+  const most = new Map<string, number>();
+  const sampling = setInterval(async () => {
+    for (const [name, n] of await connections()) most.set(name, Math.max(n, most.get(name) ?? 0));
+  }, 200);
+  await bill(24);
+  await eventually(states, isSettled(28));
   await expectExact();
+  const pages = await Promise.all(
+    ['/', '/reports/carriers', '/shipments', '/invoices'].map((path) =>
+      fetch(new URL(path, others.at(-1)?.addresses.dashboard)),
+    ),
+  );
+  expect(pages.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  clearInterval(sampling);
+  const byProcess = [...most].filter(([name]) => others.some(({ child }) => name === `pid ${child.pid}`));
+  expect(byProcess).toHaveLength(3);
+  expect(Math.max(...byProcess.map(([, n]) => n))).toBeLessThanOrEqual(6);
+  expect(most.has('')).toBe(false);
   const verified = await askJson(['verify', '--full'], env);
-  expect(verified).toMatchObject({ drift: [], shipments: 225 });
+  expect(verified).toMatchObject({ drift: [], shipments: 525 });
 
-  expect(await second.end('SIGTERM')).toBe(0);
+  for (const role of others.splice(0)) expect(await role.end('SIGTERM')).toBe(0);
   expect(await up?.end('SIGTERM')).toBe(0);
 });

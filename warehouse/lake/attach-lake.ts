@@ -26,6 +26,9 @@ export function lakeSchema(generation: number): string {
 /** Above the limit of a call of DuckDB (`lib/health/native-calls.ts`). */
 const IDLE_LIMIT_MS = 11 * 60_000;
 
+/** For each of the two attached databases; a scan uses the connection of its transaction. Idle connections are closed after a minute. */
+const CONNECTION_LIMITS = ['set global pg_pool_max_connections = 2', 'set global pg_use_ctid_scan = false'];
+
 /** In the memory of one DuckDB instance. */
 const CATALOG_SECRET = 'billsync_lake_catalog';
 
@@ -67,6 +70,7 @@ export async function attachLake(
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
+  for (const setting of CONNECTION_LIMITS) await run(setting);
   const { password } = place.address;
   const libpq = readOnly ? place.address.libpq : limited(place.address.libpq);
   const secret = catalogSecret(place.address);

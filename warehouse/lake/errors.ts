@@ -3,14 +3,20 @@
 import { EXIT } from '../../lib/wire/errors.ts';
 import { WarehouseError } from '../errors.ts';
 
-/** PostgreSQL does not answer, or refuses us. */
+/** PostgreSQL's messages of `too_many_connections` (53300). */
+const NO_SLOT = /too many (?:clients|connections)|remaining connection slots/i;
+
+/** PostgreSQL does not answer, or refuses the connection. */
 export class CatalogUnreachableError extends WarehouseError {
   readonly code = 'catalog-unreachable';
   override readonly exitCode = EXIT.unreachable;
-  override readonly hint = 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`';
+  override readonly hint: string;
 
   constructor(shown: string, problem: string, cause?: unknown) {
     super(`The lake's catalogue (${shown}) cannot be reached: ${problem}`, { cause });
+    this.hint = NO_SLOT.test(problem)
+      ? 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 6 connections, a dashboard up to 4'
+      : 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`';
   }
 }
 
