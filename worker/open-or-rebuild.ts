@@ -3,9 +3,10 @@
  * moved aside and never deleted, and readers keep the published copy meanwhile (faults: corrupt database).
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
-import { WarehouseCorruptError } from '../warehouse/errors.ts';
+import { WarehouseCorruptError, WarehouseError } from '../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../warehouse/open-warehouse.ts';
 import type { LostRecord, OpenWarehouseOptions, Warehouse } from '../warehouse/warehouse.ts';
 
@@ -28,7 +29,7 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
   };
   let warehouse: Warehouse;
   try {
-    warehouse = await openWarehouse(opening);
+    warehouse = await openPatiently(opening, options);
   } catch (error) {
     if (!(error instanceof WarehouseCorruptError) || rest.settings.warehouse.kind !== 'duckdb') throw error;
     const detail = 'The file is damaged. It is being made again from the archive; readers keep their copy.';
@@ -47,6 +48,30 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
   if (wasDamaged) setTimeout(() => alerts.resolve('warehouse'), saidForMs).unref();
   else alerts.resolve('warehouse');
   return warehouse;
+}
+
+const REOPEN_MS = 5_000;
+/** Waiting does not help: the address or the credentials are wrong. */
+const WRONG_ADDRESS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
+
+/** Waits while the catalogue of a lake is away, as a running worker does. */
+async function openPatiently(
+  opening: OpenWarehouseOptions,
+  { health, alerts, log }: OpenOrRebuildOptions,
+): Promise<Warehouse> {
+  for (;;) {
+    try {
+      return await openWarehouse(opening);
+    } catch (error) {
+      const isAway = error instanceof WarehouseError && error.code === 'catalog-unreachable';
+      if (!isAway || WRONG_ADDRESS.test(error.message)) throw error;
+      const detail = `${error.message} ${error.hint}`;
+      log.warn({ err: error }, 'the catalogue of the lake is away; trying again');
+      health.set('warehouse', { isHealthy: false, detail });
+      alerts.raise({ key: 'warehouse', title: 'The warehouse cannot be opened', detail });
+      await sleep(REOPEN_MS);
+    }
+  }
 }
 
 function tellOfLosses(

@@ -10,13 +10,12 @@ const NO_SLOT = /too many (?:clients|connections)|remaining connection slots/i;
 export class CatalogUnreachableError extends WarehouseError {
   readonly code = 'catalog-unreachable';
   override readonly exitCode = EXIT.unreachable;
-  override readonly hint: string;
 
   constructor(shown: string, problem: string, cause?: unknown) {
-    super(`The lake's catalogue (${shown}) cannot be reached: ${problem}`, { cause });
-    this.hint = NO_SLOT.test(problem)
-      ? 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 6 connections, a dashboard up to 4'
+    const hint = NO_SLOT.test(problem)
+      ? 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 8 connections, a dashboard up to 4'
       : 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`';
+    super(`The lake's catalogue (${shown}) cannot be reached: ${problem}`, { cause, hint });
   }
 }
 

@@ -41,8 +41,8 @@ const WITHOUT_QUERY: ReadonlyMap<string, readonly Row[]> = new Map([
 /** Above, a batch takes all invoices at once instead of each. */
 const SINGLE_INVOICES = 50;
 /**
- * One keeps the presence and the locks of ingest and tidying, one is for the load in progress, one for single statements. With those
- * of DuckDB (attach-lake.ts) a worker has six at most.
+ * One keeps the presence and the locks of ingest and tidying, one is for the load in progress, one for everything else. DuckDB
+ * has its own (attach-lake.ts).
  */
 const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;

@@ -44,12 +44,17 @@ export async function startPostgres({ maxConnections = 100 } = {}): Promise<Post
   const shared = '-c dynamic_shared_memory_type=mmap';
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=${maxConnections} ${shared}`;
   await call('pg_ctl', '-D', data, '-l', join(work, 'log'), '-w', '-t', '30', '-o', options, 'start');
+  let stopped: Promise<void> | undefined;
+  const stopServer = async (): Promise<void> => {
+    await call('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
+    await rm(home, { recursive: true, force: true });
+  };
   return {
     port,
     connectionString: `host=127.0.0.1 port=${port} user=lake dbname=postgres`,
-    stop: async () => {
-      await call('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
-      await rm(home, { recursive: true, force: true });
+    stop() {
+      stopped ??= stopServer();
+      return stopped;
     },
   };
 }
