@@ -8,7 +8,7 @@ import { CSV_TOLERANCES } from '../lib/wire/csv-file.ts';
 import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
 import type { Ledgers, Row, Statements } from './duckdb/statements.ts';
-import { FileNotArchivedError, MisreadError } from './errors.ts';
+import { isWarehouseError } from './errors.ts';
 import {
   findUnrepeated,
   type Ingested,
@@ -300,7 +300,9 @@ async function whyNot<T>(work: () => Promise<T>): Promise<T | string> {
 
 /** What is wrong with this one load, as opposed to what keeps every other from being repeated as well. */
 function isOfLoad(error: unknown): error is Error {
-  return error instanceof FileNotArchivedError || error instanceof MisreadError || isRecordError(error);
+  return (
+    isWarehouseError(error, 'file-not-archived') || isWarehouseError(error, 'misread') || isRecordError(error)
+  );
 }
 
 function firstLine(text: string): string {

@@ -11,7 +11,7 @@ import { readIfThere } from '../lib/files/files.ts';
 import { keepPrivate } from '../lib/files/private-folder.ts';
 import { naming } from '../lib/system-errors.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
-import { DataFolderTooNewError, EnvironmentMismatchError, NoDiskSpaceError } from './errors.ts';
+import { WarehouseError } from './errors.ts';
 
 /**
  * Of inbox, archive, keys and what lies beside them; the warehouse has numbered migrations of its own. It rises when an older
@@ -20,7 +20,7 @@ import { DataFolderTooNewError, EnvironmentMismatchError, NoDiskSpaceError } fro
 export const DATA_FOLDER_FORM = 1;
 
 /**
- * @throws EnvironmentMismatchError the folder was marked by the other environment; DataFolderTooNewError; FolderError it
+ * @throws environment-mismatch the folder was marked by the other environment; data-folder-too-new; FolderError it
  * cannot be ours
  */
 export async function claimDataFolder(dataDir: string, environment: EnvironmentName): Promise<void> {
@@ -29,15 +29,22 @@ export async function claimDataFolder(dataDir: string, environment: EnvironmentN
     await createDurably(join(dataDir, FORM), `${DATA_FOLDER_FORM}\n`).catch(naming(join(dataDir, FORM)));
   const marker = join(dataDir, 'environment');
   const found = (await readMarker(marker)) ?? (await writeMarker(marker, environment));
-  if (found !== environment) throw new EnvironmentMismatchError(dataDir, { wanted: environment, found });
+  if (found !== environment)
+    throw new WarehouseError('environment-mismatch', [
+      `data folder ${dataDir}`,
+      found,
+      environment,
+      'Choose another BILLSYNC_DATA_DIR.',
+    ]);
 }
 
-/** @returns its form; null for a new folder. @throws DataFolderTooNewError */
+/** @returns its form; null for a new folder. @throws data-folder-too-new */
 export async function checkDataFolderForm(dataDir: string): Promise<number | null> {
   const text = await readMarker(join(dataDir, FORM));
   if (text === null) return null;
   const found = Number(text);
-  if (found > DATA_FOLDER_FORM) throw new DataFolderTooNewError(dataDir, { found, known: DATA_FOLDER_FORM });
+  if (found > DATA_FOLDER_FORM)
+    throw new WarehouseError('data-folder-too-new', [dataDir, found, DATA_FOLDER_FORM]);
   return found;
 }
 
@@ -89,11 +96,14 @@ export function warehousePaths(
 /** Above what a checkpoint writes at once, which DuckDB makes when its log has 16 MB. */
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 
-/** @throws NoDiskSpaceError fewer bytes are free */
+/** @throws no-room fewer bytes are free */
 export async function requireDiskSpace(database: string, needBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(database));
   const freeBytes = bavail * bsize;
-  if (freeBytes < needBytes) throw new NoDiskSpaceError(dirname(database), { freeBytes, needBytes });
+  if (freeBytes < needBytes) {
+    const mib = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0);
+    throw new WarehouseError('no-room', [dirname(database), mib(freeBytes), mib(needBytes)]);
+  }
 }
 
 /** What a copy of the database takes, its log folded in. */

@@ -39,7 +39,7 @@ import type {
   Warehouse,
 } from './warehouse.ts';
 
-/** @throws WarehouseLockedError, EnvironmentMismatchError, WarehouseCorruptError, WarehouseTooNewError */
+/** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
 export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
   const { settings, archive, log } = options;
   const now = options.now ?? (() => new Date());

@@ -6,7 +6,7 @@ import type { Archive, Fact } from '../archive/archive.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import type { ArchivedFile, CsvTolerance } from '../lib/wire/csv-file.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
-import { FileNotArchivedError, LoadedMeanwhileError } from './errors.ts';
+import { isWarehouseError, WarehouseError } from './errors.ts';
 import type { HeldRecord } from './ledger/archive-diff.ts';
 import { knownLoads } from './load/commit-load.ts';
 import { isSmall } from './load/load-files.ts';
@@ -48,11 +48,11 @@ export class InvoiceLoads {
     this.#attempts = new LoadAttempts(parts.dataDir);
   }
 
-  /** @throws FileNotArchivedError before anything is held for it */
+  /** @throws file-not-archived before anything is held for it */
   async find(sha256: string): Promise<FoundFile> {
     const { archive } = this.#parts;
     const file = await archive.file(sha256);
-    if (file === null) throw new FileNotArchivedError(sha256, 'it is not there');
+    if (file === null) throw new WarehouseError('file-not-archived', [sha256, 'it is not there']);
     return { file, csvPath: await archive.localPath(sha256) };
   }
 
@@ -110,7 +110,7 @@ export class InvoiceLoads {
       return known ?? store.loadFile(load, isSuspected);
     });
     const outcome = await attempt.catch(async (error: unknown) => {
-      const meanwhile = error instanceof LoadedMeanwhileError ? await this.#knowing.do(request) : null;
+      const meanwhile = isWarehouseError(error, 'loaded-meanwhile') ? await this.#knowing.do(request) : null;
       if (meanwhile === null) throw error;
       return meanwhile;
     });

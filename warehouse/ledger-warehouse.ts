@@ -11,7 +11,7 @@ import type { InvoiceHeader, InvoiceState, WebhookStatus } from '../lib/wire/nam
 import { uuidOrNull } from '../lib/wire/text.ts';
 import { reportSetAside } from './catch-up.ts';
 import { ReadWriteLock } from './duckdb/locks.ts';
-import { VoidNotSeenError } from './errors.ts';
+import { WarehouseError } from './errors.ts';
 import { InvoiceLoads } from './invoice-loads.ts';
 import { checkDecision } from './ledger/decide.ts';
 import type { OnMissing } from './ledger/ingest.ts';
@@ -136,7 +136,8 @@ export class LedgerWarehouse implements Warehouse {
       // Whoever says so has read it in an event or in the details; the ledger did not hear of it yet.
       await this.recordDetails({ invoiceId, status: 'voided', header: {} });
       // Before anyone is told that its shipments left the totals; the activity is repeated.
-      if (state.hasRows && !(await this.#fence(invoiceId)).isVoided) throw new VoidNotSeenError(invoiceId);
+      if (state.hasRows && !(await this.#fence(invoiceId)).isVoided)
+        throw new WarehouseError('void-not-seen', [invoiceId]);
     }
     return { hadRows: state.hasRows };
   }

@@ -14,7 +14,7 @@ import { namesIn } from '../lib/files/files.ts';
 import { leftWals } from '../lib/files/published-file.ts';
 import { Database } from './duckdb/database.ts';
 import type { Row } from './duckdb/statements.ts';
-import { PublicationError } from './errors.ts';
+import { WarehouseError } from './errors.ts';
 import type { Publication } from './warehouse.ts';
 
 export interface PublishRequest {
@@ -29,7 +29,7 @@ export interface PublishRequest {
 
 const KEPT = 3;
 
-/** @throws PublicationError the copy is not what it should be; the old one stays */
+/** @throws publication-failed the copy is not what it should be; the old one stays */
 export async function publish(request: PublishRequest): Promise<Publication> {
   const { database, publishedPath } = request;
   const draft = `${publishedPath}.${process.pid}.tmp`;
@@ -46,7 +46,9 @@ export async function publish(request: PublishRequest): Promise<Publication> {
   } catch (error) {
     await rm(draft, { force: true });
     if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
-      throw new PublicationError(`the disk is full at ${database.path}`, error);
+      throw new WarehouseError('publication-failed', [`the disk is full at ${database.path}`], {
+        cause: error,
+      });
     }
     throw error;
   }
@@ -97,17 +99,17 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
       copy.close();
     }
   } catch (error) {
-    throw new PublicationError('the copy cannot be opened', error);
+    throw new WarehouseError('publication-failed', ['the copy cannot be opened'], { cause: error });
   }
   const differing = Object.keys(expected).filter((key) => String(expected[key]) !== String(found[key]));
   if (differing.length > 0) {
     const told = differing.map((key) => `${key} ${expected[key]} became ${found[key]}`).join(', ');
-    throw new PublicationError(`the copy differs: ${told}`);
+    throw new WarehouseError('publication-failed', [`the copy differs: ${told}`]);
   }
   if (String(found.stored_rows) !== String(found.recorded_rows)) {
-    throw new PublicationError(
+    throw new WarehouseError('publication-failed', [
       `${found.stored_rows} rows are stored, loads recorded ${found.recorded_rows}; run verify`,
-    );
+    ]);
   }
 }
 

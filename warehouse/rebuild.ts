@@ -23,13 +23,13 @@ import { lockWarehouse } from './duckdb/locks.ts';
 import { migrate } from './duckdb/schema.ts';
 import { schemaNumber, views } from './duckdb/sql.ts';
 import type { Ledgers } from './duckdb/statements.ts';
-import { RebuildLossError, WarehouseLockedError } from './errors.ts';
+import { isWarehouseError, RebuildLossError } from './errors.ts';
 import { findLacking, type HeldRecord, lackingFacts } from './ledger/archive-diff.ts';
 import type { LoadFact } from './ledger/ingest.ts';
 import { publish } from './publish.ts';
 import type { CompletedRebuild, LostRecord, RebuildOptions, RebuildOutcome } from './warehouse.ts';
 
-/** @throws WarehouseLockedError a worker has the warehouse, stop it first; RebuildLossError it would hold less */
+/** @throws warehouse-locked a worker has the warehouse, stop it first; RebuildLossError it would hold less */
 export async function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> {
   const { acceptLoss = false } = options;
   const now = options.now ?? (() => new Date());
@@ -52,7 +52,7 @@ export async function rebuildFile(options: RebuildOptions): Promise<CompletedReb
   });
 }
 
-/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws WarehouseLockedError */
+/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws warehouse-locked */
 export async function dryRunFileRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   return makeDraft(options, async (made) => made);
 }
@@ -166,7 +166,7 @@ async function ofOld<T>(
         }),
     });
   } catch (error) {
-    if (error instanceof WarehouseLockedError || error !== own) throw error;
+    if (isWarehouseError(error, 'warehouse-locked') || error !== own) throw error;
     options.log.warn({ err: error, path }, 'what is there cannot be read, nothing can be compared with it');
     return null;
   } finally {

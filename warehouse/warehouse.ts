@@ -372,7 +372,7 @@ export interface OpenWarehouseOptions {
   readonly recordsPerCut?: number;
   /** Of the disk, left to the inbox; 32 MiB by default. */
   readonly reservedBytes?: number;
-  /** DuckDB cannot go on (disk full at a checkpoint, damage; a WarehouseCorruptError): every later call fails; end the process. */
+  /** DuckDB cannot go on (disk full at a checkpoint, damage; a warehouse-corrupt): every later call fails; end the process. */
   readonly onFatal?: (error: Error) => void;
   /** Records of the archive could not be taken in: `verify` lists them, a person has to look. */
   readonly onSetAside?: OnSetAside;

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
-import { WarehouseCorruptError, WarehouseError } from '../warehouse/errors.ts';
+import { isWarehouseError } from '../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../warehouse/open-warehouse.ts';
 import type { LostRecord, OpenWarehouseOptions, Warehouse } from '../warehouse/warehouse.ts';
 
@@ -17,7 +17,7 @@ export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly saidForMs?: number;
 }
 
-/** @throws WarehouseCorruptError the new file cannot be opened either; else as `openWarehouse` */
+/** @throws warehouse-corrupt the new file cannot be opened either; else as `openWarehouse` */
 export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Warehouse> {
   const { health, alerts, log, onFatal, saidForMs = SHOWN_FOR_MS, ...rest } = options;
   let isOpen = false;
@@ -31,7 +31,8 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
   try {
     warehouse = await openPatiently(opening, options);
   } catch (error) {
-    if (!(error instanceof WarehouseCorruptError) || rest.settings.warehouse.kind !== 'duckdb') throw error;
+    if (!isWarehouseError(error, 'warehouse-corrupt') || rest.settings.warehouse.kind !== 'duckdb')
+      throw error;
     const detail = 'The file is damaged. It is being made again from the archive; readers keep their copy.';
     log.error({ err: error }, 'the warehouse is damaged; it is being made again from the archive');
     wasDamaged = true;
@@ -63,7 +64,8 @@ async function openPatiently(
     try {
       return await openWarehouse(opening);
     } catch (error) {
-      const isAway = error instanceof WarehouseError && error.code === 'catalog-unreachable';
+      const isAway =
+        isWarehouseError(error, 'catalog-unreachable') || isWarehouseError(error, 'catalog-full');
       if (!isAway || WRONG_ADDRESS.test(error.message)) throw error;
       const detail = `${error.message} ${error.hint}`;
       log.warn({ err: error }, 'the catalogue of the lake is away; trying again');

@@ -90,7 +90,7 @@ const LINGER_MS = 1_000;
 /** From a flush that failed to the end of the process. */
 const ENDS_AFTER_MS = 250;
 
-/** @throws WrongClockError, WarehouseLockedError and whatever else keeps the warehouse or archive from opening; never for Temporal */
+/** @throws WrongClockError, warehouse-locked and whatever else keeps the warehouse or archive from opening; never for Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);

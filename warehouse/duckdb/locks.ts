@@ -1,7 +1,7 @@
 /** Who may write at the same time: many loads side by side, but a publication alone, and an invoice one at a time. */
 
 import { type LockFile, type LockRequest, takeLock } from '../../lib/files/lock-file.ts';
-import { WarehouseLockedError } from '../errors.ts';
+import { warehouseLocked } from '../errors.ts';
 
 /** Shared for writers, exclusive for a publication; first come, first served, so a publication is never starved. */
 export class ReadWriteLock {
@@ -82,7 +82,7 @@ export class KeyedMutex {
  * same process drops that lock.
  */
 
-/** @throws WarehouseLockedError a living process has it */
+/** @throws warehouse-locked a living process has it */
 export function lockWarehouse(path: string, request: Omit<LockRequest, 'refusal'>): Promise<LockFile> {
-  return takeLock(path, { ...request, refusal: (of, owner) => new WarehouseLockedError(of, owner) });
+  return takeLock(path, { ...request, refusal: (of, owner) => warehouseLocked(of, owner) });
 }

@@ -4,13 +4,13 @@
  * transaction, which takes a third less.
  */
 
-import { WarehouseTooNewError } from '../errors.ts';
+import { WarehouseError } from '../errors.ts';
 import { COLUMN_MEANINGS } from './column-meanings.ts';
 import type { Database } from './database.ts';
 import type { Session } from './session.ts';
 import { laterColumns, type Migration, migrations, views } from './sql.ts';
 
-/** @throws WarehouseTooNewError the file was made by a newer billsync */
+/** @throws warehouse-too-new the file was made by a newer billsync */
 export async function migrate(
   database: Database,
   now: Date,
@@ -19,7 +19,7 @@ export async function migrate(
   await database.use((session) => session.all('create-migrations'));
   const [{ found = 0 } = {}] = (await database.all('migration-number')) as readonly { found: number }[];
   const last = known.at(-1)?.number ?? 0;
-  if (found > last) throw new WarehouseTooNewError(database.path, { found, known: last });
+  if (found > last) throw new WarehouseError('warehouse-too-new', [database.path, found, last]);
   const missing = known.filter(({ number }) => number > found);
   if (found === 0) {
     await database.transaction(async (session) => {

@@ -3,7 +3,7 @@
 import { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
 import { laterColumns, views } from '../duckdb/sql.ts';
-import type { WarehouseCorruptError } from '../errors.ts';
+import type { WarehouseError } from '../errors.ts';
 import { attachLake, generationPath, type LakePlace } from './attach-lake.ts';
 import { rowStatement } from './lake-statements.ts';
 import type { RunStatement } from './run-statement.ts';
@@ -17,13 +17,13 @@ export interface LakeDatabaseOptions {
   /** Runs while everything may still be reached: what the data folder needs from a writer. */
   readonly whenAttached?: (session: Session) => Promise<void>;
   /** DuckDB cannot go on: every later call fails. */
-  readonly onFatal?: (error: WarehouseCorruptError) => void;
+  readonly onFatal?: (error: WarehouseError) => void;
 }
 
 /** One for the load in progress, one for everything else: each may have a connection to PostgreSQL. */
 const CONNECTIONS = 2;
 
-/** @throws ExtensionMissingError, CatalogUnreachableError */
+/** @throws extension-missing, catalog-unreachable */
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
   const { place, folders, temporaryFolder, memoryLimit, onFatal } = options;
   return Database.open({

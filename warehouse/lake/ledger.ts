@@ -10,8 +10,8 @@ import { hostname } from 'node:os';
 import pg from 'pg';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
+import { WarehouseError } from '../errors.ts';
 import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
-import { CatalogUnreachableError, LakeReplacedError } from './errors.ts';
 import { ledgerStatement, ledgerValues } from './lake-statements.ts';
 
 /** First number of a lock: ours, of what kind. The second is the generation, or a load. */
@@ -78,7 +78,7 @@ export interface LedgerOptions {
   /** 20 seconds by default. */
   readonly blockedAfterMs?: number;
   /** A rebuild put another generation in place: called once, nothing can be written any more. */
-  readonly onReplaced?: (error: LakeReplacedError) => void;
+  readonly onReplaced?: (error: WarehouseError) => void;
 }
 
 export class Ledger implements Ledgers {
@@ -92,7 +92,7 @@ export class Ledger implements Ledgers {
   /** The connection of the presence, one user at a time; null while there is none. */
   #present: { readonly client: pg.PoolClient; readonly drop: () => void } | null = null;
   readonly #presentTurn = createSemaphore(1);
-  #onReplaced: ((error: LakeReplacedError) => void) | undefined;
+  #onReplaced: ((error: WarehouseError) => void) | undefined;
 
   /**
    * @param options.role by which a refusal names this process
@@ -127,7 +127,7 @@ export class Ledger implements Ledgers {
     return only(name, await this.all(name, params));
   }
 
-  /** @throws LakeReplacedError, and what PostgreSQL throws */
+  /** @throws lake-replaced, and what PostgreSQL throws */
   transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     return this.#with((client, spoil) => this.#inTransaction(client, work, spoil));
   }
@@ -273,10 +273,10 @@ export class Ledger implements Ledgers {
     await ask(client, 'lock-shared', { class: LOCK.generation, key: 0 });
     const [found] = await ask(client, 'read-pointer');
     if (found?.generation === this.generation) return;
-    const replaced = new LakeReplacedError({
-      ours: this.generation,
-      found: found === undefined ? null : Number(found.generation),
-    });
+    const replaced = new WarehouseError('lake-replaced', [
+      found === undefined ? 'unknown' : Number(found.generation),
+      this.generation,
+    ]);
     this.#onReplaced?.(replaced);
     this.#onReplaced = undefined;
     throw replaced;
@@ -322,10 +322,15 @@ export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
 
-/** @throws CatalogUnreachableError always; a password never stands in it */
-export function unreachable(address: CatalogAddress, error: unknown): CatalogUnreachableError {
+/** PostgreSQL's messages of `too_many_connections` (53300). */
+const NO_FREE_CONNECTION = /too many (?:clients|connections)|remaining connection slots/i;
+
+/** @returns catalog-unreachable or catalog-full, without the password */
+export function unreachable(address: CatalogAddress, error: unknown): WarehouseError {
   const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
-  return new CatalogUnreachableError(address.shown, withoutPassword(messages.join('; '), address));
+  const problem = withoutPassword(messages.join('; '), address);
+  const code = NO_FREE_CONNECTION.test(problem) ? 'catalog-full' : 'catalog-unreachable';
+  return new WarehouseError(code, [address.shown, problem]);
 }
 
 export function ledgerSchema(generation: number): string {

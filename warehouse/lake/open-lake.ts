@@ -14,7 +14,7 @@ import { loadFact, lossOf, recordFailedLoads, repeatUnrepeated, reportSetAside }
 import { claimDataFolder, warehousePaths } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
-import { WarehouseLockedError } from '../errors.ts';
+import { warehouseLocked } from '../errors.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
 import { LedgerWarehouse } from '../ledger-warehouse.ts';
 import type { FileLoad } from '../load/file-load.ts';
@@ -31,7 +31,7 @@ import { LakeStore } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
 import { writePointerFile } from './pointer-file.ts';
 
-/** @throws EnvironmentMismatchError, CatalogUnreachableError, ExtensionMissingError, WarehouseTooNewError */
+/** @throws environment-mismatch, catalog-unreachable, extension-missing, warehouse-too-new */
 export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWarehouse> {
   const { settings, archive, log } = options;
   const now = options.now ?? (() => new Date());
@@ -64,14 +64,14 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   }
 }
 
-/** @throws WarehouseLockedError it is to be had alone, and others are there */
+/** @throws warehouse-locked it is to be had alone, and others are there */
 export async function enterLake(
   ledger: Ledger,
   shown: string,
   how: 'shared' | 'alone',
 ): Promise<() => Promise<void>> {
   const leave = await ledger.presence(how);
-  if (leave === null) throw new WarehouseLockedError(shown, null, (await ledger.others()) || undefined);
+  if (leave === null) throw warehouseLocked(shown, (await ledger.others()) || null);
   return leave;
 }
 

@@ -6,7 +6,7 @@
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
-import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.ts';
+import { isWarehouseError, WarehouseError } from '../errors.ts';
 import { outrankedBy } from '../ledger/derive-current.ts';
 import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
@@ -33,7 +33,7 @@ export interface BatchCommit {
   readonly insert: (loads: readonly FileLoad[]) => Promise<unknown>;
 }
 
-/** One load. @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError */
+/** One load. @throws Refusal, loaded-meanwhile, load-lost, misread */
 export async function commitLoad(
   session: Session,
   load: FileLoad,
@@ -47,7 +47,8 @@ export async function commitLoad(
   });
   await readBack(session, [load], loaded);
   const [rows] = loaded;
-  if (rows === undefined) throw new LoadLostError(load.invoiceId, 'the commit answered nothing');
+  if (rows === undefined)
+    throw new WarehouseError('load-lost', [load.invoiceId, 'the commit answered nothing']);
   return { outcome: 'loaded', ...rows };
 }
 
@@ -55,7 +56,7 @@ export async function commitLoad(
  * Several loads of different invoices as one: all that may be loaded count or none does. Each is checked by itself.
  *
  * @returns in their order what came of each; null: it has to be loaded alone, which then says what is wrong
- * @throws LoadLostError
+ * @throws load-lost
  */
 export async function commitLoads(
   session: Session,
@@ -99,7 +100,8 @@ function checkOne(
     return { load, fence, line: checkRows(load, totals, fence) };
   } catch (error) {
     if (error instanceof Refusal) return { outcome: error.outcome };
-    if (error instanceof LoadedMeanwhileError || error instanceof MisreadError) return { outcome: null };
+    if (isWarehouseError(error, 'loaded-meanwhile') || isWarehouseError(error, 'misread'))
+      return { outcome: null };
     throw error;
   }
 }
@@ -142,7 +144,10 @@ async function readBack(
     const committed = loaded[index]?.shipments;
     if (Number(row?.loads) !== 1 || Number(row?.shipments) !== committed) {
       const there = String(row?.shipments ?? 'none');
-      throw new LoadLostError(invoiceId, `${committed} rows were committed, ${there} are there`);
+      throw new WarehouseError('load-lost', [
+        invoiceId,
+        `${committed} rows were committed, ${there} are there`,
+      ]);
     }
   }
 }
@@ -157,7 +162,7 @@ async function readBefore(
   loads: readonly FileLoad[],
 ): Promise<{
   readonly held: ReadonlyMap<string, HeldInvoice>;
-  /** @throws Refusal, LoadedMeanwhileError */
+  /** @throws Refusal, loaded-meanwhile */
   readonly fenceOf: (load: FileLoad) => InvoiceLines;
 }> {
   const { held, lines } = await readHeldLines(
@@ -169,7 +174,7 @@ async function readBefore(
     if (load.isRepeated) return fence;
     if (typeof deriveInvoice(fence)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
     if (fence.loads.some((line) => line.file_sha256 === load.file.sha256)) {
-      throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
+      throw new WarehouseError('loaded-meanwhile', [load.file.sha256, load.invoiceId]);
     }
     return fence;
   };

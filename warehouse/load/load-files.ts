@@ -16,7 +16,7 @@ import { printable } from '../../lib/wire/text.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
 import { isRowError, type Params, type Row } from '../duckdb/statements.ts';
-import { FileNotArchivedError, MisreadError } from '../errors.ts';
+import { isWarehouseError, WarehouseError } from '../errors.ts';
 import type { FileLoadOutcome, LoadOutcome } from '../warehouse.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from './chunks.ts';
 import { commitLoad, commitLoads, readTotals } from './commit-load.ts';
@@ -28,7 +28,7 @@ export const ONE_FILE: LoadPlaces = {
   rows: (_session, work) => work(),
 };
 
-/** @throws FileNotArchivedError, LoadedMeanwhileError, LoadLostError, MisreadError, and what DuckDB or the system throws when the disk is full or the file damaged */
+/** @throws file-not-archived, loaded-meanwhile, load-lost, misread, and what DuckDB or the system throws when the disk is full or the file damaged */
 export async function loadFile(
   database: Database,
   load: FileLoad,
@@ -37,7 +37,10 @@ export async function loadFile(
   const { scan, sha256, sizeBytes } = load.file;
   const { size } = await stat(load.csvPath);
   if (size !== sizeBytes)
-    throw new FileNotArchivedError(sha256, `${size} bytes lie there, ${sizeBytes} were archived`);
+    throw new WarehouseError('file-not-archived', [
+      sha256,
+      `${size} bytes lie there, ${sizeBytes} were archived`,
+    ]);
   if (!isSpecified(scan)) {
     const tolerated = isOfOtherForm(scan) ? await loadTolerated(database, load, places) : null;
     return tolerated ?? refusedByScan(load);
@@ -121,7 +124,10 @@ function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
   for (const [number, { last_row: lastRow }] of found.entries()) {
     const expected = Math.min((number + 1) * perCut(load), records);
     if (Number(lastRow) !== expected) {
-      throw new MisreadError(load.invoiceId, `chunk ${number} ends with row ${lastRow}, not ${expected}`);
+      throw new WarehouseError('misread', [
+        load.invoiceId,
+        `chunk ${number} ends with row ${lastRow}, not ${expected}`,
+      ]);
     }
   }
 }
@@ -144,20 +150,20 @@ function loadRows(
  * Tells a refusal from a failure. What DuckDB does not take is looked at by csv-parse: if that finds nothing wrong, it
  * is DuckDB's reading that failed, not the file. The connection has been given back by then, since looking takes its time.
  *
- * @throws MisreadError the file is good and DuckDB did not read it
+ * @throws misread the file is good and DuckDB did not read it
  */
 async function attempt(load: FileLoad, work: () => Promise<FileLoadOutcome>): Promise<FileLoadOutcome> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
-    const isMisread = error instanceof MisreadError;
+    const isMisread = isWarehouseError(error, 'misread');
     if (!isMisread && !isRowError(error)) throw error;
     // DuckDB shows the whole line, which may have two million bytes.
     const said = printable(error.message, 300);
     const outcome = await refusedByCells(load, isMisread ? null : `DuckDB said: ${said}`);
     if (outcome.findingCount > 0) return outcome;
-    throw isMisread ? error : new MisreadError(load.invoiceId, said);
+    throw isMisread ? error : new WarehouseError('misread', [load.invoiceId, said]);
   }
 }
 
