@@ -80,7 +80,7 @@ async function connections(client: pg.Client): Promise<ReadonlyMap<string, numbe
   return new Map(rows.map(({ name, n }) => [name, n]));
 }
 
-test('what three workers load into a lake is reported to the fourth decimal and proved, over few named connections', async () => {
+test('reports a lake of three workers to the fourth decimal, verified, over few named connections', async () => {
   await bill(4);
   const isSettled = (count: number) => (list: { state: string }[]) =>
     list.length === count && list.every(({ state }) => state === 'loaded' || state === 'voided');
