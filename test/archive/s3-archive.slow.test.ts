@@ -8,8 +8,8 @@ import { DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.ts';
-import { describeFile } from '../../archive/describe-file.ts';
 import { openArchive } from '../../archive/open-archive.ts';
+import { describeFile } from '../../archive/records.ts';
 import { openS3Archive } from '../../archive/s3/archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { aCsv } from '../warehouse/support.ts';
