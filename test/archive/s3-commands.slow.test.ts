@@ -91,7 +91,11 @@ describe('a command', () => {
     [REGION, 'there are no credentials', 'AWS_ACCESS_KEY_ID'],
     [KEYS, 'the region', 'AWS_REGION'],
     [{ ...CREDENTIALS, AWS_REGION: 'us east' }, 'the region', 'AWS_REGION'],
-    [{ ...CREDENTIALS, AWS_ENDPOINT_URL: 's3.example.com' }, 'AWS_ENDPOINT_URL is not an address', 'https://'],
+    [
+      { ...CREDENTIALS, AWS_ENDPOINT_URL: 's3.example.com' },
+      'AWS_ENDPOINT_URL is not an address',
+      'https://',
+    ],
   ])('says what is not set, or not right: %j', async (env, what, hint) => {
     const { exitCode, stderr } = await run(['verify'], env);
     expect(stderr).toContain(what);
