@@ -74,14 +74,15 @@ const ASKED_AT_ONCE = 16;
 
 async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
   const { askImport } = await import('../../../workflows/client/writer-client.ts');
-  const { inOrderOfInvoices } = await import('../../../warehouse/import/import-files.ts');
+  const { inInvoiceOrder } = await import('../../../warehouse/import/import-files.ts');
+  const results: Awaited<ReturnType<typeof askImport>>[] = [];
   let done = 0;
-  return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
-    const imported = await askImport(client, settings, request);
+  await inInvoiceOrder(requests, ASKED_AT_ONCE, async (request, index) => {
+    results[index] = await askImport(client, settings, request);
     done += 1;
     onDone(done);
-    return imported;
   });
+  return results;
 }
 
 interface Here extends Importing {

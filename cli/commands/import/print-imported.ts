@@ -37,9 +37,9 @@ export function printImported(output: Output, paths: readonly string[], imported
 
 /** What a person can do about it, by what most likely happened to the file. */
 function adviceFor(refused: readonly Printed[]): string {
-  const wants = new Set(refused.flatMap(({ wants }) => wants));
-  if (wants.size > 0) {
-    return `if the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${[...wants].join(',')} accepts them; --json lists the findings`;
+  const neededTolerances = new Set(refused.flatMap(({ needed_tolerances: needed }) => needed));
+  if (neededTolerances.size > 0) {
+    return `if the service intends this form, BILLSYNC_CSV_TOLERATE with ${[...neededTolerances].join(',')} accepts them; --json lists the findings`;
   }
   if (refused.some(({ outcome }) => outcome === 'outranked'))
     return "`billsync backfill ID` fetches the service's own file";
@@ -59,7 +59,7 @@ function adviceFor(refused: readonly Printed[]): string {
 function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
   const loaded = 'shipments' in outcome ? outcome : null;
   const refused: Omit<Rejection, 'outcome'> = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
-  const { findings, findingCount, isCutOff = false, wants = [] } = refused;
+  const { findings, findingCount, isCutOff = false, neededTolerances = [] } = refused;
   const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
   return {
     invoice_id: invoiceId,
@@ -76,7 +76,7 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
     findings,
     finding_count: findingCount,
     findings_cut_off: isCutOff,
-    wants,
+    needed_tolerances: neededTolerances,
     discrepancies,
     counting_version: countingVersion(outcome),
     counting_sha256: loaded?.outrankedBy?.sha256 ?? null,

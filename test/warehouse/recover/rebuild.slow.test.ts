@@ -122,7 +122,7 @@ test('a fact that cannot be read is told with its place', async () => {
   await t.warehouse.close();
   const { losses } = await refused();
   expect(losses.map(({ why }) => why)).toEqual([
-    'the archive has a record that cannot be taken in: facts/journal.ndjson, line 2 (not JSON)',
+    'the archive has a record that cannot be ingested: facts/journal.ndjson, line 2 (not JSON)',
     'the archive has no fact of this load',
   ]);
 });
