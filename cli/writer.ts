@@ -13,7 +13,7 @@ import { refuseOpenToAll } from '../lib/files/private-folder.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CliError, EXIT } from './errors.ts';
-import { onInterrupt } from './terminal/on-interrupt.ts';
+import { onInterrupt } from './terminal/interaction.ts';
 
 export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
@@ -29,7 +29,7 @@ export interface WriterWork<T> {
 /** @throws warehouse-locked (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
-    const { withTemporal } = await import('./ask-temporal.ts');
+    const { withTemporal } = await import('./with-temporal.ts');
     return withTemporal(settings, (client) => onInterrupt(GOES_ON, () => work.ask(client)));
   }
   if (work.makesFolder !== true) requireFolder(settings);
@@ -66,7 +66,7 @@ async function open(
 ): Promise<OpenWriter> {
   await refuseOpenToAll(settings.dataDir);
   // Read only now: what has begun goes on beside it.
-  const { commandLog } = await import('./ask-temporal.ts');
+  const { commandLog } = await import('./with-temporal.ts');
   const { openArchive } = await import('../archive/open-archive.ts');
   const { openWarehouse } = await import('../warehouse/open-warehouse.ts');
   const archive = await openArchive(settings);

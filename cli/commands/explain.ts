@@ -3,11 +3,10 @@
 import type { Command } from 'commander';
 import { NotPublishedError } from '../../reports/errors.ts';
 import type { Explanation } from '../../warehouse/published-copy.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { explainPublished, explanationsAsJson, factsOf } from '../explained.ts';
-import { paint, printable } from '../terminal/terminal-text.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { explainPublished, explanationsAsJson, factsOf } from '../explanation.ts';
+import { paint, printable } from '../terminal/table.ts';
+import { checkEnvironment, contextOf, verb, withJson } from '../verb.ts';
 
 export function explainCommand(): Command {
   const command = verb(

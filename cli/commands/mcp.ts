@@ -2,9 +2,8 @@
 
 import type { Command } from 'commander';
 import { version } from '../../lib/runtime.ts';
-import { checkEnvironment } from '../environment-check.ts';
-import { explainPublished, explanationsAsJson } from '../explained.ts';
-import { contextOf, seconds, verb } from '../verb.ts';
+import { explainPublished, explanationsAsJson } from '../explanation.ts';
+import { checkEnvironment, contextOf, seconds, verb } from '../verb.ts';
 
 export function mcpCommand(): Command {
   const command = verb(

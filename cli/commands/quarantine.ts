@@ -6,12 +6,10 @@ import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import type { Quarantine, QuarantinedThing } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { confirm } from '../terminal/confirm.ts';
-import { type Column, renderTable } from '../terminal/render-table.ts';
-import { paint, printable } from '../terminal/terminal-text.ts';
-import { contextOf, group, verb, withJson } from '../verb.ts';
+import { confirm } from '../terminal/interaction.ts';
+import { type Column, paint, printable, renderTable } from '../terminal/table.ts';
+import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
 
 export function quarantineCommand(): Command {
   return group('quarantine', 'Deliveries and files that were refused, kept in full.', [

@@ -4,13 +4,12 @@ import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { refuseOpenToAll } from '../../lib/files/private-folder.ts';
 import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/warehouse.ts';
-import { commandLog } from '../ask-temporal.ts';
 import { EXIT } from '../errors.ts';
-import { onInterrupt } from '../terminal/on-interrupt.ts';
-import { counted, type Output } from '../terminal/output.ts';
-import { paceOf } from '../terminal/pace.ts';
-import { printable } from '../terminal/terminal-text.ts';
+import { onInterrupt } from '../terminal/interaction.ts';
+import { counted, type Output, paceOf } from '../terminal/output.ts';
+import { printable } from '../terminal/table.ts';
 import { contextOf, verb, withJson } from '../verb.ts';
+import { commandLog } from '../with-temporal.ts';
 import { requireRecords, requireRecordsIn } from '../writer.ts';
 
 interface RebuildFlags {

@@ -1,19 +1,23 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
-import { type Command, Option } from 'commander';
+import { type Command, Help, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
-import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.ts';
+import {
+  EXTRA_TABLES,
+  type ExtraTable,
+  findReportNow,
+  listReports,
+  PURPOSES,
+} from '../../reports/catalogue.ts';
 import type { OptionalTables } from '../../reports/optional-tables.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
-import { checkEnvironment } from '../environment-check.ts';
+import { exampleTables } from '../../reports/worked-example.ts';
 import { CliError, EXIT } from '../errors.ts';
+import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
+import type { ScheduleWord } from '../report-schedule.ts';
 import type { Output } from '../terminal/output.ts';
-import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
-import { collectParameter, withFilterFlags } from './reports/filter-flags.ts';
-import { chosenFormat, printResult } from './reports/print-result.ts';
-import { helpOfReport } from './reports/report-help.ts';
-import type { ScheduleWord } from './reports/report-schedule.ts';
+import { checkEnvironment, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
 interface ReportFlags extends OptionalTables, NamedFilters {
   readonly param?: Readonly<Record<string, string>>;
@@ -105,7 +109,7 @@ async function schedule(
 ): Promise<void> {
   if ((flags.compare ?? flags.pivot) !== undefined)
     throw new CliError(EXIT.usage, '--compare and --pivot are answered now and cannot be scheduled');
-  const { scheduleReport } = await import('./reports/report-schedule.ts');
+  const { scheduleReport } = await import('../report-schedule.ts');
   const { schedule: word, name: report = null, scheduleName, output: folder } = flags;
   const isDryRun = flags.dryRun === true;
   const wanted = { word, report, scheduleName, isDryRun, folder, ...asked(flags, 'html') };
@@ -178,4 +182,50 @@ function asked(flags: ReportFlags, usualFormat: ReportFormat) {
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.schedule === undefined ? chosenFormat(usualFormat, flags) : (flags.format ?? usualFormat),
   };
+}
+
+const WIDTH = 100;
+
+/** Empty when `name` is no report: the command's own help follows anyway. */
+export function helpOfReport(name: string | undefined): string {
+  const report = name === undefined ? null : findReportNow(name);
+  if (report === null) return '';
+  const parameters = report.parameters.map((parameter) => {
+    const kind = `${parameter.choices?.join('|') ?? parameter.type}${parameter.takesSeveral ? ', joined by +' : ''}`;
+    const usual = parameter.default === null ? '' : `, ${parameter.default} by default`;
+    return `--param ${parameter.name}=… (${kind}${usual}): ${parameter.about}`;
+  });
+  const files = report.sources.map(
+    (table) => `--${table} FILE, or report-files/${table}.csv in the data folder`,
+  );
+  const words = [
+    `${report.name}: ${report.title}`,
+    `One row per ${report.grain}.`,
+    `What the numbers mean: ${report.means}`,
+    `Rows are in order of: ${report.order}.`,
+    `What they cannot say: ${report.cannotSay}`,
+    ...parameters,
+    ...files,
+    ...(report.example === null ? [] : [`A worked example: ${report.example.text}`]),
+  ];
+  const tables = report.example === null ? [] : exampleTables(report.example).map(textOf);
+  return [...words.map((part) => new Help().boxWrap(part, WIDTH)), ...tables, ''].join('\n\n');
+}
+
+function textOf(table: {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}): string {
+  const lines = [table.columns, ...table.rows];
+  const widths = table.columns.map((_, index) =>
+    Math.max(...lines.map((line) => (line[index] ?? '').length)),
+  );
+  const text = lines.map((line) =>
+    line
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [`${table.caption}:`, ...text.map((line) => `  ${line}`)].join('\n');
 }

@@ -7,10 +7,8 @@ import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts
 import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.ts';
 import { USUAL_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
-import { checkEnvironment } from '../environment-check.ts';
-import { collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
-import { withFilterFlags } from './reports/filter-flags.ts';
-import { chosenFormat, printResult, printStreamed } from './reports/print-result.ts';
+import { chosenFormat, printResult, printStreamed, withFilterFlags } from '../report-output.ts';
+import { checkEnvironment, collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
 interface ShipmentFlags extends NamedFilters {
   readonly is?: Readonly<Record<string, readonly string[]>>;

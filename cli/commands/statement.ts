@@ -8,12 +8,11 @@ import type { Statement } from '../../finance/statements/statement.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
 import { noteOutcome } from '../audited-commands.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { confirm } from '../terminal/confirm.ts';
+import { confirm } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
-import { printable } from '../terminal/terminal-text.ts';
-import { collect, contextOf, seconds, verb, withJson } from '../verb.ts';
+import { printable } from '../terminal/table.ts';
+import { checkEnvironment, collect, contextOf, seconds, verb, withJson } from '../verb.ts';
 
 interface Flags {
   readonly tenant?: readonly string[];
@@ -133,7 +132,7 @@ async function schedule(
   word: 'monthly' | 'off' | 'show',
   output: Output,
 ): Promise<void> {
-  const { changeSchedule, neededFolder, readableTables } = await import('./reports/report-schedule.ts');
+  const { changeSchedule, neededFolder, readableTables } = await import('../report-schedule.ts');
   const { TENANT_STATEMENTS } = await import('../../activities/write-report.ts');
   const isDryRun = flags.dryRun === true;
   const make = async () => {

@@ -17,7 +17,7 @@ import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { auditLogOf } from '../audited-commands.ts';
-import { explainPublished, factsOf } from '../explained.ts';
+import { explainPublished, factsOf } from '../explanation.ts';
 import { publishedPath } from '../published.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 
