@@ -14,12 +14,12 @@ import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Ingested } from '../ledger/ingest.ts';
 import { knownFiles } from '../load/commit-load.ts';
-import type { FileLoad, LoadPlaces } from '../load/file-load.ts';
+import type { FileLoad, LoadTransactions } from '../load/file-load.ts';
 import { BatchingLoader, loadBatch, loadFile, type OnBatch } from '../load/load-files.ts';
 import type { NewLoad, Store, StoreIngest } from '../store.ts';
 import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.ts';
 import { ingestLake } from './ingest-lake.ts';
-import { lakePlaces } from './lake-places.ts';
+import { lakeTransactions } from './lake-places.ts';
 import type { Ledger } from './ledger.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { touchPointerFile } from './pointer-file.ts';
@@ -83,8 +83,8 @@ export class LakeStore implements Store {
     return this.#locks.run(`load ${invoiceId}`, work);
   }
 
-  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome> {
-    return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
+  loadFile(load: NewLoad, isAlone: boolean): Promise<LoadOutcome> {
+    return isAlone ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
   async loadRecorded(loadId: number): Promise<void> {
@@ -169,8 +169,8 @@ export class LakeStore implements Store {
     });
   }
 
-  #places(loads: readonly FileLoad[]): LoadPlaces {
-    const places = lakePlaces(this.#parts.ledger, loads);
+  #places(loads: readonly FileLoad[]): LoadTransactions {
+    const places = lakeTransactions(this.#parts.ledger, loads);
     const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
     // Who waits for PostgreSQL's lock holds a connection, who waits here does not.
     return {
