@@ -5,9 +5,9 @@ import { resolve } from 'node:path';
 import type { ScheduledReport } from '../activities/write-report.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { systemErrorIn } from '../lib/system-errors.ts';
-import { bindParameters } from '../reports/bind-parameters.ts';
 import { findReport } from '../reports/catalogue.ts';
 import type { OptionalTables } from '../reports/optional-tables.ts';
+import { bindParameters } from '../reports/parameters.ts';
 import type { ReportFormat } from '../reports/render/render-report.ts';
 import { checkFilters, type ReportFilters } from '../reports/report-filters.ts';
 import {

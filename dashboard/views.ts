@@ -2,10 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.ts';
 import { REPORT_CSS } from '../reports/render/html-page.ts';
 import { grouped, instantLabel } from '../reports/render/labels.ts';
-import { templatesIn } from '../reports/render/templates.ts';
+import { escapeAttribute, escapeHtml, templatesIn } from '../reports/render/templates.ts';
 import type { ReportCell } from '../reports/report-result.ts';
 
 export type ViewName =

@@ -2,7 +2,7 @@
 
 import type { Gap } from '../activities/find-gaps.ts';
 import { NotPublishedError } from '../reports/errors.ts';
-import { runReport } from '../reports/run-report.ts';
+import { runReport } from '../reports/report-session.ts';
 
 /** @param databasePath of the published file; while there is none, nothing is known to be missing */
 export async function readGaps(databasePath: string): Promise<readonly Gap[]> {

@@ -1,7 +1,7 @@
 /** Asks the published file which finalized invoices wait for their file. */
 
-import { askSql } from '../reports/ask-sql.ts';
 import { NotPublishedError } from '../reports/errors.ts';
+import { askSql } from '../reports/run-sql.ts';
 import type { Waiting } from './watch-upkeep.ts';
 
 const WAITING =

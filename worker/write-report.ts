@@ -8,7 +8,7 @@ import { ReportFilterError } from '../reports/errors.ts';
 import { parsePeriod } from '../reports/period.ts';
 import { headLines } from '../reports/render/labels.ts';
 import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.ts';
-import { runReport } from '../reports/run-report.ts';
+import { runReport } from '../reports/report-session.ts';
 
 /** Nobody waits at a terminal, so a scheduled report may take longer than one that is asked for there. */
 const TIME_LIMIT_MS = 600_000;

@@ -2,15 +2,13 @@
 
 import { join } from 'node:path';
 import type { ScheduledReport, WrittenReport } from '../activities/write-report.ts';
-import { StatementRefusedError } from '../finance/statements/errors.ts';
 import {
   makeStatements,
   type StatementSources,
   statementMonth,
 } from '../finance/statements/make-statements.ts';
-import { PAPERS } from '../finance/statements/paper-sizes.ts';
-import { renderStatement, STATEMENT_FORMATS } from '../finance/statements/render-statement.ts';
-import { writeFiles } from '../finance/statements/write-files.ts';
+import { renderStatement, STATEMENT_FORMATS, writeFiles } from '../finance/statements/render-statement.ts';
+import { PAPERS, StatementRefusedError } from '../finance/statements/statement.ts';
 import { sumOfAmounts } from '../lib/wire/decimal.ts';
 import { checkFilters } from '../reports/report-filters.ts';
 

@@ -2,15 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { exampleTables } from '../catalogue.ts';
 import type { ReportResult, ReportRow } from '../report-result.ts';
-import { exampleTables } from '../worked-example.ts';
-import { cellLabels } from './cell-labels.ts';
 import { drawCharts } from './chart-svg.ts';
-import { escapeAttribute, escapeHtml } from './escape-html.ts';
-import { headerProse, sentence } from './header-prose.ts';
-import { columnLabel, grouped, headLines } from './labels.ts';
+import { cellLabels, columnLabel, grouped, headerProse, headLines, sentence } from './labels.ts';
 import { sumsOf } from './table-order.ts';
-import { templatesIn } from './templates.ts';
+import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
 
 const eta = templatesIn(new URL('.', import.meta.url));
 /** The stylesheet, which the dashboard serves as well. */

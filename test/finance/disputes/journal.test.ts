@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { recoveredOf } from '../../../finance/disputes/claim-status.ts';
 import { openClaimJournal } from '../../../finance/disputes/journal.ts';
-import { recoveredOf } from '../../../finance/disputes/recovered.ts';
 import { deadlineOf, readClaimWindows } from '../../../finance/disputes/windows.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
@@ -121,7 +121,7 @@ describe('the journal of claims', () => {
   test('has every confirmed change, each whole, after any number of kill -9', async () => {
     const confirmed = new Map<string, number>();
     for (let kill = 0; kill < 8; kill += 1) {
-      const args = [testProgram('finance/disputes/change-claims.ts'), folder, String(kill * 1_000_000)];
+      const args = [testProgram('finance/disputes/disputes.ts'), folder, String(kill * 1_000_000)];
       const writer = spawn(process.execPath, args, {
         env: cleanEnvironment(),
         stdio: ['ignore', 'pipe', 'inherit'],

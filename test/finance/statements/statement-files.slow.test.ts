@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statementPages } from '../../../finance/statements/page/statement-pages.ts';
-import { runsOf, unknownLetters } from '../../../finance/statements/pdf/fonts.ts';
+import { runsOf, unknownLetters } from '../../../finance/statements/pdf-fonts.ts';
 import { sentFolder } from '../../../finance/statements/sent-statements.ts';
 import { writeStatements } from '../../../worker/write-statements.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
