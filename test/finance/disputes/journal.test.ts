@@ -121,7 +121,7 @@ describe('the journal of claims', () => {
   test('has every confirmed change, each whole, after any number of kill -9', async () => {
     const confirmed = new Map<string, number>();
     for (let kill = 0; kill < 8; kill += 1) {
-      const args = [testProgram('finance/disputes/disputes.ts'), folder, String(kill * 1_000_000)];
+      const args = [testProgram('finance/disputes/change-claims.ts'), folder, String(kill * 1_000_000)];
       const writer = spawn(process.execPath, args, {
         env: cleanEnvironment(),
         stdio: ['ignore', 'pipe', 'inherit'],
