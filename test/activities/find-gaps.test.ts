@@ -1,8 +1,8 @@
-/** Missing invoices are told once, counted always, and taken back when they came. */
+/** Missing invoices raise an alert once and are always counted; the alert is resolved when none is missing. */
 
 import { describe, expect, test } from 'vitest';
-import type { WarehouseDependencies } from '../../activities/dependencies.ts';
-import { findGaps, type Gap } from '../../activities/find-gaps.ts';
+import type { Gap, WarehouseDependencies } from '../../activities/dependencies.ts';
+import { createReconcileActivities } from '../../activities/reconcile.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 import { createMetrics } from '../../lib/metrics.ts';
@@ -15,66 +15,67 @@ const weekly: Gap = {
 const number: Gap = { kind: 'number', missing: 1, finding: '1 number is missing between INV-3 and INV-5' };
 
 function finderOver(gaps: readonly Gap[]) {
-  const told: (Alert | string)[] = [];
+  const alerts: (Alert | string)[] = [];
   const metrics = createMetrics('worker');
-  const find = findGaps({
+  const { findGaps: find } = createReconcileActivities({
+    settings: {},
     readGaps: async () => gaps,
     metrics,
     alerts: {
-      raise: (alert: Alert) => told.push(alert),
-      resolve: (key: string) => told.push(`resolved ${key}`),
+      raise: (alert: Alert) => alerts.push(alert),
+      resolve: (key: string) => alerts.push(`resolved ${key}`),
     },
   } as unknown as WarehouseDependencies);
-  return { find, told, metrics };
+  return { find, alerts, metrics };
 }
 
 describe('findGaps', () => {
-  test('tells of what is new and counts all of it by kind', async () => {
-    const { find, told, metrics } = finderOver([weekly, number]);
-    const { told: before } = await finderOver([number]).find({ told: '' });
-    expect(await find({ told: before })).toMatchObject({
+  test('raises an alert for new gaps and counts all of them by kind', async () => {
+    const { find, alerts, metrics } = finderOver([weekly, number]);
+    const { reported: before } = await finderOver([number]).find({ reported: '' });
+    expect(await find({ reported: before })).toMatchObject({
       gaps: 2,
       findings: [weekly.finding, number.finding],
     });
-    expect(told).toMatchObject([{ key: 'gaps', title: 'An invoice that should have come did not' }]);
-    expect(JSON.stringify(told)).toContain(weekly.finding);
-    expect(JSON.stringify(told)).not.toContain(number.finding);
+    expect(alerts).toMatchObject([{ key: 'gaps', title: 'An expected invoice is missing' }]);
+    expect(JSON.stringify(alerts)).toContain(weekly.finding);
+    expect(JSON.stringify(alerts)).not.toContain(number.finding);
     const text = await metrics.text();
     expect(text).toContain('billsync_expected_invoices_missing{kind="period",role="worker"} 2');
     expect(text).toContain('billsync_expected_invoices_missing{kind="number",role="worker"} 1');
     expect(text).toContain('billsync_expected_invoices_missing{kind="overdue",role="worker"} 0');
   });
 
-  test('does not tell again what the last run told', async () => {
-    const { told: before } = await finderOver([weekly]).find({ told: '' });
-    const { find, told } = finderOver([weekly]);
-    await find({ told: before });
-    expect(told).toEqual([]);
+  test('raises no alert for gaps that the last run reported', async () => {
+    const { reported: before } = await finderOver([weekly]).find({ reported: '' });
+    const { find, alerts } = finderOver([weekly]);
+    await find({ reported: before });
+    expect(alerts).toEqual([]);
   });
 
-  test('tells each of very many once, and the one that comes to them', async () => {
+  test('reports each of very many gaps once, and a further one', async () => {
     const many = Array.from({ length: 5_000 }, (_, nth) => ({
       ...number,
       finding: `number ${nth} is missing`,
     }));
     const { find: findMany } = finderOver(many);
-    const first = await findMany({ told: '' });
+    const first = await findMany({ reported: '' });
     expect(first.findings).toHaveLength(200);
     expect(JSON.stringify(first).length).toBeLessThan(100_000);
 
     const asBefore = finderOver(many.toReversed());
-    const second = await asBefore.find({ told: first.told });
-    expect(asBefore.told).toEqual([]);
+    const second = await asBefore.find({ reported: first.reported });
+    expect(asBefore.alerts).toEqual([]);
 
     const oneMore = finderOver([...many, weekly]);
-    await oneMore.find({ told: second.told });
-    expect(oneMore.told).toMatchObject([{ title: 'An invoice that should have come did not' }]);
-    expect(JSON.stringify(oneMore.told)).toContain(weekly.finding);
+    await oneMore.find({ reported: second.reported });
+    expect(oneMore.alerts).toMatchObject([{ title: 'An expected invoice is missing' }]);
+    expect(JSON.stringify(oneMore.alerts)).toContain(weekly.finding);
   });
 
-  test('says that it is over once nothing is missing', async () => {
-    const { find, told } = finderOver([]);
-    await find({ told: '' });
-    expect(told).toEqual(['resolved gaps']);
+  test('resolves the alert once nothing is missing', async () => {
+    const { find, alerts } = finderOver([]);
+    await find({ reported: '' });
+    expect(alerts).toEqual(['resolved gaps']);
   });
 });

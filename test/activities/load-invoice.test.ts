@@ -1,21 +1,22 @@
-/** What a load tells people: an alert when the file is not the one that was announced, taken back once it is. */
+/** Alerts of a load: the file differs from the announcement, or does not count. */
 
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, test } from 'vitest';
-import { decideInvoice } from '../../activities/decide-invoice.ts';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
-import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.ts';
+import { createInvoiceActivities } from '../../activities/invoice-records.ts';
+import { createLoadActivities } from '../../activities/load.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 import { createMetrics } from '../../lib/metrics.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import type { LoadInvoiceResult } from '../../workflows/activities.ts';
 import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.ts';
 
 let t: TestWarehouse;
 afterEach(() => t.close());
 
-test('tells of a file that another hash and size were announced for, by whatever way it came', async () => {
+test('raises an alert for a file whose hash and size differ from the announcement', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
@@ -28,11 +29,11 @@ test('tells of a file that another hash and size were announced for, by whatever
   };
   const metrics = createMetrics('worker');
   const deps = { warehouse, archive, quarantine, alerts, metrics, log, now: () => new Date() };
-  const activity = loadInvoice(deps as unknown as WarehouseDependencies);
+  const { loadInvoice } = createLoadActivities(deps as unknown as WarehouseDependencies);
   const load = async (bytes: Buffer): Promise<LoadInvoiceResult> => {
     const { sha256 } = await archiveCsv(t, bytes);
     const asked = { source: 'regenerate', announcedSha256: sha256, eventId: null, workflowRunId: null };
-    return new MockActivityEnvironment().run(activity as never, { invoiceId: INVOICE, sha256, ...asked });
+    return new MockActivityEnvironment().run(loadInvoice as never, { invoiceId: INVOICE, sha256, ...asked });
   };
 
   await t.record([anEvent('invoice_finalized', { fileHashSha256: 'a'.repeat(64), fileSizeBytes: 10 })]);
@@ -43,7 +44,7 @@ test('tells of a file that another hash and size were announced for, by whatever
   expect(counted).toMatch(/^billsync_loaded_rows_total\{role="worker"\} 1$/m);
   const { detail } = raised.get(`announcement/${INVOICE}`) ?? {};
   expect(detail).toContain(`hash ${'a'.repeat(64)} announced`);
-  expect(detail).toContain(`size 10 announced, ${aCsv().length} came`);
+  expect(detail).toContain(`size 10 announced, ${aCsv().length} received`);
 
   const { sha256, sizeBytes } = await archiveCsv(t, aCsv());
   const eventTimestamp = '2026-03-02T00:00:00Z';
@@ -54,7 +55,7 @@ test('tells of a file that another hash and size were announced for, by whatever
   expect(raised.size).toBe(0);
 });
 
-test('alerts of an export that does not count beside an announced file, until a person decides', async () => {
+test('raises an alert for an export that does not count beside an announced file, until a person decides', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
@@ -66,7 +67,7 @@ test('alerts of an export that does not count beside an announced file, until a 
   const log = { info: () => undefined };
   const metrics = createMetrics('worker');
   const deps = { warehouse, archive, quarantine, alerts, metrics, log, now: () => new Date() };
-  const activity = loadInvoice(deps as unknown as WarehouseDependencies);
+  const { loadInvoice } = createLoadActivities(deps as unknown as WarehouseDependencies);
   const load = async (bytes: Buffer, source: 'event' | 'export'): Promise<LoadInvoiceResult> => {
     const { sha256 } = await archiveCsv(t, bytes);
     const asked = {
@@ -75,7 +76,7 @@ test('alerts of an export that does not count beside an announced file, until a 
       eventId: null,
       workflowRunId: null,
     };
-    return new MockActivityEnvironment().run(activity as never, { invoiceId: INVOICE, sha256, ...asked });
+    return new MockActivityEnvironment().run(loadInvoice as never, { invoiceId: INVOICE, sha256, ...asked });
   };
   const { sha256, sizeBytes } = await archiveCsv(t, aCsv());
   await t.record([anEvent('invoice_finalized', { fileHashSha256: sha256, fileSizeBytes: sizeBytes })]);
@@ -92,7 +93,7 @@ test('alerts of an export that does not count beside an announced file, until a 
     isDryRun: false,
   };
   await new MockActivityEnvironment().run(
-    decideInvoice(deps as unknown as WarehouseDependencies) as never,
+    createInvoiceActivities(deps as unknown as WarehouseDependencies).decideInvoice as never,
     decision,
   );
   expect([...raised.keys()]).toEqual([]);

@@ -3,9 +3,9 @@
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { beatWhileRunning } from '../../worker/beat-while-running.ts';
+import { heartbeatWhileRunning } from '../../worker/create-workers.ts';
 
-describe('beatWhileRunning', () => {
+describe('heartbeatWhileRunning', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -33,7 +33,7 @@ async function beatsOf(
     beats += 1;
   });
   const running = environment.run(async () => {
-    const { inbound } = beatWhileRunning(Context.current());
+    const { inbound } = heartbeatWhileRunning(Context.current());
     const work = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 10_000));
     return inbound?.execute === undefined ? work() : inbound.execute({ args: [], headers: {} }, work);
   });

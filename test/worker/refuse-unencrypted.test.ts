@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { UnencryptedPayloadError } from '../../lib/temporal/codec.ts';
 import { UNENCRYPTED } from '../../lib/wire/names.ts';
-import { refuseUnencrypted } from '../../worker/refuse-unencrypted.ts';
+import { refuseUnencrypted } from '../../worker/create-workers.ts';
 
 describe('refuseUnencrypted', () => {
   test('lets an activity begin only with what was encrypted', async () => {

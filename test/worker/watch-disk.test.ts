@@ -9,7 +9,7 @@ import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { requireDiskSpace } from '../../warehouse/disk-space.ts';
 import { NoDiskSpaceError } from '../../warehouse/errors.ts';
-import { diskCheck } from '../../worker/watch-disk.ts';
+import { diskCheck } from '../../worker/process-checks.ts';
 
 async function watched(dataDir: string) {
   const said: string[] = [];

@@ -5,7 +5,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
-import { watchRetries } from '../../worker/watch-retries.ts';
+import { createRetryAlert } from '../../worker/retry-alert.ts';
 
 test('a step that fails again and again is an alert that names its invoice, until it goes well or is given up', async () => {
   const open = new Map<string, Alert>();
@@ -16,7 +16,7 @@ test('a step that fails again and again is an alert that names its invoice, unti
   };
   const began = Date.now();
   let nowMs = began;
-  const retries = watchRetries({ alerts, now: () => nowMs });
+  const retries = createRetryAlert({ alerts, now: () => nowMs });
   const attempt = (
     invoice: string,
     number: number,
@@ -50,7 +50,7 @@ test('a step that fails again and again is an alert that names its invoice, unti
   expect(open.get('retries')?.detail).not.toContain('one (');
   await attempt('two', 2, givesUp);
   expect([...open.keys()]).toEqual(['retries']);
-  await attempt('two', 1, async () => 'parked', 'parkInvoice');
+  await attempt('two', 1, async () => 'parked', 'markNeedsAttention');
   expect([...open.keys()]).toEqual([]);
   nowMs += 60_000;
   await attempt('four', 1, givesUp, 'exportCsv');
@@ -72,7 +72,7 @@ test('what an earlier process said is taken back when nothing was tried for an h
     close: async () => undefined,
   };
   let nowMs = Date.parse('2026-03-10T08:00:00Z');
-  const { check } = watchRetries({ alerts, now: () => nowMs });
+  const { check } = createRetryAlert({ alerts, now: () => nowMs });
   const sweep = (): unknown => check.run(new AbortController().signal);
   nowMs += 3_599_000;
   sweep();

@@ -7,8 +7,8 @@ import { generate } from 'selfsigned';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createHealth, stateCheck } from '../../lib/health/health.ts';
 import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
-import { readWaiting } from '../../worker/read-waiting.ts';
-import { type UpkeepOptions, upkeepWatches, type Waiting } from '../../worker/watch-upkeep.ts';
+import { readMissingFiles } from '../../worker/published-data.ts';
+import { type MissingFiles, type UpkeepOptions, upkeepChecks } from '../../worker/upkeep-checks.ts';
 import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
@@ -25,11 +25,11 @@ const service = { clientCert: null, clientKey: null, apiKey: null } as UpkeepOpt
 async function told(over: Partial<UpkeepOptions> = {}) {
   const health = createHealth();
   const open = new Set<string>();
-  const watches = upkeepWatches({
+  const watches = upkeepChecks({
     settings: { service, archive: { kind: 'folder', path: folder } },
     archive: { file: async () => null },
     quarantine: { list: async () => [] },
-    readWaiting: async () => ({ invoices: 0, since: null }),
+    readMissingFiles: async () => ({ invoices: 0, since: null }),
     ...{ env: {}, now: () => NOW },
     ...over,
   });
@@ -47,7 +47,7 @@ function refusedAt(...times: readonly string[]) {
   return { list: async () => times.map((at) => ({ at }) as QuarantinedThing) };
 }
 const waiting =
-  (since: string): (() => Promise<Waiting>) =>
+  (since: string): (() => Promise<MissingFiles>) =>
   async () => ({ invoices: 3, since });
 
 test('all is well where nothing waits and nothing runs out', async () => {
@@ -67,12 +67,12 @@ test('refused things are counted, and are no longer well after a day', async () 
 });
 
 test('finalized invoices whose file does not come are no longer well after an hour', async () => {
-  const fresh = await told({ readWaiting: waiting('2026-03-10T07:30:00.000Z') });
+  const fresh = await told({ readMissingFiles: waiting('2026-03-10T07:30:00.000Z') });
   expect(fresh.components.files).toMatchObject({
     isHealthy: true,
     detail: expect.stringContaining('3 finalized'),
   });
-  const late = await told({ readWaiting: waiting('2026-03-10T06:30:00.000Z') });
+  const late = await told({ readMissingFiles: waiting('2026-03-10T06:30:00.000Z') });
   expect(late.components.files).toMatchObject({ isHealthy: false });
 });
 
@@ -83,11 +83,11 @@ test('the published file says which wait', async () => {
     anInvoice([], since),
     anInvoice([], { state: 'draft' }),
   ]);
-  expect(await readWaiting(fixture.path)).toEqual({
+  expect(await readMissingFiles(fixture.path)).toEqual({
     invoices: 2,
     since: expect.stringMatching(/^\d{4}-\d\d-\d\d.*Z$/),
   });
-  expect(await readWaiting(join(folder, 'none.duckdb'))).toEqual({ invoices: 0, since: null });
+  expect(await readMissingFiles(join(folder, 'none.duckdb'))).toEqual({ invoices: 0, since: null });
   await fixture.remove();
 });
 

@@ -16,8 +16,13 @@ import {
   resumeSchedule,
   showSchedule,
   triggerSchedule,
-} from '../../workflows/client/schedule.ts';
-import { askImport, askReconcile, askSnapshot, askVerify } from '../../workflows/client/writer-client.ts';
+} from '../../workflows/client/schedules.ts';
+import {
+  requestImport,
+  requestReconcile,
+  requestSnapshot,
+  requestVerify,
+} from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRandom } from '../support/foreign-service/foreign-story.ts';
 import { settled } from './books.ts';
@@ -84,11 +89,13 @@ describe('worker', () => {
     await eventually(async () => (await worker.warehouse.invoice(known.invoiceId))?.state === 'loaded');
     const ask = rig.temporal.run.bind(rig.temporal);
 
-    const publication = await ask((client) => askSnapshot(client, rig.route));
+    const publication = await ask((client) => requestSnapshot(client, rig.route));
     expect(publication).toMatchObject({ path: join(rig.dataDir, 'reports.duckdb') });
-    expect(await ask((client) => askVerify(client, rig.route, { full: true }))).toMatchObject({ drift: [] });
+    expect(await ask((client) => requestVerify(client, rig.route, { full: true }))).toMatchObject({
+      drift: [],
+    });
 
-    expect(await ask((client) => askReconcile(client, rig.route))).toMatchObject({
+    expect(await ask((client) => requestReconcile(client, rig.route))).toMatchObject({
       ...{ gaps: [], forwarded: 0, waiting: 0, proved: { drift: 0 } },
     });
 
@@ -96,7 +103,7 @@ describe('worker', () => {
     const workflowId = `invoice/test/${rig.service.partnerId}/${unheard.invoiceId}`;
     await ask((client) => client.workflow.getHandle(workflowId).terminate());
     await rig.service.finalize(unheard.invoiceId);
-    await eventually(async () => (await ask((client) => askReconcile(client, rig.route))).watched === 1);
+    await eventually(async () => (await ask((client) => requestReconcile(client, rig.route))).watched === 1);
     await settled(rig, worker);
   });
 
@@ -113,7 +120,7 @@ describe('worker', () => {
     try {
       const onProgress = (done: number, of: number) => void heard.push(`${done} of ${of}`);
       const ask = rig.temporal.run.bind(rig.temporal);
-      await ask((client) => askVerify(client, rig.route, { full: true }, onProgress));
+      await ask((client) => requestVerify(client, rig.route, { full: true }, onProgress));
       expect(heard[0]).toBe('2 of 5');
     } finally {
       warehouse.verify = prove;
@@ -143,7 +150,7 @@ describe('worker', () => {
     const path = join(rig.dataDir, 'by-hand.csv');
     await writeFile(path, Buffer.from(await answer.body.arrayBuffer()));
     const imported = await rig.temporal.run((client) =>
-      askImport(client, rig.route, { path, invoiceId: null }),
+      requestImport(client, rig.route, { path, invoiceId: null }),
     );
     expect(imported).toMatchObject({ invoiceId, records: 3, outcome: { outcome: 'loaded', shipments: 3 } });
   });
@@ -185,7 +192,7 @@ describe('worker', () => {
     const told = rig.service.events.filter((text) => text.includes(invoice.invoiceId));
     const events = await Promise.all(told.map((text) => rig.give(text)));
     await settled(rig, worker);
-    await rig.temporal.run((client) => askSnapshot(client, rig.route));
+    await rig.temporal.run((client) => requestSnapshot(client, rig.route));
     const query = events
       .map(({ export: location }) => new URL(location?.presignedUrl ?? 'https://x').search)
       .find(Boolean);

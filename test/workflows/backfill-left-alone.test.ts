@@ -4,18 +4,18 @@ import { randomUUID } from 'node:crypto';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import {
-  type BackfillBatch,
-  type BackfillBatchResult,
-  type BackfillResult,
-  backfillBatchSignal,
-  backfillControlSignal,
-} from '../../workflows/backfill-messages.ts';
-import {
   type BackfillHandle,
   type BackfillRequest,
   followBackfill,
   startBackfill,
 } from '../../workflows/client/backfill-client.ts';
+import {
+  type BackfillBatch,
+  type BackfillBatchResult,
+  type BackfillResult,
+  backfillBatchSignal,
+  backfillControlSignal,
+} from '../../workflows/messages.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { PARTNER_ID } from './invoice-builders.ts';
@@ -34,7 +34,7 @@ async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoice
   await expect(
     startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(4), batchSize: 2, ...request },
-      onHandedOver: (_, backfillId) => {
+      onSent: (_, backfillId) => {
         started = backfillId;
         throw new Error('killed');
       },
@@ -88,8 +88,8 @@ describe.concurrent('a backfill that is cancelled', () => {
     let isCancelled = false;
     const handedOver: number[] = [];
     const request = {
-      ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, lookAfter: '500 ms' },
-      onHandedOver(count: number, backfillId: string) {
+      ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, checkAfter: '500 ms' },
+      onSent(count: number, backfillId: string) {
         handedOver.push(count);
         if (!isCancelled) void followBackfill(fixture.client, route, backfillId).control('cancel');
         isCancelled = true;
@@ -134,7 +134,7 @@ describe.concurrent('a backfill that is cancelled', () => {
       ...{ connection, namespace, dataConverter, interceptors: { workflow: [{ signal }] } },
     });
     const backfill = await startBackfill(client, route, {
-      ...{ partnerId: PARTNER_ID, invoiceIds: ids(4), batchSize: 1, lookAfter: '500 ms' },
+      ...{ partnerId: PARTNER_ID, invoiceIds: ids(4), batchSize: 1, checkAfter: '500 ms' },
     });
     expect(late).not.toBe('');
     expect(await backfill.status()).toMatchObject({ total: 1, isOver: true, isComplete: false });
@@ -144,7 +144,7 @@ describe.concurrent('a backfill that is cancelled', () => {
 describe.concurrent('a batch whose backfill was terminated', () => {
   test('ends by itself when it had no turn', async () => {
     const backfill = await startBackfill(fixture.client, route, {
-      ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1, lookAfter: '500 ms' },
+      ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1, checkAfter: '500 ms' },
     });
     await backfill.control('pause');
     const unbegun = await workflowOf(backfill, 3).query('backfillBatchProgress');

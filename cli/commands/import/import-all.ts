@@ -73,11 +73,11 @@ interface Importing {
 const ASKED_AT_ONCE = 16;
 
 async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
-  const { askImport } = await import('../../../workflows/client/writer-client.ts');
+  const { requestImport } = await import('../../../workflows/client/writer-client.ts');
   const { inOrderOfInvoices } = await import('../../../warehouse/import/import-files.ts');
   let done = 0;
   return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
-    const imported = await askImport(client, settings, request);
+    const imported = await requestImport(client, settings, request);
     done += 1;
     onDone(done);
     return imported;

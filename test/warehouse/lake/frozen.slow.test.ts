@@ -12,7 +12,7 @@ import { createHealth } from '../../../lib/health/health.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
-import { lakeCheck } from '../../../worker/check-lake.ts';
+import { lakeCheck } from '../../../worker/process-checks.ts';
 import { makeDataDir } from '../support.ts';
 import { type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
 
