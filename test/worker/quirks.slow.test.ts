@@ -471,7 +471,7 @@ test('every invoice ends as the service has it', async () => {
   const told = rig
     .logged()
     .split('\n')
-    .filter((line) => line.includes('another file came than its event announced'));
+    .filter((line) => line.includes('the file differs from the announced one'));
   const differing = told.map(
     (line) => quirkOf.get(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(line)?.[0] ?? '')?.name,
   );

@@ -1,4 +1,4 @@
-/** A killed worker's attempts end by their missing heartbeats, so what is alive has to beat. */
+/** Attempts of a killed worker end by their missing heartbeats, so a running activity sends them. */
 
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -9,28 +9,28 @@ describe('heartbeatWhileRunning', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('beats for an activity that takes long, and stops when it ends', async () => {
-    expect(await beatsOf('recordEvent', { heartbeatTimeoutMs: 15_000 })).toBe(3);
+  test('sends heartbeats while an activity runs', async () => {
+    expect(await heartbeatsOf('recordEvent', { heartbeatTimeoutMs: 15_000 })).toBe(3);
   });
 
-  test('leaves activities alone that tell how far they are', async () => {
-    expect(await beatsOf('downloadCsv', { heartbeatTimeoutMs: 30_000 })).toBe(0);
+  test('skips activities that send their progress themselves', async () => {
+    expect(await heartbeatsOf('verifyWarehouse', { heartbeatTimeoutMs: 60_000 })).toBe(0);
   });
 
-  test('leaves activities alone of which no heartbeat is expected', async () => {
-    expect(await beatsOf('publishSnapshot', {})).toBe(0);
+  test('skips activities without a heartbeat timeout', async () => {
+    expect(await heartbeatsOf('publishSnapshot', {})).toBe(0);
   });
 });
 
 /** Heartbeats of an activity that takes ten seconds, and of the ten seconds after it. */
-async function beatsOf(
+async function heartbeatsOf(
   activityType: string,
   info: { readonly heartbeatTimeoutMs?: number },
 ): Promise<number> {
   const environment = new MockActivityEnvironment({ activityType, ...info });
-  let beats = 0;
+  let heartbeats = 0;
   environment.on('heartbeat', () => {
-    beats += 1;
+    heartbeats += 1;
   });
   const running = environment.run(async () => {
     const { inbound } = heartbeatWhileRunning(Context.current());
@@ -40,5 +40,5 @@ async function beatsOf(
   await vi.advanceTimersByTimeAsync(10_000);
   await running;
   await vi.advanceTimersByTimeAsync(10_000);
-  return beats;
+  return heartbeats;
 }
