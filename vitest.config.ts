@@ -29,10 +29,7 @@ const withTemporal = [...aroundEachRun, 'test/support/processes/global-setup.ts'
 process.env.GOGC ??= '400';
 
 const settings = {
-  setupFiles: [
-    'test/support/processes/own-temporary-folder.ts',
-    'test/support/processes/one-duckdb-thread.ts',
-  ],
+  setupFiles: ['test/support/processes/enter-environment.ts', 'test/support/processes/one-duckdb-thread.ts'],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
   testTimeout: 300_000,
   hookTimeout: 300_000,

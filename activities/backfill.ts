@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, cancellationSignal, getClient, heartbeat } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { BillingService, InvoiceDetails } from '../billing/billing-service.ts';
-import { NotExportedError, OverloadedError, UnknownInvoiceError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import { compareDecimals } from '../lib/wire/decimal.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
@@ -98,7 +98,7 @@ async function survey(
       if (details === null && ledger === null && (await hasFile(service, invoiceId, signal))) return 'work';
       return checkDetails(ledger, details);
     } catch (error) {
-      if (error instanceof OverloadedError) {
+      if (isBillingError(error, 'overloaded')) {
         const seconds = Math.min(error.retryAfterSeconds ?? 1, MAX_PAUSE_SECONDS);
         await sleep(seconds * 1_000, undefined, { signal });
         continue;
@@ -120,7 +120,7 @@ async function detailsOf(
   try {
     return await service.lookUpInvoice(invoiceId, { signal });
   } catch (error) {
-    if (error instanceof UnknownInvoiceError) return null;
+    if (isBillingError(error, 'unknown-invoice')) return null;
     throw error;
   }
 }
@@ -130,7 +130,7 @@ async function hasFile(service: BillingService, invoiceId: string, signal: Abort
     await service.regenerateUrl(invoiceId, { signal });
     return true;
   } catch (error) {
-    if (error instanceof NotExportedError) return false;
+    if (isBillingError(error, 'not-exported')) return false;
     throw error;
   }
 }

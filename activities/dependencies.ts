@@ -32,7 +32,7 @@ export interface WarehouseDependencies {
   readonly readGaps: () => Promise<readonly Gap[]>;
   /** Replaces the file of the same day. */
   readonly writeReport: (scheduled: ScheduledReport) => Promise<WrittenReport>;
-  readonly forwardWaiting: ForwardWaiting;
+  readonly forwardOverdue: ForwardOverdue;
   readonly log: Logger;
   readonly settings: Settings;
   readonly now: () => Date;
@@ -47,8 +47,8 @@ export interface Gap {
   readonly finding: string;
 }
 
-/** Forwards old entries of the endpoint's inbox; implemented by `webhook/forward-waiting.ts`. */
-export type ForwardWaiting = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
+/** Forwards old entries of the endpoint's inbox; implemented by `webhook/forwarder.ts`. */
+export type ForwardOverdue = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
   readonly forwarded: number;
   readonly waiting: number;
   /** ISO 8601 UTC, of those that still wait. */

@@ -4,7 +4,7 @@
  */
 
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { serviceError } from '../lib/wire/service-errors.ts';
+import { BillsyncError } from '../lib/wire/errors.ts';
 
 /** Longer requests for a pause are mistakes or attacks. */
 const MAX_RETRY_AFTER_SECONDS = 3_600;
@@ -28,7 +28,7 @@ export function toFailure(error: unknown): Error {
   return ApplicationFailure.create({
     type: code,
     message: error instanceof Error ? error.message : String(error),
-    nonRetryable: serviceError(code)?.reaction === 'fatal',
+    nonRetryable: error instanceof BillsyncError && error.reaction === 'fatal',
     details: [{ code }],
     ...(seconds === null ? {} : { nextRetryDelay: seconds * 1_000 }),
     ...(error instanceof Error ? { cause: error } : {}),

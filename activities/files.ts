@@ -1,19 +1,10 @@
 /** Fetches CSV files into the archive, from storage or by export. */
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import {
-  DiskFullError,
-  HashMismatchError,
-  HostNotAllowedError,
-  ImpossibleAnnouncementError,
-  NotModifiedError,
-  SizeMismatchError,
-  UnknownInvoiceError,
-  UrlRefusedError,
-} from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import { NoDiskSpaceError } from '../warehouse/errors.ts';
+import { isWarehouseError } from '../warehouse/errors.ts';
 import type { BillingActivities, DownloadCsvRequest, LoadInvoiceResult } from '../workflows/activities.ts';
 import type { BillingDependencies } from './dependencies.ts';
 import { translateErrors } from './failures.ts';
@@ -39,15 +30,11 @@ export function createFileActivities({
           const fetched = { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 } as const;
           return loaded === null ? fetched : { ...fetched, loaded };
         } catch (error) {
-          if (error instanceof HashMismatchError || error instanceof SizeMismatchError) {
+          if (isBillingError(error, 'hash-mismatch', 'size-mismatch')) {
             return { outcome: 'mismatch', message: error.message };
           }
-          if (
-            error instanceof UrlRefusedError ||
-            error instanceof HostNotAllowedError ||
-            error instanceof ImpossibleAnnouncementError
-          ) {
-            return { outcome: error.code, message: error.message };
+          for (const outcome of ['url-refused', 'host-not-allowed', 'impossible-announcement'] as const) {
+            if (isBillingError(error, outcome)) return { outcome, message: error.message };
           }
           throw error;
         }
@@ -62,8 +49,8 @@ export function createFileActivities({
           );
           return { outcome: 'fetched', sha256, sizeBytes, ...(tag === undefined ? {} : { tag }) };
         } catch (error) {
-          if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
-          if (error instanceof NotModifiedError) return { outcome: 'not-modified' };
+          if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
+          if (isBillingError(error, 'not-modified')) return { outcome: 'not-modified' };
           throw error;
         }
       }),
@@ -96,7 +83,7 @@ export async function alertFullDisk<T>(alerts: Alerts, work: () => Promise<T>): 
     alerts.resolve('disk/no-room');
     return done;
   } catch (error) {
-    if (error instanceof DiskFullError || error instanceof NoDiskSpaceError) {
+    if (isBillingError(error, 'disk-full') || isWarehouseError(error, 'no-room')) {
       alerts.raise({
         key: 'disk/no-room',
         title: 'The disk has too little space for a file of an invoice',

@@ -1,8 +1,8 @@
 /** Loads files into the warehouse: archived ones, and those that a person imports. */
 
-import { describeInvoice } from '../billing/describe-invoice.ts';
+import { describeInvoice } from '../billing/billing-service.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { importFile } from '../warehouse/import/import-file.ts';
+import { importFile } from '../warehouse/import/import-files.ts';
 import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.ts';
 import type { Discrepancy, LoadedRows, LoadOutcome } from '../warehouse/warehouse.ts';
 import type { LoadInvoiceResult, WarehouseActivities } from '../workflows/activities.ts';

@@ -27,7 +27,7 @@ export function createReconcileActivities({
   metrics,
   settings,
   readGaps,
-  forwardWaiting,
+  forwardOverdue,
   now,
 }: WarehouseDependencies): Pick<
   WarehouseActivities,
@@ -40,7 +40,7 @@ export function createReconcileActivities({
     forwardInbox: ({ queues }) =>
       translateErrors(async () => {
         const client = getClient();
-        const { forwarded, waiting, oldestReceivedAt } = await forwardWaiting({
+        const { forwarded, waiting, oldestReceivedAt } = await forwardOverdue({
           send: (event) => sendInvoiceEvent(client, { ...route, queues }, event),
         });
         const ageMs = oldestReceivedAt === null ? 0 : now().getTime() - Date.parse(oldestReceivedAt);

@@ -1,13 +1,7 @@
 /** Token, details and URL: one call of the billing service each. */
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import {
-  BillingError,
-  CredentialsRefusedError,
-  NotExportedError,
-  RefusedError,
-  UnknownInvoiceError,
-} from '../billing/errors.ts';
+import { BillingError, isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
 import type { BillingActivities } from '../workflows/activities.ts';
@@ -41,7 +35,7 @@ export function createServiceActivities({
           alerts.resolve(DETAILS_ALERT);
           return { outcome: 'found', ...details };
         } catch (error) {
-          if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
+          if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
           if (error instanceof BillingError) alertUnreadableDetails(alerts, error);
           throw error;
         }
@@ -54,9 +48,12 @@ export function createServiceActivities({
           const location = await alertRefusedCredentials(alerts, regenerate);
           return { outcome: 'location', location };
         } catch (error) {
-          if (error instanceof NotExportedError) return { outcome: 'not-exported' };
-          if (!(error instanceof RefusedError) || activityInfo().attempt < MIN_REFUSALS) throw error;
-          return { outcome: error.code, message: error.message };
+          if (isBillingError(error, 'not-exported')) return { outcome: 'not-exported' };
+          if (activityInfo().attempt < MIN_REFUSALS) throw error;
+          for (const outcome of ['refused', 'forbidden'] as const) {
+            if (isBillingError(error, outcome)) return { outcome, message: error.message };
+          }
+          throw error;
         }
       }),
   };
@@ -73,7 +70,7 @@ export async function alertRefusedCredentials<T>(
     if (isProof) alerts.resolve('credentials');
     return answer;
   } catch (error) {
-    if (error instanceof CredentialsRefusedError) {
+    if (isBillingError(error, 'credentials-refused')) {
       const detail = [error.message, error.hint].filter(Boolean).join(' ');
       alerts.raise({ key: 'credentials', title: 'The billing service refuses our credentials', detail });
     }

@@ -1,7 +1,7 @@
 /** Work on the whole warehouse: publication, verification, scheduled reports. */
 
 import { heartbeat } from '@temporalio/activity';
-import { publicationGauges } from '../warehouse/publish/publisher.ts';
+import { publicationGauges } from '../warehouse/publisher.ts';
 import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translateErrors } from './failures.ts';

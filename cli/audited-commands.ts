@@ -7,8 +7,7 @@ import type { AuditLog, AuditNote } from '../lib/audit-log.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { userName } from '../lib/runtime.ts';
-import { checkEnvironment } from './environment-check.ts';
-import { contextOf } from './verb.ts';
+import { checkEnvironment, contextOf } from './verb.ts';
 
 /** What changes invoices, what is kept, or what is done by itself. Looking, checking and publishing do not. */
 export const AUDITED: ReadonlySet<string> = new Set([

@@ -5,7 +5,7 @@ import { NOT_SET, SettingsError } from '../lib/config/settings.ts';
 import { holderOf } from '../lib/processes.ts';
 import { messageOf, type SystemError, systemErrorIn } from '../lib/system-errors.ts';
 import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../lib/wire/errors.ts';
-import { printable } from './terminal/terminal-text.ts';
+import { printable } from './terminal/table.ts';
 
 export { EXIT, type ExitCode };
 

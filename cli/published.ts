@@ -3,12 +3,12 @@
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
+import { statementIn } from '../lib/sql-file.ts';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
 import { readColumns, readRows } from '../reports/read-rows.ts';
 import type { ReportRow } from '../reports/report-result.ts';
-import { statementText } from '../reports/statement-text.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
-import { checkEnvironment } from './environment-check.ts';
+import { checkEnvironment } from './verb.ts';
 
 /** What analysts open. Over a lake it shows rows that lie elsewhere; whoever asks for the path may then read them. */
 export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' | 'warehouse'>): string {
@@ -22,6 +22,8 @@ export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' |
   }
   return path;
 }
+
+const STATEMENTS = new URL('./sql/published.sql', import.meta.url);
 
 export type PublishedQuestion =
   | 'invoices-list'
@@ -54,8 +56,7 @@ export async function openPublished(settings: Settings): Promise<PublishedReader
   const file = await openPublishedFile(publishedPath(settings));
   return {
     async ask(question, values) {
-      const sql = await statementText(new URL(`./sql/${question}.sql`, import.meta.url));
-      const reader = await file.query(sql, values);
+      const reader = await file.query(statementIn(STATEMENTS, question), values);
       return readRows(reader, readColumns(reader, { units: {}, details: [] }));
     },
     close: () => file.close(),

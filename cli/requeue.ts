@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { openInbox } from '../webhook/inbox/inbox.ts';
-import { requeueDelivery } from '../webhook/requeue-delivery.ts';
-import { addressOf, retryOne } from './ask-temporal.ts';
-import { findInvoice } from './commands/invoices.ts';
+import { requeueDelivery } from '../webhook/requeue.ts';
 import { CliError, EXIT } from './errors.ts';
+import { findInvoice } from './find-invoices.ts';
 import { openPublished } from './published.ts';
+import { addressOf, retryOne } from './with-temporal.ts';
 
 export interface Requeue {
   readonly settings: Settings;

@@ -5,7 +5,7 @@ import { didYouMean } from '../lib/config/did-you-mean.ts';
 import { version } from '../lib/runtime.ts';
 import type { AuditedRun } from './audited-commands.ts';
 import { CliError, EXIT, printError } from './errors.ts';
-import { endOnEarlySignal } from './roles/early-signal.ts';
+import { endOnEarlySignal } from './terminal/interaction.ts';
 import type { SplitArguments } from './verb.ts';
 import { VERBS, type Verb } from './verbs.ts';
 

@@ -1,14 +1,18 @@
 /** What every command has in common: its shared flags, its example, its settings and its output. */
 
+import { join } from 'node:path';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../lib/config/did-you-mean.ts';
 import { type EffectiveSettings, loadEffectiveSettings } from '../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../lib/config/setting-definitions.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { readIfThere } from '../lib/files/files.ts';
+import { isOpenToAll, OPEN_TO_ALL } from '../lib/files/private-folder.ts';
 import { createScrub, type Scrub } from '../lib/log/scrub.ts';
 import { readInstant } from '../lib/wire/lenient-values.ts';
-import { createOutput, type Output, type OutputForm } from './terminal/output.ts';
-import { scrubStderr } from './terminal/scrub-stderr.ts';
+import { checkDataFolderForm } from '../warehouse/data-folder.ts';
+import { CliError, EXIT } from './errors.ts';
+import { createOutput, type Output, type OutputForm, scrubStderr } from './terminal/output.ts';
 
 export interface CommandContext {
   readonly settings: Settings;
@@ -172,6 +176,12 @@ export function instant(text: string): string {
   throw new InvalidArgumentError(`It must be ${forms}.`);
 }
 
+/** For the end of a period of instants: a date means its end in UTC. @returns ISO 8601 UTC, not included */
+export function endInstant(text: string): string {
+  const start = instant(text);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(Date.parse(start) + 86_400_000).toISOString() : start;
+}
+
 type SettingPair = readonly [string, string];
 
 function collectSetting(text: string, before: readonly SettingPair[] | undefined): readonly SettingPair[] {
@@ -204,4 +214,20 @@ function indent(text: string): string {
     .split('\n')
     .map((line) => `  ${line}`)
     .join('\n');
+}
+
+/** A folder that nobody marked yet belongs to nobody. @throws CliError, data-folder-too-new (exit 2) */
+export async function checkEnvironment({ dataDir, environment }: Settings): Promise<void> {
+  await checkDataFolderForm(dataDir);
+  if (await isOpenToAll(dataDir)) {
+    process.stderr.write(
+      `billsync: warning: ${OPEN_TO_ALL}, ${dataDir}, so what is read may be forged\n  → see that what lies there is yours, then chmod -R go-rwx it\n`,
+    );
+  }
+  const marked = (await readIfThere(join(dataDir, 'environment')))?.toString().trim() ?? environment;
+  if (marked === environment) return;
+  throw new CliError(EXIT.usage, `this data folder belongs to the ${marked} environment`, {
+    subject: dataDir,
+    hint: `set BILLSYNC_ENVIRONMENT=${marked}, or another BILLSYNC_DATA_DIR for ${environment}`,
+  });
 }

@@ -68,7 +68,7 @@ export const VERBS: readonly Verb[] = [
     name: 'sandbox',
     summary: 'a simulated billing service to try things with',
     section: 'Run',
-    load: async () => (await import('./find-sandbox.ts')).mountedSandbox(),
+    load: async () => (await import('./commands/sandbox.ts')).mountedSandbox(),
   },
   {
     name: 'report',

@@ -10,10 +10,10 @@ import { isEmptyArchive } from '../archive/verify-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { lockOwner } from '../lib/files/lock-file.ts';
 import { refuseOpenToAll } from '../lib/files/private-folder.ts';
-import { warehousePaths } from '../warehouse/paths.ts';
+import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CliError, EXIT } from './errors.ts';
-import { onInterrupt } from './terminal/on-interrupt.ts';
+import { onInterrupt } from './terminal/interaction.ts';
 
 export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
@@ -26,10 +26,10 @@ export interface WriterWork<T> {
   readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
 }
 
-/** @throws WarehouseLockedError (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
+/** @throws warehouse-locked (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
-    const { withTemporal } = await import('./ask-temporal.ts');
+    const { withTemporal } = await import('./with-temporal.ts');
     return withTemporal(settings, (client) => onInterrupt(GOES_ON, () => work.ask(client)));
   }
   if (work.makesFolder !== true) requireFolder(settings);
@@ -48,7 +48,7 @@ export interface OpenWriter {
  * For work that no worker does for anybody: the warehouse itself, in a data folder that is there.
  *
  * @param how.isAlone a lake too lets no other writer in until it is closed
- * @throws WarehouseLockedError (exit 8) another process has it
+ * @throws warehouse-locked (exit 8) another process has it
  */
 export function openWriter(
   settings: Settings,
@@ -66,7 +66,7 @@ async function open(
 ): Promise<OpenWriter> {
   await refuseOpenToAll(settings.dataDir);
   // Read only now: what has begun goes on beside it.
-  const { commandLog } = await import('./ask-temporal.ts');
+  const { commandLog } = await import('./with-temporal.ts');
   const { openArchive } = await import('../archive/open-archive.ts');
   const { openWarehouse } = await import('../warehouse/open-warehouse.ts');
   const archive = await openArchive(settings);

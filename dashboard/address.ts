@@ -1,6 +1,5 @@
 /** Reads what a page's address asks for and writes addresses that ask for something else; views are shared by address. */
 
-import { dayAfter } from '../reports/relative-period.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -29,7 +28,8 @@ export function pageNumber(query: Query): number {
 export function filtersOf(query: Query): ReportFilters {
   return {
     from: one(query, 'from'),
-    to: endOf(query),
+    to: one(query, 'to'),
+    period: one(query, 'period'),
     by: one(query, 'by'),
     level: one(query, 'level'),
     asKnownOn: one(query, 'as_known_on'),
@@ -41,12 +41,6 @@ export function filtersOf(query: Query): ReportFilters {
   };
 }
 
-/** `until` is the last day that counts, as people say it; `to` is the one after it, as commands do. */
-function endOf(query: Query): string | undefined {
-  const until = one(query, 'until');
-  return until === undefined ? one(query, 'to') : dayAfter(until);
-}
-
 /** The filters that every page of figures takes, out of all that an address asks. */
 export function filtersIn(query: Query): Query {
   const given = FILTERS.map((name) => [name, all(query, name)] as const);
@@ -54,13 +48,13 @@ export function filtersIn(query: Query): Query {
 }
 
 const FILTERS = [
-  ...['from', 'to', 'until', 'by', 'level', 'as_known_on'],
+  ...['from', 'to', 'period', 'by', 'level', 'as_known_on'],
   ...['partner', 'tenant', 'carrier', 'zone', 'currency'],
 ];
 
 /** The days that an address asks for, as a query of their own; empty for all. */
 export function periodOf(query: Query): string {
-  const days = ['from', 'until', 'to', 'by'].map((name) => [name, one(query, name)] as const);
+  const days = ['from', 'to', 'period', 'by'].map((name) => [name, one(query, name)] as const);
   return withQuery('', Object.fromEntries(days.filter(([, day]) => day !== undefined))).slice(1);
 }
 

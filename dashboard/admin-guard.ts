@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { addressKey, createFailedLogins, type FailedLoginsWords } from '../lib/failed-logins.ts';
+import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../lib/failed-logins.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
@@ -23,12 +23,12 @@ export class AdminPasswordMissingError extends BillsyncError {
 /** Answered without a password, so that an orchestrator can probe; they say nothing but whether all is well. */
 const OPEN_PATHS = new Set(['/livez', '/readyz']);
 
-const WRONG_PASSWORD: FailedLoginsWords = {
+const WRONG_PASSWORD: FailedLoginsMessages = {
   alertKey: 'dashboard/wrong-credentials',
   title: 'Wrong passwords for the dashboard were refused',
   detail:
     'Somebody has forgotten the password (BILLSYNC_ADMIN_BASIC_AUTH), or is guessing; a monitor may hold an old one.',
-  logged: 'a wrong password for the dashboard was refused',
+  log: 'a wrong password for the dashboard was refused',
 };
 
 export interface AdminGuardDeps {
@@ -43,7 +43,7 @@ export function createAdminGuard(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
   const { admin } = deps;
   if (admin.basicAuth === null && !isLoopback(admin.host)) throw new AdminPasswordMissingError(admin.host);
-  const logins = createFailedLogins({ ...deps, words: WRONG_PASSWORD });
+  const logins = createFailedLogins({ ...deps, messages: WRONG_PASSWORD });
   return async (request, reply) => {
     const { authorization } = request.headers;
     const isOpen = OPEN_PATHS.has(request.url);

@@ -1,12 +1,9 @@
 /** Days of the calendar as text; what is no day stays as it is, for the check that refuses it by name. */
 
-import { dayBefore, lastFullWeek, shifted } from '../reports/relative-period.ts';
+import { type Period, parsePeriod, shiftDay } from '../reports/period.ts';
 
-export interface Preset {
+export interface Preset extends Period {
   readonly label: string;
-  readonly from: string;
-  /** The last day that counts. */
-  readonly until: string;
 }
 
 /** Periods that people ask for again and again, in UTC as reports count days. */
@@ -16,28 +13,26 @@ export function presetsOf(now: Date): readonly Preset[] {
   const day = (ofMonth: number, date: number): string =>
     new Date(Date.UTC(year, ofMonth, date)).toISOString().slice(0, 10);
   const months = (label: string, first: number, count: number): Preset => ({
-    ...{ label, from: day(first, 1), until: day(first + count, 0) },
+    ...{ label, from: day(first, 1), to: day(first + count, 0) },
   });
   const today = day(month, now.getUTCDate());
-  const week = lastFullWeek(now);
   return [
-    { label: 'Last full week', from: week.from, until: dayBefore(week.to) },
+    { label: 'Last full week', ...parsePeriod('last-week', now) },
     months('This month', month, 1),
     months('Last month', month - 1, 1),
     months('This quarter', quarter, 3),
     months('Last quarter', quarter - 3, 3),
-    { label: 'Last 90 days', from: shifted(today, -90), until: shifted(today, -1) },
-    { label: 'Year to date', from: day(0, 1), until: today },
+    { label: 'Last 90 days', from: shiftDay(today, -90), to: shiftDay(today, -1) },
+    { label: 'Year to date', from: day(0, 1), to: today },
     months('This year', 0, 12),
     months('Last 12 months', month - 12, 12),
   ];
 }
 
-/** `October 2026` for a whole month, else the first and the last day. @param days the end exclusive */
-export function daysName({ from, to }: { readonly from: string; readonly to: string }): string {
-  const last = dayBefore(to);
-  if (!from.endsWith('-01') || !to.endsWith('-01') || from.slice(0, 7) !== last.slice(0, 7))
-    return `${from} to ${last}`;
+/** `October 2026` for a whole month, else the first and the last day. */
+export function daysName({ from, to }: Period): string {
+  const isMonth = from.endsWith('-01') && shiftDay(to, 1).endsWith('-01') && to.startsWith(from.slice(0, 7));
+  if (!isMonth) return `${from} to ${to}`;
   const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
   return month.format(new Date(`${from}T00:00:00Z`));
 }

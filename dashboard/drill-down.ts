@@ -1,8 +1,8 @@
 /** The address to which a number of a report's page leads: its filters, and what its row is. */
 
 import type { ReportDefinition } from '../reports/catalogue.ts';
-import type { Period } from '../reports/compare/periods.ts';
 import { type CellLead, leadOfCell } from '../reports/drill-down/leads.ts';
+import type { Period } from '../reports/period.ts';
 import type { ReportResult, ReportRow } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';
 
@@ -32,7 +32,7 @@ export function leadingTo({ report: { leads }, result, query, before }: Leading)
     const isBefore = before !== null && column.endsWith('_before');
     const lead = leadOfCell({ leads, result }, rows, isBefore ? column.replace(/_before$/, '') : column);
     if (lead === null) return null;
-    const days = isBefore ? { ...filters, ...before, until: undefined } : filters;
+    const days = isBefore ? { ...filters, ...before, period: undefined } : filters;
     return { address: addressOf(lead, days), isTotal: lead.total !== null };
   };
 }

@@ -109,7 +109,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const context: PageContext = {
     environment: settings.environment,
     publishedPath: options.publishedPath,
-    timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageLimit ?? '20s'),
+    timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageTimeout ?? '20s'),
     cache: createPageCache(options.publishedPath, {
       ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     }),

@@ -1,4 +1,7 @@
-/** By what senders are told apart that are counted: wrong passwords, connections. */
+/**
+ * Answers wrong credentials with a delay, a log line and an alert. Valid credentials are never delayed, from whichever address:
+ * guesses of others behind the same address must not cost an event.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
@@ -6,118 +9,80 @@ import type { Alerts } from './alerts/alerts.ts';
 import type { AlertKey } from './alerts/runbook/runbook.ts';
 import type { Logger } from './log/log.ts';
 
-/** What one sender is counted by: an IPv4 address, or the /64 that one line of IPv6 is given as a whole. */
-export function addressKey(address: string | undefined): string {
-  const parsed = addressOrNull(address);
-  if (parsed === null) return 'unknown';
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
-}
-
-/** null for what is no address; an IPv4 address inside IPv6 is the IPv4 one. */
-export function addressOrNull(address: string | undefined): ReturnType<typeof ipaddr.process> | null {
-  try {
-    return address === undefined ? null : ipaddr.process(address.replace(/%.*$/, ''));
-  } catch {
-    return null;
-  }
-}
-
 export interface FailedLogins {
-  /** Resolves when the refusal may be sent; false: so many wait already that it is not worth an answer. */
+  /** Resolves when the refusal may be sent; false: too many others are waiting, answer without the delay. */
   failed(address: string): Promise<boolean>;
   succeeded(address: string): void;
 }
 
-/** What a person is told of wrong credentials at this endpoint or page. */
-export interface FailedLoginsWords {
+export interface FailedLoginsMessages {
   readonly alertKey: AlertKey;
   /** A sentence up to the address. */
   readonly title: string;
   readonly detail: string;
-  /** Of the line in the log. */
-  readonly logged: string;
+  readonly log: string;
 }
 
-interface Failures {
-  count: number;
-  lastMs: number;
-  toldMs: number;
-}
-
-/** A person who mistypes, or a service that tries twice, is answered at once. */
-const FREE = 3;
+/** A person who mistypes, and a service that tries twice, get their answer immediately. */
+const UNDELAYED_FAILURES = 3;
 const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 2_000;
-const FORGOTTEN_AFTER_MS = 10 * 60_000;
-const TOLD_EVERY_MS = 60_000;
-/** The service tries an event twice; so it is told also when that is all that ever comes. */
+const MAX_DELAY_MS = 2_000;
+/** The service tries an event twice and then gives up. */
 const ALERT_FROM = 2;
-const MOST_ADDRESSES = 10_000;
-const MOST_WAITING = 100;
+const MAX_ADDRESSES = 10_000;
+const MAX_WAITING = 100;
 
-/** One for each server that asks for credentials. @param deps.wait how a refusal waits; tests do not */
+/** The key that a sender's limits count by: an IPv4 address, or an IPv6 /64, which one line gets as a whole. */
+export function addressKey(address: string | undefined): string {
+  const text = (address ?? '').replace(/%.*$/, '');
+  if (!ipaddr.isValid(text)) return 'unknown';
+  const parsed = ipaddr.process(text);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
+}
+
+/** One per server that requires credentials. @param deps.wait replaces the timer in tests */
 export function createFailedLogins(deps: {
   readonly log: Logger;
   readonly alerts?: Alerts;
-  readonly words: FailedLoginsWords;
+  readonly messages: FailedLoginsMessages;
   readonly wait?: (ms: number) => Promise<unknown>;
-  readonly nowMs?: () => number;
 }): FailedLogins {
-  const {
-    words,
-    wait = (ms) => sleep(ms, undefined, { ref: false }),
-    nowMs = () => performance.now(),
-  } = deps;
-  /** The address that failed longest ago first. */
-  const failures = new Map<string, Failures>();
+  const { messages, wait = (ms) => sleep(ms, undefined, { ref: false }) } = deps;
+  /** Failures since the last success, the address with the oldest last failure first. */
+  const failures = new Map<string, number>();
   let waiting = 0;
 
-  async function failed(address: string): Promise<boolean> {
-    const { count } = note(address);
-    if (count <= FREE) return true;
-    if (waiting >= MOST_WAITING) return false;
-    waiting += 1;
-    try {
-      await wait(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(count - FREE - 1, 10)));
-    } finally {
-      waiting -= 1;
-    }
-    return true;
-  }
-
-  function note(address: string): Failures {
-    const atMs = nowMs();
-    const before = failures.get(address);
-    const isForgotten = before === undefined || atMs - before.lastMs > FORGOTTEN_AFTER_MS;
-    const noted = isForgotten ? { count: 0, lastMs: atMs, toldMs: Number.NEGATIVE_INFINITY } : before;
-    noted.count += 1;
-    noted.lastMs = atMs;
+  function count(address: string): number {
+    const failed = (failures.get(address) ?? 0) + 1;
     failures.delete(address);
-    failures.set(address, noted);
-    const [longestAgo] = failures.keys();
-    if (failures.size > MOST_ADDRESSES && longestAgo !== undefined) failures.delete(longestAgo);
-    tell(address, noted, atMs);
-    return noted;
-  }
-
-  function tell(address: string, noted: Failures, atMs: number): void {
-    if (noted.count >= ALERT_FROM) {
+    failures.set(address, failed);
+    const [oldest = ''] = failures.keys();
+    if (failures.size > MAX_ADDRESSES) failures.delete(oldest);
+    // The 1st, 2nd, 4th, 8th, …
+    if (Number.isInteger(Math.log2(failed))) deps.log.warn({ address, count: failed }, messages.log);
+    if (failed >= ALERT_FROM) {
       deps.alerts?.raise({
-        key: words.alertKey,
-        title: `${words.title}, most recently from ${address}.`,
-        detail: words.detail,
+        key: messages.alertKey,
+        title: `${messages.title}, most recently from ${address}.`,
+        detail: messages.detail,
       });
     }
-    if (atMs - noted.toldMs < TOLD_EVERY_MS) return;
-    noted.toldMs = atMs;
-    deps.log.warn({ address, count: noted.count }, words.logged);
+    return failed;
   }
 
   return {
-    failed,
+    async failed(address) {
+      const delayed = count(address) - UNDELAYED_FAILURES;
+      if (delayed <= 0) return true;
+      if (waiting >= MAX_WAITING) return false;
+      waiting += 1;
+      await wait(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (Math.min(delayed, 10) - 1)));
+      waiting -= 1;
+      return true;
+    },
     succeeded(address) {
-      if (failures.delete(address)) deps.alerts?.resolve(words.alertKey);
+      if (failures.delete(address)) deps.alerts?.resolve(messages.alertKey);
     },
   };
 }

@@ -45,8 +45,8 @@ export const METRICS = {
   quarantined_total: counter('Deliveries that were refused and kept, by reason.', ['code']),
   quarantine_depth: gauge('Deliveries and files that wait in quarantine for a person, by kind.', ['kind']),
   webhook_connections_ended_total: counter(
-    'Connections without credentials that were refused or had to make room',
-    ['why'],
+    'Connections without valid credentials that were refused, or closed for a new one (displaced).',
+    ['reason'],
   ),
   webhook_certificate_expiry_timestamp_seconds: gauge('When the certificate of the endpoint ends.'),
   // The billing service

@@ -4,7 +4,8 @@ import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
 import type { ReportDefinition, ReportParameter } from './catalogue.ts';
 import { ReportFilterError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
-import { checkDate, checkInstant } from './report-filters.ts';
+import { checkDay } from './period.ts';
+import { checkInstant } from './report-filters.ts';
 
 export interface BoundParameters {
   readonly bound: Readonly<Record<string, DuckDBValue>>;
@@ -47,7 +48,7 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
         `"${text}" is no value for ${parameter.name}: take ${parameter.choices.join(', ')}.`,
       );
     case 'date':
-      return checkDate(parameter.name, text);
+      return checkDay(parameter.name, text);
     case 'instant':
       return checkInstant(parameter.name, text);
     case 'integer':

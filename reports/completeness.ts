@@ -4,8 +4,8 @@ import { jsonValue } from '../lib/duckdb-values.ts';
 import { asVariables } from './as-variables.ts';
 import { bindParameters } from './bind-parameters.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
+import { parsePeriod, periodText } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
-import { dayAfter } from './relative-period.ts';
 import { grouped } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { ReportResult } from './report-result.ts';
@@ -17,7 +17,7 @@ export interface Completeness {
   readonly notCounted: string | null;
 }
 
-/** The end is exclusive; null: without a bound. */
+/** null: without a bound. */
 export interface Days {
   readonly from: string | null;
   readonly to: string | null;
@@ -65,8 +65,8 @@ function openUntil(
   { today, billedTo }: { readonly today: string; readonly billedTo: string | null },
 ): string | null {
   if (to === null) return null;
-  if (to > today) return `the period ends on ${to}, after the day of the publication, ${today}.`;
-  if (billedTo !== null && to > dayAfter(billedTo))
+  if (to >= today) return `the period ends on ${to}; the data was published on ${today}.`;
+  if (billedTo !== null && to > billedTo)
     return `the period ends on ${to}, and nothing after ${billedTo} is billed yet.`;
   return null;
 }
@@ -77,10 +77,10 @@ async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<read
   const rows = (await file.query(sql)).convertRowObjects(jsonValue);
   // Days are `YYYY-MM-DD`, so their texts compare as they do.
   const inDays = rows.filter(
-    ({ kind, expected_from: first, expected_to: next }) =>
+    ({ kind, expected_from: first, expected_to: last }) =>
       kind === 'number' &&
-      (from === null || (next !== null && String(next) > from)) &&
-      (to === null || (first !== null && String(first) < to)),
+      (from === null || (last !== null && String(last) >= from)) &&
+      (to === null || (first !== null && String(first) <= to)),
   );
   return inDays.map(({ tenant, finding }) => `${finding}${tenant === null ? '' : ` of ${tenant}`}`);
 }
@@ -105,7 +105,7 @@ export interface ComparedDays extends Completeness {
 }
 
 export function comparedDaysOf({ from, to }: Days, found: Completeness): ComparedDays {
-  return { ...found, name: `${from ?? 'the beginning'} to ${to === null ? 'the end' : `${to} (exclusive)`}` };
+  return { ...found, name: periodText({ from, to }) };
 }
 
 /** Whether a report sets sums of periods side by side by itself, whose days only its rows say. */
@@ -122,17 +122,12 @@ export async function comparedDays(
   const [first, last] = [months[0], months.at(-1)];
   const days = new Map<string, Days>();
   if (first !== undefined && last !== undefined)
-    days.set('', { from: filters.from ?? `${first}-01`, to: filters.to ?? monthAfter(last) });
+    days.set('', { from: filters.from ?? `${first}-01`, to: filters.to ?? parsePeriod(last).to });
   for (const { period_from: from, period_to: to } of rows)
     if (typeof from === 'string' && typeof to === 'string') days.set(`${from} ${to}`, { from, to });
   const found: ComparedDays[] = [];
   for (const each of days.values()) found.push(comparedDaysOf(each, await completeness(each)));
   return found;
-}
-
-/** @param month `YYYY-MM` @returns the first day of the next */
-function monthAfter(month: string): string {
-  return new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 10);
 }
 
 /** `still open`, `incomplete` or both; null: all are whole. */

@@ -94,7 +94,7 @@ export class ReportInterruptedError extends BillsyncError {
   readonly timeLimitMs: number;
   constructor(report: string, timeLimitMs: number) {
     super(
-      `Report ${report} was stopped at its limit of ${timeLimitMs / 1000} s. Narrow it (from, to, tenant), or raise the limit: --limit on the command line, BILLSYNC_PAGE_LIMIT for the dashboard.`,
+      `Report ${report} was stopped after ${timeLimitMs / 1000} s. Narrow it (period, tenant), or raise the timeout: --timeout on the command line, BILLSYNC_PAGE_TIMEOUT for the dashboard.`,
     );
     this.report = report;
     this.timeLimitMs = timeLimitMs;

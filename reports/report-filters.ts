@@ -1,6 +1,7 @@
 /** The filters that every report takes, checked once, so that a mistyped one is an answer and not an empty table. */
 
 import { ReportFilterError } from './errors.ts';
+import { checkDay, type PeriodInput, periodBounds } from './period.ts';
 
 export const REPORT_LEVELS = ['tenant', 'partner', 'all'] as const;
 export type ReportLevel = (typeof REPORT_LEVELS)[number];
@@ -9,12 +10,8 @@ export const DATE_BASES = ['ship-date', 'invoice-date'] as const;
 export type DateBasis = (typeof DATE_BASES)[number];
 
 /** As a caller gives them: everything optional, text as typed. */
-export interface ReportFilters {
-  /** First day, `YYYY-MM-DD`. */
-  readonly from?: string | undefined;
-  /** The day after the last one, `YYYY-MM-DD`. */
-  readonly to?: string | undefined;
-  /** Which date `from` and `to` mean: the ship date, or the CSV's Invoice Generation Date. */
+export interface ReportFilters extends PeriodInput {
+  /** The date that the period selects by: the ship date, or the CSV's Invoice Generation Date. */
   readonly by?: string | undefined;
   /** Partners are never added up: without this, each that the file knows has rows of its own. By id or name. */
   readonly partners?: readonly string[] | undefined;
@@ -31,7 +28,8 @@ export interface ReportFilters {
 }
 
 /** As a person names them: one word for each filter, whatever it may have several of. */
-export interface NamedFilters extends Pick<ReportFilters, 'from' | 'to' | 'by' | 'level' | 'asKnownOn'> {
+export interface NamedFilters
+  extends Pick<ReportFilters, 'from' | 'to' | 'period' | 'by' | 'level' | 'asKnownOn'> {
   readonly partner?: readonly string[] | undefined;
   readonly tenant?: readonly string[] | undefined;
   readonly carrier?: readonly string[] | undefined;
@@ -41,13 +39,14 @@ export interface NamedFilters extends Pick<ReportFilters, 'from' | 'to' | 'by' |
 
 /** The same filters as a report takes them, not checked yet. */
 export function filtersNamed(named: NamedFilters): ReportFilters {
-  const { from, to, by, level, asKnownOn, partner, tenant, carrier, zone, currency } = named;
+  const { from, to, period, by, level, asKnownOn, partner, tenant, carrier, zone, currency } = named;
   const lists = { partners: partner, tenants: tenant, carriers: carrier, zones: zone, currencies: currency };
-  return { from, to, by, level, asKnownOn, ...lists };
+  return { from, to, period, by, level, asKnownOn, ...lists };
 }
 
-/** What was really applied; it stands at the head of every result. null and empty lists mean "all". */
+/** The filters that were applied, in the head of every result. null and empty lists mean "all". */
 export interface AppliedFilters {
+  /** The first and the last day, both included, `YYYY-MM-DD`. */
   readonly from: string | null;
   readonly to: string | null;
   readonly by: DateBasis;
@@ -62,16 +61,10 @@ export interface AppliedFilters {
   readonly asKnownOn: string | null;
 }
 
-/** @throws ReportFilterError naming the filter and its value */
-export function checkFilters(filters: ReportFilters): AppliedFilters {
-  const from = filters.from === undefined ? null : checkDate('from', filters.from);
-  const to = filters.to === undefined ? null : checkDate('to', filters.to);
-  if (from !== null && to !== null && from >= to) {
-    throw new ReportFilterError('to', `The end ${to} is exclusive and must come after the start ${from}.`);
-  }
+/** @param now the day that relative periods refer to @throws ReportFilterError naming the filter and its value */
+export function checkFilters(filters: ReportFilters, now = new Date()): AppliedFilters {
   return {
-    from,
-    to,
+    ...periodBounds(filters, now),
     by: oneOf('by', filters.by ?? 'ship-date', DATE_BASES),
     partners: filters.partners ?? [],
     tenants: filters.tenants ?? [],
@@ -98,18 +91,11 @@ export function letAllPass({
   return [from, to, asKnownOn].every((bound) => bound === null) && lists.every((list) => list.length === 0);
 }
 
-/** A calendar day that exists, `YYYY-MM-DD`. @throws ReportFilterError */
-export function checkDate(filter: string, value: string): string {
-  const parsed = /^\d{4}-\d{2}-\d{2}$/.test(value) ? new Date(`${value}T00:00:00Z`) : null;
-  if (parsed && !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(value)) return value;
-  throw new ReportFilterError(filter, `"${value}" is no date for ${filter}: write a day as YYYY-MM-DD.`);
-}
-
 /** An instant in UTC with milliseconds; a bare date is its last one, in UTC. @throws ReportFilterError */
 export function checkInstant(filter: string, value: string): string {
   const day = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);
   if (day?.[1]) {
-    checkDate(filter, day[1]);
+    checkDay(filter, day[1]);
     const parsed = new Date(day[2] === undefined ? `${value}T23:59:59.999Z` : value);
     // A time zone can move the last day of 9999 into a year of five digits, which no database reads.
     if (!Number.isNaN(parsed.getTime()) && /^\d{4}-/.test(parsed.toISOString())) return parsed.toISOString();

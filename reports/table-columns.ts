@@ -3,7 +3,7 @@
 import { type DuckDBAppender, DuckDBDateValue, DuckDBDecimalValue } from '@duckdb/node-api';
 import type { ExtraTable } from './catalogue.ts';
 import { ReportFilterError } from './errors.ts';
-import { checkDate } from './report-filters.ts';
+import { checkDay } from './period.ts';
 
 export interface TableColumn {
   readonly name: string;
@@ -201,7 +201,7 @@ function decimalOf(text: string, digits: 4 | 8, refuse: Refuse): DuckDBDecimalVa
 
 function dateOf(text: string, refuse: Refuse): DuckDBDateValue {
   try {
-    return new DuckDBDateValue(Date.parse(`${checkDate('date', text)}T00:00:00Z`) / 86_400_000);
+    return new DuckDBDateValue(Date.parse(`${checkDay('date', text)}T00:00:00Z`) / 86_400_000);
   } catch {
     throw refuse('which is no day: write it as YYYY-MM-DD');
   }

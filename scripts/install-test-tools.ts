@@ -7,7 +7,6 @@ import { installS3Server } from '../test/archive/s3-server.ts';
 import { findChromium } from '../test/support/tools/chromium.ts';
 import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.ts';
 import { installDuckDbTools } from '../test/support/tools/duckdb-tools.ts';
-import { installEvidence } from '../test/support/tools/evidence-source.ts';
 import { findPromtool } from '../test/support/tools/promtool.ts';
 import { builtProgram } from './built-program.ts';
 
@@ -17,8 +16,7 @@ const TOOLS: readonly { readonly name: string; readonly for: string; install(): 
   { name: 's3', for: 'smoke', install: installS3Server },
   { name: 'extensions of DuckDB', for: 'smoke', install: installDuckDbExtensions },
   { name: 'promtool', for: 'slow', install: findPromtool },
-  { name: 'DuckDB for Python, Harlequin', for: 'slow', install: installDuckDbTools },
-  { name: 'evidence', for: 'slow', install: installEvidence },
+  { name: 'DuckDB for Python', for: 'slow', install: installDuckDbTools },
 ];
 
 const groups = process.argv.slice(2);

@@ -3,13 +3,15 @@
  * older billsync than the one that wrote it refuses.
  */
 
-import { join } from 'node:path';
+import { stat, statfs } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Settings } from '../lib/config/settings.ts';
 import { createDurably } from '../lib/files/durable-files.ts';
 import { readIfThere } from '../lib/files/files.ts';
 import { keepPrivate } from '../lib/files/private-folder.ts';
 import { naming } from '../lib/system-errors.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
-import { DataFolderTooNewError, EnvironmentMismatchError } from './errors.ts';
+import { WarehouseError } from './errors.ts';
 
 /**
  * Of inbox, archive, keys and what lies beside them; the warehouse has numbered migrations of its own. It rises when an older
@@ -18,7 +20,7 @@ import { DataFolderTooNewError, EnvironmentMismatchError } from './errors.ts';
 export const DATA_FOLDER_FORM = 1;
 
 /**
- * @throws EnvironmentMismatchError the folder was marked by the other environment; DataFolderTooNewError; FolderError it
+ * @throws environment-mismatch the folder was marked by the other environment; data-folder-too-new; FolderError it
  * cannot be ours
  */
 export async function claimDataFolder(dataDir: string, environment: EnvironmentName): Promise<void> {
@@ -27,15 +29,22 @@ export async function claimDataFolder(dataDir: string, environment: EnvironmentN
     await createDurably(join(dataDir, FORM), `${DATA_FOLDER_FORM}\n`).catch(naming(join(dataDir, FORM)));
   const marker = join(dataDir, 'environment');
   const found = (await readMarker(marker)) ?? (await writeMarker(marker, environment));
-  if (found !== environment) throw new EnvironmentMismatchError(dataDir, { wanted: environment, found });
+  if (found !== environment)
+    throw new WarehouseError('environment-mismatch', [
+      `data folder ${dataDir}`,
+      found,
+      environment,
+      'Choose another BILLSYNC_DATA_DIR.',
+    ]);
 }
 
-/** @returns its form; null for a new folder. @throws DataFolderTooNewError */
+/** @returns its form; null for a new folder. @throws data-folder-too-new */
 export async function checkDataFolderForm(dataDir: string): Promise<number | null> {
   const text = await readMarker(join(dataDir, FORM));
   if (text === null) return null;
   const found = Number(text);
-  if (found > DATA_FOLDER_FORM) throw new DataFolderTooNewError(dataDir, { found, known: DATA_FOLDER_FORM });
+  if (found > DATA_FOLDER_FORM)
+    throw new WarehouseError('data-folder-too-new', [dataDir, found, DATA_FOLDER_FORM]);
   return found;
 }
 
@@ -48,4 +57,64 @@ async function readMarker(marker: string): Promise<string | null> {
 async function writeMarker(marker: string, environment: EnvironmentName): Promise<string> {
   const isNew = await createDurably(marker, `${environment}\n`).catch(naming(marker));
   return isNew ? environment : ((await readMarker(marker)) ?? environment);
+}
+
+/* Where the warehouse's files lie; one place, because the lock, the published copy and the sweeps must agree. */
+
+export interface WarehousePaths {
+  readonly database: string;
+  /** A rebuild's, until it takes the place of the other. */
+  readonly rebuilding: string;
+  readonly lock: string;
+  /** What analysts open. */
+  readonly published: string;
+  readonly temporaryFolder: string;
+  /** Folders whose files SQL may read: the archive's CSVs, wherever they lie. */
+  readonly readableFolders: readonly string[];
+}
+
+/** Absolute paths; nothing is made. */
+export function warehousePaths(
+  settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>,
+): WarehousePaths {
+  const { dataDir, warehouse, archive } = settings;
+  const database = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'warehouse.duckdb');
+  return {
+    database,
+    rebuilding: `${database}.rebuilding`,
+    lock: join(dirname(database), `${basename(database).replace(/\.duckdb$/, '')}.lock`),
+    published: join(dataDir, 'reports.duckdb'),
+    temporaryFolder: join(dataDir, 'tmp'),
+    readableFolders: [dataDir, ...(archive.kind === 'folder' ? [archive.path] : [])],
+  };
+}
+
+/*  * Asks for room on the disk before DuckDB writes: one that runs full in the middle of a checkpoint cannot go on, and its
+ * process, with the endpoint in it, would end. What is left below our reserve is for deliveries, which cannot wait.
+ */
+
+/** Above what a checkpoint writes at once, which DuckDB makes when its log has 16 MB. */
+export const RESERVED_BYTES = 32 * 1024 * 1024;
+
+/** @throws no-room fewer bytes are free */
+export async function requireDiskSpace(database: string, needBytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(database));
+  const freeBytes = bavail * bsize;
+  if (freeBytes < needBytes) {
+    const mib = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0);
+    throw new WarehouseError('no-room', [dirname(database), mib(freeBytes), mib(needBytes)]);
+  }
+}
+
+/** What a copy of the database takes, its log folded in. */
+export async function sizeOf(database: string): Promise<number> {
+  const sizes = await Promise.all(
+    [database, `${database}.wal`].map((path) =>
+      stat(path).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

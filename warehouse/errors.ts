@@ -1,184 +1,144 @@
-/** What can be wrong with the warehouse itself; what is wrong with a file is a value, not an error. */
+/** Errors of the warehouse. A file that breaks a rule is not an error: `load` returns the reason. */
 
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
-import type { RebuildOutcome } from './opening.ts';
+import { EXIT, errorClass } from '../lib/wire/errors.ts';
+import type { RebuildOutcome } from './warehouse.ts';
 
-/** Base of everything the warehouse throws. */
-export abstract class WarehouseError extends BillsyncError {}
+/** The workflow of an invoice retries all of them: none depends on the invoice alone. */
+export class WarehouseError extends errorClass({
+  /** Another process has the lock of the warehouse. */
+  'warehouse-locked': {
+    message: 'The warehouse %s is in use by %s. Stop it first.',
+    exitCode: EXIT.locked,
+    reaction: 'retry',
+  },
+  /** The data folder or the lake belongs to the other environment. */
+  'environment-mismatch': {
+    message: 'The %s belongs to the %s environment, this is %s. %s',
+    exitCode: EXIT.usage,
+    reaction: 'retry',
+  },
+  /** DuckDB cannot read the file, or cannot continue with it. The published copy is not affected. */
+  'warehouse-corrupt': {
+    message: 'The warehouse %s is damaged (%s).',
+    exitCode: EXIT.checkFailed,
+    reaction: 'retry',
+    hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
+  },
+  /** The archive has the void of an invoice, and totals still count the invoice. */
+  'void-not-seen': {
+    message: 'The void of invoice %s is in the archive, and totals still count the invoice.',
+    exitCode: EXIT.checkFailed,
+    reaction: 'retry',
+    hint: 'it is tried again; `billsync verify --full` compares the archive with the ledgers',
+  },
+  'warehouse-too-new': {
+    message:
+      'The warehouse %s has schema %s, this billsync knows %s. Use the newer billsync, or make a warehouse for this one with `billsync rebuild`.',
+    exitCode: EXIT.usage,
+    reaction: 'retry',
+  },
+  'data-folder-too-new': {
+    message:
+      'The data folder %s has format %s, this billsync knows up to %s. Use the newer billsync, or restore the backup from before the upgrade.',
+    exitCode: EXIT.usage,
+    reaction: 'retry',
+  },
+  /** The archive does not have the file to load, or has it with another size. */
+  'file-not-archived': {
+    message: 'File %s of the archive: %s. It has to be downloaded again.',
+    exitCode: EXIT.rejected,
+    reaction: 'retry',
+    hint: '`billsync verify --full` lists everything that the archive lacks; restore it from the backup, or `billsync invoices retry`',
+  },
+  /** The copy to publish differs from the warehouse. Readers keep the previous one. */
+  'publication-failed': {
+    message: 'The copy for readers was not published: %s. Readers keep the previous one.',
+    exitCode: EXIT.checkFailed,
+    reaction: 'retry',
+    hint: '`billsync verify` checks the warehouse; the worker publishes again automatically',
+  },
+  /** Checked before DuckDB writes; nothing was written. */
+  'no-room': {
+    message:
+      'The disk of %s has %s MiB free, %s MiB are needed. Free some space; loading then continues automatically.',
+    exitCode: EXIT.checkFailed,
+    reaction: 'retry',
+  },
+  'database-closed': { message: 'The database %s was used after it was closed.', reaction: 'retry' },
+  /** COMMIT succeeded and the rows are missing (hazard 9). */
+  'load-lost': { message: 'Loading invoice %s: %s.', reaction: 'retry' },
+  'loaded-meanwhile': {
+    message: 'File %s of invoice %s was loaded by another process in the meantime.',
+    reaction: 'retry',
+  },
+  /** DuckDB and csv-parse, or DuckDB and the byte scan, disagree about a valid file: a bug, and nothing is loaded. */
+  misread: {
+    message: 'The file of invoice %s is valid but was not read correctly: %s.',
+    reaction: 'retry',
+  },
+  'rebuild-loses': {
+    message: 'The archive cannot recreate all of %s. The warehouse and the published copy stay as they are.',
+    exitCode: EXIT.checkFailed,
+    hint: 'restore the archive from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` continues without it',
+  },
+  /** PostgreSQL does not answer, or refuses the connection. */
+  'catalog-unreachable': {
+    message: "The lake's catalogue (%s) cannot be reached: %s",
+    exitCode: EXIT.unreachable,
+    reaction: 'retry',
+    hint: 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`',
+  },
+  'no-lake-yet': {
+    message: "The lake's catalogue (%s) holds no warehouse yet; a worker makes it.",
+    exitCode: EXIT.nothingMatched,
+    reaction: 'retry',
+  },
+  /** The extension is not on this machine and cannot be downloaded, or is made for another DuckDB. */
+  'extension-missing': {
+    message:
+      "DuckDB's extension %s for %s was not found: %s. Install it where DuckDB looks for extensions, or let this machine reach extensions.duckdb.org.",
+    exitCode: EXIT.usage,
+    reaction: 'retry',
+  },
+  /** A rebuild replaced the generation that this process writes to; the work in progress is not committed. */
+  'lake-replaced': {
+    message: 'The warehouse was rebuilt (generation %s, this process writes to %s). Start again.',
+    exitCode: EXIT.locked,
+    reaction: 'retry',
+  },
+}) {}
 
-/** Another process holds the warehouse. */
-export class WarehouseLockedError extends WarehouseError {
-  readonly code = 'warehouse-locked';
-  override readonly exitCode = EXIT.locked;
-  /** null when only DuckDB's own lock revealed it, which names no process. */
-  readonly owner: { readonly pid: number; readonly role: string } | null;
+export type WarehouseErrorCode = WarehouseError['code'];
 
-  /** @param who when there is more to say of the owner than that it is another process */
-  constructor(
-    path: string,
-    owner: { readonly pid: number; readonly role: string } | null,
-    who = owner === null ? 'another process' : `process ${owner.pid} (${owner.role})`,
-  ) {
-    super(`The warehouse ${path} is in use by ${who}. Stop it first.`);
-    this.owner = owner;
-  }
+export function isWarehouseError(error: unknown, code: WarehouseErrorCode): error is WarehouseError {
+  return error instanceof WarehouseError && error.code === code;
 }
 
-/** The data folder or the lake belongs to the other environment; test and production never mix. */
-export class EnvironmentMismatchError extends WarehouseError {
-  readonly code = 'environment-mismatch';
-  override readonly exitCode = EXIT.usage;
-
-  constructor(
-    place: string,
-    names: { readonly wanted: string; readonly found: string },
-    kind: 'data folder' | 'lake' = 'data folder',
-  ) {
-    const remedy =
-      kind === 'lake'
-        ? `Name another catalogue in BILLSYNC_WAREHOUSE, or set BILLSYNC_ENVIRONMENT=${names.found}.`
-        : 'Choose another BILLSYNC_DATA_DIR.';
-    super(
-      `The ${kind} ${place} belongs to the ${names.found} environment, this is ${names.wanted}. ${remedy}`,
-    );
-  }
-}
-
-/** DuckDB cannot read or go on with the file. The published copy is untouched; `rebuild` makes the warehouse again. */
-export class WarehouseCorruptError extends WarehouseError {
-  readonly code = 'warehouse-corrupt';
-  override readonly exitCode = EXIT.checkFailed;
-  override readonly hint =
-    '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it';
-
-  constructor(path: string, cause: unknown) {
-    const detail = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
-    super(`The warehouse ${path} is damaged (${detail}).`, { cause });
-  }
-}
-
-/** A void was archived and the totals still count the invoice. */
-export class VoidNotSeenError extends WarehouseError {
-  readonly code = 'void-not-seen';
-  override readonly exitCode = EXIT.checkFailed;
-  override readonly hint =
-    'it is tried again; `billsync verify --full` compares the archive with the ledgers';
-
-  constructor(invoiceId: string) {
-    super(`The void of invoice ${invoiceId} is in the archive, and totals still count the invoice.`);
-  }
-}
-
-/** The archive cannot make all of the warehouse again: nothing was replaced. */
+/** Carries what the rebuild made and what would be lost. */
 export class RebuildLossError extends WarehouseError {
-  readonly code = 'rebuild-loses';
-  override readonly exitCode = EXIT.checkFailed;
-  override readonly hint =
-    'put the archive back from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` goes on without it';
-  /** What would be there, and what would be lost. */
-  readonly made: RebuildOutcome;
+  readonly outcome: RebuildOutcome;
 
-  constructor(path: string, made: RebuildOutcome) {
-    super(
-      `The archive cannot recreate all of ${path}. The warehouse and the published copy stay as they are.`,
-    );
-    this.made = made;
+  constructor(path: string, outcome: RebuildOutcome) {
+    super('rebuild-loses', [path]);
+    this.outcome = outcome;
   }
 }
 
-/** Made by a newer billsync than this one. */
-export class WarehouseTooNewError extends WarehouseError {
-  readonly code = 'warehouse-too-new';
-  override readonly exitCode = EXIT.usage;
-
-  constructor(path: string, versions: { readonly found: number; readonly known: number }) {
-    super(
-      `The warehouse ${path} has schema ${versions.found}, this billsync knows ${versions.known}. Use the newer billsync, or make a warehouse for this one with \`billsync rebuild\`.`,
-    );
-  }
+/** @param owner null: only DuckDB's own lock showed it, which names no process */
+export function warehouseLocked(
+  path: string,
+  owner: { readonly pid: number; readonly role: string } | string | null,
+): WarehouseError {
+  const name =
+    owner === null
+      ? 'another process'
+      : typeof owner === 'string'
+        ? owner
+        : `process ${owner.pid} (${owner.role})`;
+  return new WarehouseError('warehouse-locked', [path, name]);
 }
 
-/** The data folder was written by a newer billsync, in a form that this one would read wrongly. */
-export class DataFolderTooNewError extends WarehouseError {
-  readonly code = 'data-folder-too-new';
-  override readonly exitCode = EXIT.usage;
-
-  constructor(dataDir: string, versions: { readonly found: number; readonly known: number }) {
-    super(
-      `The data folder ${dataDir} has format ${versions.found}, this billsync knows up to ${versions.known}. Use the newer billsync, or restore the backup from before the upgrade.`,
-    );
-  }
-}
-
-/** A load was asked for a file that the archive does not have, or has with another size. */
-export class FileNotArchivedError extends WarehouseError {
-  readonly code = 'file-not-archived';
-  override readonly exitCode = EXIT.rejected;
-  override readonly hint =
-    '`billsync verify --full` says what else the archive lacks; put it back from the backup, or `billsync invoices retry`';
-
-  constructor(sha256: string, problem: string) {
-    super(`File ${sha256} of the archive: ${problem}. It has to be downloaded again.`);
-  }
-}
-
-/** The copy that was about to be published does not hold what the warehouse holds; readers keep the old one. */
-export class PublicationError extends WarehouseError {
-  readonly code = 'publication-failed';
-  override readonly exitCode = EXIT.checkFailed;
-  override readonly hint =
-    '`billsync verify` says whether the warehouse is whole; the worker publishes again automatically';
-
-  constructor(problem: string, cause?: unknown) {
-    super(`The copy for readers was not published: ${problem}. Readers keep the previous one.`, { cause });
-  }
-}
-
-/** The disk has too little room for what was about to be written; nothing was. Goes on by itself once there is some. */
-export class NoDiskSpaceError extends WarehouseError {
-  readonly code = 'no-room';
-  override readonly exitCode = EXIT.checkFailed;
-
-  constructor(folder: string, bytes: { readonly freeBytes: number; readonly needBytes: number }) {
-    const mib = (count: number): string => (count / 1024 ** 2).toFixed(0);
-    super(
-      `The disk of ${folder} has ${mib(bytes.freeBytes)} MiB free, ${mib(bytes.needBytes)} MiB are needed. Free some space; loading then continues automatically.`,
-    );
-  }
-}
-
-/** Somebody asked a database that this process has closed; nothing was done. It is our fault. */
-export class DatabaseClosedError extends WarehouseError {
-  readonly code = 'database-closed';
-
-  constructor(path: string) {
-    super(`The database ${path} was used after it was closed.`);
-  }
-}
-
-/** COMMIT answered, the rows are not there (hazard 9). */
-export class LoadLostError extends WarehouseError {
-  readonly code = 'load-lost';
-
-  constructor(invoiceId: string, problem: string) {
-    super(`Loading invoice ${invoiceId}: ${problem}.`);
-  }
-}
-
-/** Another writer had the same file in hand and was first. */
-export class LoadedMeanwhileError extends WarehouseError {
-  readonly code = 'loaded-meanwhile';
-
-  constructor(invoiceId: string, sha256: string) {
-    super(`File ${sha256} of invoice ${invoiceId} was loaded by another process in the meantime.`);
-  }
-}
-
-/** DuckDB and csv-parse do not agree on a file that the byte scan passed. Nothing is loaded; it is our fault. */
-export class MisreadError extends WarehouseError {
-  readonly code = 'misread';
-
-  constructor(invoiceId: string, problem: string) {
-    super(`The file of invoice ${invoiceId} is valid but was not read correctly: ${problem}.`);
-  }
+export function warehouseCorrupt(path: string, cause: unknown): WarehouseError {
+  const detail = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause);
+  return new WarehouseError('warehouse-corrupt', [path, detail], { cause });
 }

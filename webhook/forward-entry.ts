@@ -1,47 +1,40 @@
-/** The three steps of one accepted delivery, in this order: archive, send to Temporal, trim. */
+/** The three steps of one accepted delivery: archive it, send it to Temporal, remove its body from the inbox. */
 
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { traceDelivery } from '../lib/temporal/tracing.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import type { InvoiceEvent } from '../lib/wire/names.ts';
-import { type ParsedDelivery, withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
+import { type ParsedDelivery, parseDelivery, withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { DurablePoint } from './inbox/durable-point.ts';
-import type { Inbox, InboxEntry } from './inbox/inbox.ts';
-import { parseOnce } from './parse-once.ts';
-import { isForeign } from './partner.ts';
+import type { DurablePoint, Inbox, InboxEntry } from './inbox/inbox.ts';
+import { foreignRefusal, isForeign, type Refusal } from './receive-delivery.ts';
 
 export interface ForwardDeps {
   readonly settings: Pick<Settings, 'wirePrefix'>;
   readonly inbox: Inbox;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
-  /** Into Temporal; done when Temporal has it. Called at least once per event. */
+  /** Resolves when Temporal has the event. Called at least once per event. */
   readonly send: (event: InvoiceEvent) => Promise<void>;
   readonly partnerIds: () => readonly string[];
   readonly now?: () => Date;
-  /** Is told why an entry ends as `refused`. */
-  readonly onRefused?: (entry: InboxEntry, refusal: Refusal) => void;
+  /** Called when an entry ends as `refused`. */
+  readonly onRefused?: (refusal: Refusal) => void;
   /** Called at D4 and D5 of the fault matrix (docs/faults.md). */
   readonly durablePoint?: DurablePoint;
 }
 
-/** `gone`: another process finished it; `refused`: only now known to be for somebody else, or no event any more. */
+/** `gone`: another process finished it; `refused`: recognized only now as foreign, or no longer an event. */
 export type ForwardOutcome = 'sent' | 'archived' | 'refused' | 'gone';
 
-export interface Refusal {
-  readonly code: string;
-  readonly reason: string;
-}
-
-/** A step took longer than its deadline. What it asked for may have happened: it is asked again. */
+/** A step exceeded its deadline. It may have happened all the same; it is repeated. */
 export class StepTimeoutError extends BillsyncError {
   readonly code = 'step-timeout';
   override readonly exitCode = EXIT.unreachable;
 }
 
-/** An invoice is named after its partner in Temporal: without one the event waits until a token told it. */
+/** The workflow id contains the partner, so an event without one waits until the first token names it. */
 export class PartnerUnknownError extends BillsyncError {
   readonly code = 'partner-unknown';
   override readonly exitCode = EXIT.usage;
@@ -50,26 +43,27 @@ export class PartnerUnknownError extends BillsyncError {
 const ARCHIVE_DEADLINE_MS = 30_000;
 const SEND_DEADLINE_MS = 5_000;
 
-/** Safe to repeat from the start after a failure or a kill at any point. */
+/**
+ * Safe to repeat from the start after a failure or a kill at any point.
+ *
+ * @param options.parsed the delivery as it was received, when this process still has it; else it is read from the inbox
+ */
 export async function forwardEntry(
   entry: InboxEntry,
   deps: ForwardDeps,
-  deadlines: { readonly sendMs: number } = { sendMs: SEND_DEADLINE_MS },
+  options: { readonly sendMs?: number; readonly parsed?: ParsedDelivery | undefined } = {},
 ): Promise<ForwardOutcome> {
-  const body = await deps.inbox.read(entry);
-  if (body === null) return 'gone';
-  const [partnerId] = deps.partnerIds();
-  const parsed = parseOnce(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
+  const parsed = options.parsed ?? (await readParsed(entry, deps));
+  if (parsed === null) return 'gone';
   if (entry.kind !== 'event') {
     await archive(entry, parsed, deps);
     await deps.inbox.trim(entry);
     deps.durablePoint?.('D5');
     return 'archived';
   }
-  const refusal = refusalOf(parsed, deps.partnerIds());
+  const refusal = refusalOf(entry, parsed, deps.partnerIds());
   if (parsed.kind !== 'event' || refusal !== null) {
-    await refuse(entry, refusal ?? NO_EVENT, parsed, body, deps);
-    return 'refused';
+    return refuse(entry, refusal ?? noEvent(entry), parsed, deps);
   }
   if (parsed.event.partnerId === '') {
     throw new PartnerUnknownError('The event names no partner, and ours is not known yet.');
@@ -80,7 +74,7 @@ export async function forwardEntry(
     { eventId, eventType, invoiceId: invoice.invoiceId, receivedAt: entry.receivedAt },
     async () => {
       await archive(entry, parsed, deps);
-      await within(deps.send(event), deadlines.sendMs, 'Temporal');
+      await within(deps.send(event), options.sendMs ?? SEND_DEADLINE_MS, 'Temporal');
     },
   );
   deps.durablePoint?.('D4');
@@ -89,39 +83,50 @@ export async function forwardEntry(
   return 'sent';
 }
 
-const NO_EVENT: Refusal = { code: 'invalid-payload', reason: 'The delivery is not an event any more.' };
-
-/** Parsed again: the partner may have become known since it was accepted, and a newer version may parse it differently. */
-function refusalOf(parsed: ParsedDelivery, partnerIds: readonly string[]): Refusal | null {
-  if (parsed.kind === 'unusable' || parsed.kind === 'unsupported') {
-    return { code: parsed.code, reason: parsed.message };
-  }
-  if (parsed.kind === 'test') return NO_EVENT;
-  if (!isForeign(parsed.event, partnerIds)) return null;
-  return {
-    code: 'foreign-partner',
-    reason: `The delivery is for partner ${parsed.event.partnerId}, which is not ours (BILLSYNC_PARTNER_ID).`,
-  };
+async function readParsed(entry: InboxEntry, deps: ForwardDeps): Promise<ParsedDelivery | null> {
+  const body = await deps.inbox.read(entry);
+  const [partnerId] = deps.partnerIds();
+  return body === null ? null : parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
 }
+
+/** The partner may have become known since the delivery was accepted, and a newer version may parse it differently. */
+function refusalOf(entry: InboxEntry, parsed: ParsedDelivery, partnerIds: readonly string[]): Refusal | null {
+  const { eventId, invoiceId } = entry;
+  if (parsed.kind === 'unusable' || parsed.kind === 'unsupported') {
+    return { code: parsed.code, message: parsed.message, eventId, invoiceId };
+  }
+  if (parsed.kind === 'test') return noEvent(entry);
+  return isForeign(parsed.event, partnerIds) ? foreignRefusal(parsed.event) : null;
+}
+
+const noEvent = ({ eventId, invoiceId }: InboxEntry): Refusal => ({
+  code: 'invalid-payload',
+  message: 'The delivery is no longer an event.',
+  eventId,
+  invoiceId,
+});
 
 async function refuse(
   entry: InboxEntry,
-  { code, reason }: Refusal,
+  refusal: Refusal,
   parsed: ParsedDelivery,
-  body: Uint8Array,
   deps: ForwardDeps,
-): Promise<void> {
-  const { eventId, invoiceId, receivedAt } = entry;
-  const what = { kind: 'delivery', code, reason, eventId, invoiceId, at: receivedAt, sha256: null } as const;
-  await deps.quarantine.put({ ...what, findings: [], findingCount: 0 }, body);
+): Promise<ForwardOutcome> {
+  const body = await deps.inbox.read(entry);
+  if (body === null) return 'gone';
+  const { code, message: reason } = refusal;
+  const { eventId, invoiceId, receivedAt: at } = entry;
+  const item = { kind: 'delivery', code, reason, eventId, invoiceId, at, sha256: null } as const;
+  await deps.quarantine.put({ ...item, findings: [], findingCount: 0 }, body);
   await archive({ ...entry, kind: 'refused', code }, parsed, deps);
   await deps.inbox.trim(entry, 'refused');
-  deps.onRefused?.(entry, { code, reason });
+  deps.onRefused?.(refusal);
+  return 'refused';
 }
 
 async function archive(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardDeps): Promise<void> {
   const event = parsed.kind === 'event' || parsed.kind === 'test' ? parsed.event : null;
-  const kept = deps.archive.putEvent({
+  const stored = deps.archive.putEvent({
     eventId: entry.eventId,
     receivedAt: entry.receivedAt,
     verdict: entry.kind === 'event' ? 'accepted' : entry.kind === 'test' ? 'test' : 'quarantined',
@@ -129,15 +134,15 @@ async function archive(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardD
     event: event === null ? null : withoutUrlQuery(event),
     envelope: parsed.envelope ?? '',
   });
-  await within(kept, ARCHIVE_DEADLINE_MS, 'the archive');
+  await within(stored, ARCHIVE_DEADLINE_MS, 'the archive');
 }
 
-/** A client call may hang for as long as its server does (hazard 23); what comes later than the deadline is ignored. */
-async function within<Result>(step: Promise<Result>, deadlineMs: number, whose: string): Promise<Result> {
+/** A client call may hang for as long as its server does (hazard 23); a result after the deadline is ignored. */
+async function within<Result>(step: Promise<Result>, deadlineMs: number, name: string): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
-      () => reject(new StepTimeoutError(`No answer from ${whose} within ${deadlineMs} ms.`)),
+      () => reject(new StepTimeoutError(`No answer from ${name} within ${deadlineMs} ms.`)),
       deadlineMs,
     );
   });

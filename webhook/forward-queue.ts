@@ -1,49 +1,47 @@
 /**
- * Decides which delivery is forwarded next; pure, so that its promises can be tested without disk or clock.
+ * Decides which delivery is forwarded next; pure.
  *
- * Deliveries of one invoice go one after the other in order of arrival; different invoices go side by side. One that
- * fails waits (1 s doubling to 60 s) and holds up its own invoice only. When one invoice after the other fails the gate
- * closes: then one delivery every few seconds asks whether the other side is back, and the first success lets all go
- * at once. A single invoice never closes it, however often it fails.
+ * Deliveries of one invoice are forwarded one after the other in order of arrival, different invoices concurrently. A failed
+ * delivery waits (1 s doubling to 60 s) and delays its own invoice only. When several invoices fail, the gate closes: one
+ * delivery every few seconds probes Temporal, and the first success lets all continue. A single invoice never closes it.
  */
 
-import type { InboxEntry } from './inbox/inbox.ts';
-import { keyOf } from './inbox/inbox-entry.ts';
+import { type InboxEntry, keyOf } from './inbox/inbox.ts';
 
 export interface ForwardQueue {
   /** false when the entry is known already. */
   add(entry: InboxEntry): boolean;
   isKnown(key: string): boolean;
-  /** The next entry to work on, now in flight; null when there is none for the moment. */
+  /** The next entry to forward, now in flight; null when none is ready. */
   take(atMs: number): InboxEntry | null;
   done(entry: InboxEntry): void;
-  /** @returns in how many milliseconds it is tried again at the earliest */
+  /** @returns milliseconds until the next attempt at the earliest */
   failed(entry: InboxEntry, atMs: number): number;
-  /** When `take` is worth calling again although nothing else happens; null: never. */
+  /** When `take` may return an entry without another event; null: never. */
   nextAtMs(): number | null;
   readonly size: number;
   readonly inFlight: number;
   readonly isGateClosed: boolean;
-  /** Since the last success something has failed. */
+  /** Something has failed since the last success. */
   readonly isFailing: boolean;
-  /** ISO 8601 UTC; null when nothing waits. */
+  /** ISO 8601 UTC; null when the queue is empty. */
   oldestReceivedAt(): string | null;
 }
 
-/** One invoice's deliveries in order of arrival; the first is the one that is worked on. */
+/** One invoice's deliveries in order of arrival; the first is forwarded next. */
 interface Lane {
   readonly entries: InboxEntry[];
   isBusy: boolean;
-  attempts: number;
+  failures: number;
   notBeforeMs: number;
 }
 
 const FIRST_BACKOFF_MS = 1_000;
-const LONGEST_BACKOFF_MS = 60_000;
-const LONGEST_GATE_MS = 5_000;
+const MAX_BACKOFF_MS = 60_000;
+const MAX_GATE_MS = 5_000;
 const FAILING_LANES_TO_CLOSE = 5;
-/** What failed more often than this waits its time out, also when others get through. */
-const ATTEMPTS_IN_GOOD_FAITH = 6;
+/** A lane with more failures than this waits its full time, also when others succeed. */
+const MAX_EARLY_RETRIES = 6;
 
 export function createForwardQueue(
   options: { readonly concurrency?: number; readonly firstBackoffMs?: number } = {},
@@ -51,11 +49,11 @@ export function createForwardQueue(
   const { concurrency = 32, firstBackoffMs = FIRST_BACKOFF_MS } = options;
   const lanes = new Map<string, Lane>();
   const known = new Map<string, InboxEntry>();
-  /** Lanes (one per invoice) that are ready, in order of arrival. */
+  /** Names of lanes, in order of arrival. */
   const ready = new Set<string>();
   const waiting = new Set<string>();
   let inFlight = 0;
-  /** Since the last success. */
+  /** Lanes that have failed since the last success. */
   const failing = new Set<string>();
   let gateAttempts = 0;
   let gateOpensAtMs = 0;
@@ -68,7 +66,7 @@ export function createForwardQueue(
     const lane = lanes.get(name);
     if (lane !== undefined) lane.entries.push(entry);
     else {
-      lanes.set(name, { entries: [entry], isBusy: false, attempts: 0, notBeforeMs: 0 });
+      lanes.set(name, { entries: [entry], isBusy: false, failures: 0, notBeforeMs: 0 });
       ready.add(name);
     }
     return true;
@@ -100,43 +98,41 @@ export function createForwardQueue(
   }
 
   function done(entry: InboxEntry): void {
-    // If only one delivery failed, the fault may be its own; if several did, Temporal was away and is back.
-    const mayWake = isGateClosed() ? Number.POSITIVE_INFINITY : failing.size > 1 ? ATTEMPTS_IN_GOOD_FAITH : 0;
+    // One failed delivery may itself be the cause; several mean that Temporal was unreachable and is back.
+    const maxFailures = isGateClosed() ? Number.POSITIVE_INFINITY : failing.size > 1 ? MAX_EARLY_RETRIES : 0;
     failing.clear();
     gateAttempts = 0;
     gateOpensAtMs = 0;
     leave(entry, (name, lane) => {
       lane.entries.shift();
-      lane.attempts = 0;
+      lane.failures = 0;
       known.delete(keyOf(entry));
       if (lane.entries.length === 0) lanes.delete(name);
       else ready.add(name);
     });
-    wakeThose(mayWake);
+    retryNow(maxFailures);
   }
 
-  /** Those that failed while the other side was away need not wait for their turn. */
-  function wakeThose(attemptsAtMost: number): void {
-    if (attemptsAtMost === 0) return;
+  function retryNow(maxFailures: number): void {
     for (const name of waiting) {
       const lane = lanes.get(name);
-      if (lane !== undefined && lane.attempts <= attemptsAtMost) lane.notBeforeMs = 0;
+      if (lane !== undefined && lane.failures <= maxFailures) lane.notBeforeMs = 0;
     }
   }
 
   function failed(entry: InboxEntry, atMs: number): number {
     let waitMs = 0;
     leave(entry, (name, lane) => {
-      lane.attempts += 1;
-      waitMs = backoff(lane.attempts);
+      lane.failures += 1;
+      waitMs = backoff(lane.failures);
       lane.notBeforeMs = atMs + waitMs;
       waiting.add(name);
       failing.add(name);
     });
-    // Those that were under way when the gate closed say nothing new.
+    // Entries that were in flight when the gate closed do not delay it further.
     if (isGateClosed() && atMs >= gateOpensAtMs) {
       gateAttempts += 1;
-      gateOpensAtMs = atMs + Math.min(LONGEST_GATE_MS, backoff(gateAttempts));
+      gateOpensAtMs = atMs + Math.min(MAX_GATE_MS, backoff(gateAttempts));
     }
     return waitMs;
   }
@@ -144,15 +140,14 @@ export function createForwardQueue(
   function leave(entry: InboxEntry, then: (name: string, lane: Lane) => void): void {
     const name = laneOf(entry);
     const lane = lanes.get(name);
-    if (lane === undefined || !lane.isBusy)
-      throw new Error('A delivery that nobody took cannot be finished.');
+    if (lane === undefined || !lane.isBusy) throw new Error('The delivery is not in flight.');
     lane.isBusy = false;
     inFlight -= 1;
     then(name, lane);
   }
 
   function backoff(attempts: number): number {
-    return Math.min(LONGEST_BACKOFF_MS, firstBackoffMs * 2 ** Math.min(attempts - 1, 16));
+    return Math.min(MAX_BACKOFF_MS, firstBackoffMs * 2 ** Math.min(attempts - 1, 16));
   }
 
   function nextAtMs(): number | null {
@@ -185,14 +180,14 @@ export function createForwardQueue(
       return failing.size > 0;
     },
     oldestReceivedAt() {
-      // Entries are added in order of arrival; looking at all of them would cost too much with a long backlog.
+      // Entries are added in order of arrival.
       for (const { receivedAt } of known.values()) return receivedAt;
       return null;
     },
   };
 }
 
-/** A delivery without an invoice waits for no other. */
+/** A delivery without an invoice has a lane of its own. */
 function laneOf(entry: InboxEntry): string {
   return entry.kind === 'event' && entry.invoiceId !== null ? entry.invoiceId.toLowerCase() : keyOf(entry);
 }

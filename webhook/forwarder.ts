@@ -1,6 +1,6 @@
 /**
- * Brings every delivery of the inbox into the archive and into Temporal: at least once, in order of arrival per
- * invoice, for as long as it takes. It runs where the endpoint runs, and also takes what other processes put there.
+ * Forwards every delivery of the inbox to the archive and to Temporal: at least once, in order of arrival per invoice, until it
+ * succeeds. It runs beside the endpoint, and also takes what other processes put into the inbox.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,31 +9,33 @@ import { FsyncError } from '../lib/files/durable-files.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { type ForwardDeps, forwardEntry, type Refusal } from './forward-entry.ts';
+import type { ParsedDelivery } from '../lib/wire/parse-delivery.ts';
+import { type ForwardDeps, forwardEntry } from './forward-entry.ts';
 import { createForwardQueue } from './forward-queue.ts';
-import type { InboxEntry } from './inbox/inbox.ts';
-import { tellRefusal } from './receive-delivery.ts';
+import { type InboxEntry, keyOf } from './inbox/inbox.ts';
+import { alertRefused, type Refusal } from './receive-delivery.ts';
+import { endProcess } from './refuse.ts';
 
 export interface ForwarderDeps extends ForwardDeps {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
   readonly health?: Health;
-  /** Called when fsync failed (FsyncError); the process ends by default. */
+  /** Called when fsync failed; ends the process by default. */
   readonly onFatal?: (error: FsyncError) => void;
   readonly timing?: Partial<ForwarderTiming>;
 }
 
 export interface ForwarderTiming {
-  /** How often the folder is looked at for what other processes put there. */
+  /** How often the folder is read for deliveries of other processes. */
   readonly pollMs: number;
   readonly firstBackoffMs: number;
   readonly sendDeadlineMs: number;
-  /** For how long events wait, after a start, for the partner to be known; then they are sent unchecked. */
+  /** How long events wait after a start for the partner to be known; then they are sent unchecked. */
   readonly partnerGraceMs: number;
-  /** The age of the backlog from which the component is unhealthy, if sending fails. */
+  /** The age of the backlog at which the component is unhealthy, if sending fails. */
   readonly stuckAgeMs: number;
-  /** From which age of the backlog on it is an alert. */
+  /** The age of the backlog at which an alert is raised. */
   readonly alertAgeMs: number;
   readonly concurrency: number;
 }
@@ -44,9 +46,9 @@ export interface Forwarder {
     readonly oldestReceivedAt: string | null;
     readonly ageSeconds: number;
   };
-  /** Resolves when nothing waits any more: true, or when the time is over: false. */
+  /** Resolves to true when the backlog is empty, to false after that time. */
   drain(withinMs?: number): Promise<boolean>;
-  /** Finishes what is in flight and stops; the rest waits on disk for the next start. */
+  /** Waits for the entries in flight; the rest stays on disk for the next start. */
   close(): Promise<void>;
 }
 
@@ -59,10 +61,12 @@ const TIMING: ForwarderTiming = {
   alertAgeMs: 10 * 60_000,
   concurrency: 32,
 };
-/** With more than this waiting, reading the folder's names costs more than it can find. */
+/** Beyond this backlog the folder is read less often. */
 const LONG_BACKLOG = 5_000;
+/** Parsed deliveries kept in memory until they are forwarded; others are read from disk again. */
+const MAX_PARSED = 64;
+const MAX_PARSED_LENGTH = 64 * 1024;
 
-/** Starts forwarding; entries of an earlier life of this process are taken up first. */
 export function startForwarder(deps: ForwarderDeps): Forwarder {
   const { inbox, log, metrics, now = () => new Date() } = deps;
   const forwarded = metrics.counter('forwarded_total');
@@ -70,6 +74,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   const backlogAge = metrics.gauge('inbox_backlog_age_seconds');
   const timing = { ...TIMING, ...deps.timing };
   const queue = createForwardQueue(timing);
+  const parsedByKey = new Map<string, ParsedDelivery>();
   const startedMs = now().getTime();
   const inFlight = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -77,11 +82,19 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   let lastPollMs = 0;
   let isUnchecked = false;
 
-  const stopListening = inbox.onAccepted((entry) => {
+  const unsubscribe = inbox.onAccepted((entry, parsed) => {
     queue.add(entry);
+    keepParsed(entry, parsed);
     pump();
   });
   const polling = pollForever();
+
+  /** An event without a partner is parsed again, because ours may be known by then. */
+  function keepParsed(entry: InboxEntry, parsed: ParsedDelivery | undefined): void {
+    if (parsed?.kind !== 'event' || parsed.event.partnerId === '') return;
+    if (parsedByKey.size < MAX_PARSED && parsed.envelope.length <= MAX_PARSED_LENGTH)
+      parsedByKey.set(keyOf(entry), parsed);
+  }
 
   function pump(): void {
     if (stopping.signal.aborted) return;
@@ -95,7 +108,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     measure(nowMs);
   }
 
-  /** Until the partner is known, no event can be recognised as foreign, so events wait, but not indefinitely. */
+  /** Foreign events cannot be recognized until our partner is known, so events wait, but not indefinitely. */
   function isHeld(nowMs: number): boolean {
     if (deps.partnerIds().length > 0) {
       if (isUnchecked) deps.alerts?.resolve('forwarder/partner-unknown');
@@ -125,36 +138,31 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   }
 
   async function forward(entry: InboxEntry): Promise<void> {
+    const key = keyOf(entry);
+    const parsed = parsedByKey.get(key);
+    parsedByKey.delete(key);
     try {
-      const outcome = await forwardEntry(entry, { ...deps, onRefused }, { sendMs: timing.sendDeadlineMs });
+      const outcome = await forwardEntry(
+        entry,
+        { ...deps, onRefused },
+        { sendMs: timing.sendDeadlineMs, parsed },
+      );
       queue.done(entry);
       forwarded.inc({ outcome });
     } catch (error) {
       const waitMs = queue.failed(entry, now().getTime());
       forwarded.inc({ outcome: 'failed' });
-      // Without the stack: while Temporal is away this line comes often, and says the same.
+      // Without the stack: this line repeats while Temporal is unreachable.
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-      log.warn(
-        { reason, eventId: entry.eventId, waitMs },
-        'a delivery could not be forwarded; it is tried again',
-      );
-      if (error instanceof FsyncError) end(error);
+      log.warn({ reason, eventId: entry.eventId, waitMs }, 'a delivery could not be forwarded; will retry');
+      if (error instanceof FsyncError) endProcess(error, deps);
     }
   }
 
-  function onRefused(entry: InboxEntry, { code, reason }: Refusal): void {
-    const { eventId, invoiceId } = entry;
+  function onRefused(refusal: Refusal): void {
+    const { eventId, code } = refusal;
     log.warn({ eventId, code }, 'a delivery was quarantined when it was forwarded');
-    tellRefusal(deps.alerts, { code, message: reason, eventId, invoiceId });
-  }
-
-  function end(error: FsyncError): void {
-    if (deps.onFatal !== undefined) {
-      deps.onFatal(error);
-      return;
-    }
-    log.fatal({ err: error }, 'the disk failed to store written data; ending, to start clean');
-    process.exit(1);
+    alertRefused(deps.alerts, refusal);
   }
 
   async function pollForever(): Promise<void> {
@@ -173,7 +181,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     try {
       for (const entry of await inbox.pending((key) => queue.isKnown(key))) queue.add(entry);
     } catch (error) {
-      log.warn({ err: error }, 'the inbox cannot be read; it is tried again');
+      log.warn({ err: error }, 'the inbox cannot be read; will retry');
     }
   }
 
@@ -191,7 +199,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       deps.alerts?.raise({
         key: 'forwarder/backlog',
         title: `${count} deliveries could not be passed on to Temporal yet; nothing is lost.`,
-        detail: 'They wait in the inbox. billsync doctor says what cannot be reached.',
+        detail: 'They wait in the inbox. billsync doctor shows what cannot be reached.',
       });
     } else deps.alerts?.resolve('forwarder/backlog');
   }
@@ -216,11 +224,57 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       return true;
     },
     async close() {
-      stopListening();
+      unsubscribe();
       stopping.abort();
       clearTimeout(timer);
       await polling;
       await Promise.all(inFlight);
     },
   };
+}
+
+export interface ForwardedOverdue {
+  readonly forwarded: number;
+  /** Deliveries that are still in the inbox, recent ones included. */
+  readonly waiting: number;
+  /** ISO 8601 UTC of the oldest of them. */
+  readonly oldestReceivedAt: string | null;
+}
+
+/** A running forwarder tries a delivery within seconds and again after a minute at most. */
+const OVERDUE_AFTER_MS = 2 * 60_000;
+/** This many failures in a row mean that Temporal is unreachable. */
+const MAX_FAILURES = 5;
+
+/**
+ * Forwards deliveries that an endpoint left behind when it was killed and not started again, in order of arrival; a failure
+ * delays its own invoice only. The reconciliation calls this. Safe beside any number of forwarders, because each step is.
+ *
+ * @throws FsyncError the process must end
+ */
+export async function forwardOverdue(
+  deps: ForwardDeps & { readonly log: Logger; readonly olderThanMs?: number },
+): Promise<ForwardedOverdue> {
+  const { inbox, log, olderThanMs = OVERDUE_AFTER_MS, now = () => new Date() } = deps;
+  const failed = new Set<string>();
+  let forwarded = 0;
+  let failures = 0;
+  const limit = now().getTime() - olderThanMs;
+  for (const entry of await inbox.pending()) {
+    const lane = entry.invoiceId?.toLowerCase() ?? entry.eventId;
+    if (Date.parse(entry.receivedAt) > limit || failed.has(lane)) continue;
+    if (failures === MAX_FAILURES) break;
+    try {
+      const outcome = await forwardEntry(entry, deps);
+      failures = 0;
+      if (outcome !== 'gone') forwarded += 1;
+    } catch (error) {
+      if (error instanceof FsyncError) throw error;
+      failures += 1;
+      failed.add(lane);
+      log.warn({ err: error, eventId: entry.eventId }, 'an overdue delivery could not be forwarded');
+    }
+  }
+  const left = await inbox.pending();
+  return { forwarded, waiting: left.length, oldestReceivedAt: left[0]?.receivedAt ?? null };
 }

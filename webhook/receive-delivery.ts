@@ -1,4 +1,4 @@
-/** Receives a delivery: it is stored on disk first, answered afterwards, and acted on by the forwarder. */
+/** Receives a delivery: it is stored on disk, then answered; the forwarder processes it later. */
 
 import type { Archive } from '../archive/archive.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
@@ -6,18 +6,16 @@ import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { InvoiceEvent } from '../lib/wire/names.ts';
-import type { ParsedDelivery } from '../lib/wire/parse-delivery.ts';
+import { type ParsedDelivery, parseDelivery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { DeliveryKind, Inbox } from './inbox/inbox.ts';
-import { parseOnce } from './parse-once.ts';
-import { isForeign } from './partner.ts';
+import type { Inbox, InboxEntry } from './inbox/inbox.ts';
 
 export interface ReceiveDeps {
   readonly settings: Pick<Settings, 'wirePrefix'>;
   readonly inbox: Inbox;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
-  /** Empty until a token was had: then the forwarder checks. */
+  /** Empty until the first token; the forwarder checks the partner then. */
   readonly partnerIds: () => readonly string[];
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -32,201 +30,226 @@ export interface Answer {
 }
 
 export interface Receiver {
-  /** Resolves once what the answer says is durable. @throws FsyncError, or the system's error: nothing was promised */
+  /** Resolves once the answer's status is durable. @throws FsyncError, or the system's error: nothing was promised */
   receive(body: Uint8Array): Promise<Answer>;
-  /** Waits for the notes that no answer waits for. */
+  /** Waits for background writes. */
   settle(): Promise<void>;
 }
 
-/** Notes nobody waits for (a count, a copy of rubbish) are given up when an archive is slower than its senders. */
-const MOST_NOTES = 1_000;
-/** No network takes so long backwards: one of two clocks is wrong. */
-const SKEW_WORTH_TELLING_MS = 2 * 60_000;
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly eventId: string | null;
+  readonly invoiceId: string | null;
+}
 
+/** Background writes (a count, a copy of an unusable body) are dropped when the archive is slower than the senders. */
+const MAX_BACKGROUND_WRITES = 1_000;
+/** No network delay explains it: one of two clocks is wrong. */
+const MAX_UNLOGGED_SKEW_MS = 2 * 60_000;
 /** Bytes kept of an unusable body; its beginning shows a person what it is. */
 const MAX_UNUSABLE_BYTES = 64 * 1024;
-/** Kept of one UTC day; a sender that is broken sends the same few again and again. */
-const MAX_UNUSABLE_A_DAY = 500;
+/** Unusable bodies kept per UTC day. */
+const MAX_UNUSABLE_PER_DAY = 500;
 
 export function createReceiver(deps: ReceiveDeps): Receiver {
-  const { inbox, archive, quarantine, log, now = () => new Date() } = deps;
-  const notes = new Set<Promise<void>>();
-  let unusable = { day: '', kept: 0 };
-
-  /** false: so many were kept today that this one is only answered, logged and counted. */
-  function mayKeepUnusable(receivedAt: string): boolean {
-    const day = receivedAt.slice(0, 10);
-    unusable = unusable.day === day ? unusable : { day, kept: 0 };
-    unusable.kept += 1;
-    if (unusable.kept <= MAX_UNUSABLE_A_DAY) return true;
-    deps.alerts?.raise({
-      key: 'quarantine/flood',
-      title: 'More unusable deliveries come than are kept',
-      detail: `${MAX_UNUSABLE_A_DAY} of ${day} are in quarantine; all others of that day are answered 400, counted, and not kept.`,
-    });
-    return false;
-  }
+  const { inbox, archive, quarantine, log, alerts, now = () => new Date() } = deps;
+  const background = new Set<Promise<void>>();
+  let unusable = { day: '', count: 0 };
 
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
     const [partnerId] = deps.partnerIds();
-    const parsed = parseOnce(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
-    if (parsed.kind === 'unusable') return reject(parsed, body, receivedAt);
-    if (parsed.kind === 'unsupported') return refuse(parsed, body, receivedAt);
-    if (parsed.kind === 'test') {
-      await keep('test', parsed, body, receivedAt);
-      // Also the second time: whoever presses the test button again wants to see what a test event does.
-      return { statusCode: 200, status: 'ignored', eventId: parsed.eventId };
+    const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
+    switch (parsed.kind) {
+      case 'unusable':
+        return reject(parsed, body, receivedAt);
+      case 'unsupported':
+        return refuse(parsed, body, receivedAt);
+      case 'test': {
+        const { eventId } = parsed;
+        await store({ kind: 'test', eventId, receivedAt, invoiceId: null, code: null }, body);
+        // Also for a duplicate, so that the service's test button always shows the same result.
+        return { statusCode: 200, status: 'ignored', eventId };
+      }
+      case 'event': {
+        const { event } = parsed;
+        const { eventId, invoice } = event;
+        if (isForeign(event, deps.partnerIds())) return refuse(foreignRefusal(event), body, receivedAt);
+        reportOddities(parsed, receivedAt);
+        const entry = {
+          kind: 'event',
+          eventId,
+          receivedAt,
+          invoiceId: invoice.invoiceId,
+          code: null,
+        } as const;
+        return { statusCode: 200, status: await store(entry, body, parsed), eventId };
+      }
     }
-    if (isForeign(parsed.event, deps.partnerIds())) return refuse(foreign(parsed.event), body, receivedAt);
-    tellSkew(parsed.event, receivedAt);
-    if (parsed.unread.length > 0) {
-      const { eventId } = parsed.event;
-      log.warn({ eventId, unread: parsed.unread }, 'an event lacks fields; the service is asked for them');
-    }
-    if (parsed.contradictory.length > 0) tellContradictions(parsed);
-    const kept = await keep('event', parsed.event, body, receivedAt, parsed.event.invoice.invoiceId);
-    return { statusCode: 200, status: kept, eventId: parsed.event.eventId };
   }
 
-  /** Nothing is refused for its stamp: an unsigned clock proves nothing, and a lost event would be lost (faults: clock skew). */
-  function tellSkew({ eventId, eventTimestamp }: InvoiceEvent, receivedAt: string): void {
+  async function store(
+    entry: InboxEntry,
+    body: Uint8Array,
+    parsed?: ParsedDelivery,
+  ): Promise<'accepted' | 'duplicate'> {
+    const stored = await inbox.accept(entry, body, parsed);
+    const { receivedAt: at, eventId } = entry;
+    if (stored === 'duplicate') inBackground(() => archive.putFact({ kind: 'duplicate', at, eventId }));
+    return stored;
+  }
+
+  /** None of these is a reason to refuse an event (faults: clock skew; ADR 7). */
+  function reportOddities(
+    { event, unread, contradictory }: Extract<ParsedDelivery, { kind: 'event' }>,
+    receivedAt: string,
+  ): void {
+    const { eventId, eventTimestamp, invoice } = event;
     const aheadMs = Date.parse(eventTimestamp) - Date.parse(receivedAt);
-    if (!(aheadMs > SKEW_WORTH_TELLING_MS)) return;
-    const aheadSeconds = Math.round(aheadMs / 1_000);
-    log.warn(
-      { eventId, aheadSeconds },
-      'an event is from the future: our clock or the one of the service is wrong',
-    );
-  }
-
-  /** The sender is broken: one of the two values is wrong, and the next such error may not show. */
-  function tellContradictions({ event, contradictory }: Extract<ParsedDelivery, { kind: 'event' }>): void {
-    deps.alerts?.raise({
+    if (aheadMs > MAX_UNLOGGED_SKEW_MS) {
+      const aheadSeconds = Math.round(aheadMs / 1_000);
+      log.warn(
+        { eventId, aheadSeconds },
+        'an event has a timestamp in the future: our clock or that of the service is wrong',
+      );
+    }
+    if (unread.length > 0) {
+      log.warn({ eventId, unread }, 'an event lacks fields; they are requested from the service');
+    }
+    if (contradictory.length === 0) return;
+    alerts?.raise({
       key: 'delivery-contradicts-itself',
       title: 'A delivery has two different values for one field.',
-      detail: `Event ${event.eventId} of invoice ${event.invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; the service is asked. Tell the service; billsync events show ${event.eventId} has all values.`,
+      detail: `Event ${eventId} of invoice ${invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; both are requested from the service. Tell the service; billsync events show ${eventId} has all values.`,
     });
   }
 
-  async function keep(
-    kind: DeliveryKind,
-    { eventId }: { readonly eventId: string },
-    body: Uint8Array,
-    receivedAt: string,
-    invoiceId: string | null = null,
-    code: string | null = null,
-  ): Promise<'accepted' | 'duplicate'> {
-    const kept = await inbox.accept({ kind, eventId, receivedAt, invoiceId, code }, body);
-    if (kept === 'duplicate') note(() => archive.putFact({ kind: 'duplicate', at: receivedAt, eventId }));
-    return kept;
-  }
-
+  /** Well formed, but not usable by us: quarantined and acknowledged. */
   async function refuse(
-    { eventId, invoiceId, code, message }: Refused,
+    refusal: Refusal & { readonly eventId: string },
     body: Uint8Array,
     receivedAt: string,
   ): Promise<Answer> {
-    if ((await inbox.has({ kind: 'refused', eventId })) === 'no') {
-      await quarantineBody({ code, reason: message, eventId, invoiceId, at: receivedAt }, body);
-    }
-    const kept = await keep('refused', { eventId }, body, receivedAt, invoiceId, code);
-    if (kept === 'duplicate') return { statusCode: 200, status: 'duplicate', eventId };
-    tellRefusal(deps.alerts, { code, message, eventId, invoiceId });
-    // An invoice of somebody else must not stand in our list.
-    if (code !== 'foreign-partner') noteOnInvoice(invoiceId, message, receivedAt);
+    const { eventId, invoiceId, code, message } = refusal;
+    const entry = { kind: 'refused', eventId, receivedAt, invoiceId, code } as const;
+    if ((await inbox.has(entry)) === 'no') await quarantineBody(refusal, body, receivedAt);
+    if ((await store(entry, body)) === 'duplicate') return { statusCode: 200, status: 'duplicate', eventId };
+    alertRefused(alerts, refusal);
+    // An invoice of another partner does not belong in our list.
+    if (code !== 'foreign-partner') markInvoice(invoiceId, message, receivedAt);
     return { statusCode: 202, status: 'quarantined', eventId };
   }
 
-  /** The sender did something wrong; the bytes are kept so that somebody can see what. */
+  /** The sender is broken; the bytes are kept so that a person can see how. */
   async function reject(
     parsed: Extract<ParsedDelivery, { kind: 'unusable' }>,
     body: Uint8Array,
     receivedAt: string,
   ): Promise<Answer> {
     const { code, message, eventId, invoiceId, envelope } = parsed;
+    const answer = { statusCode: 400, status: 'rejected', eventId: null } as const;
     if (!mayKeepUnusable(receivedAt)) {
       deps.metrics.counter('quarantined_total').inc({ code });
       log.warn({ code, eventId, reason: message }, 'an unusable delivery was refused and not kept');
-      return { statusCode: 400, status: 'rejected', eventId: null };
+      return answer;
     }
     const isCut = body.byteLength > MAX_UNUSABLE_BYTES;
     const cut = `${message} Only the first ${MAX_UNUSABLE_BYTES} of its ${body.byteLength} bytes are kept.`;
+    const refusal = { code, message, eventId, invoiceId };
     const kept = body.subarray(0, MAX_UNUSABLE_BYTES);
-    await quarantineBody({ code, reason: isCut ? cut : message, eventId, invoiceId, at: receivedAt }, kept);
-    tellRefusal(deps.alerts, { code, message, eventId, invoiceId });
-    noteOnInvoice(invoiceId, message, receivedAt);
+    await quarantineBody({ ...refusal, message: isCut ? cut : message }, kept, receivedAt);
+    alertRefused(alerts, refusal);
+    markInvoice(invoiceId, message, receivedAt);
     if (eventId !== null && envelope !== null && !isCut) {
-      note(async () => {
-        await archive.putEvent({
-          eventId,
-          receivedAt,
-          verdict: 'quarantined',
-          reason: code,
-          event: null,
-          envelope,
-        });
-      });
+      const event = {
+        eventId,
+        receivedAt,
+        verdict: 'quarantined',
+        reason: code,
+        event: null,
+        envelope,
+      } as const;
+      inBackground(async () => void (await archive.putEvent(event)));
     }
-    return { statusCode: 400, status: 'rejected', eventId: null };
+    return answer;
+  }
+
+  function mayKeepUnusable(receivedAt: string): boolean {
+    const day = receivedAt.slice(0, 10);
+    unusable = { day, count: unusable.day === day ? unusable.count + 1 : 1 };
+    if (unusable.count <= MAX_UNUSABLE_PER_DAY) return true;
+    alerts?.raise({
+      key: 'quarantine/flood',
+      title: 'More unusable deliveries arrive than are kept',
+      detail: `${MAX_UNUSABLE_PER_DAY} of ${day} are in quarantine; all others of that day are answered 400, counted, and not kept.`,
+    });
+    return false;
   }
 
   async function quarantineBody(
-    what: { code: string; reason: string; eventId: string | null; invoiceId: string | null; at: string },
+    { code, message: reason, eventId, invoiceId }: Refusal,
     body: Uint8Array,
+    at: string,
   ): Promise<void> {
-    await quarantine.put({ ...what, kind: 'delivery', sha256: null, findings: [], findingCount: 0 }, body);
-    deps.metrics.counter('quarantined_total').inc({ code: what.code });
-    log.warn({ code: what.code, eventId: what.eventId, reason: what.reason }, 'a delivery was quarantined');
+    const item = { kind: 'delivery', code, reason, eventId, invoiceId, at, sha256: null } as const;
+    await quarantine.put({ ...item, findings: [], findingCount: 0 }, body);
+    deps.metrics.counter('quarantined_total').inc({ code });
+    log.warn({ code, eventId, reason }, 'a delivery was quarantined');
   }
 
-  /** The list of invoices shows it, and the reconciliation asks the service, as for all that needs attention. */
-  function noteOnInvoice(invoiceId: string | null, message: string, at: string): void {
+  /** The invoice then needs attention, and the reconciliation requests its details from the service. */
+  function markInvoice(invoiceId: string | null, message: string, at: string): void {
     if (invoiceId === null) return;
     const reason = `A delivery about this invoice was refused: ${message} See billsync quarantine list.`;
-    note(() => archive.putFact({ kind: 'attention', at, invoiceId, code: 'delivery-refused', reason }));
+    inBackground(() =>
+      archive.putFact({ kind: 'attention', at, invoiceId, code: 'delivery-refused', reason }),
+    );
   }
 
-  function note(write: () => Promise<void>): void {
-    if (notes.size >= MOST_NOTES) return;
+  function inBackground(write: () => Promise<void>): void {
+    if (background.size >= MAX_BACKGROUND_WRITES) return;
     const writing = write()
-      .catch((error: unknown) => log.warn({ err: error }, 'a note about a delivery could not be archived'))
-      .finally(() => notes.delete(writing));
-    notes.add(writing);
+      .catch((error: unknown) => log.warn({ err: error }, 'a record about a delivery could not be archived'))
+      .finally(() => background.delete(writing));
+    background.add(writing);
   }
 
   return {
     receive,
     async settle() {
-      await Promise.all(notes);
+      await Promise.all(background);
     },
   };
 }
 
-interface Refused {
-  readonly eventId: string;
-  readonly invoiceId: string | null;
-  readonly code: string;
-  readonly message: string;
-}
-
-/** Every refusal is told, by its kind; the same kind once per quiet window. */
-export function tellRefusal(
+/** One alert per code and quiet window. */
+export function alertRefused(
   alerts: Alerts | undefined,
-  { code, message, eventId, invoiceId }: Omit<Refused, 'eventId'> & { readonly eventId: string | null },
+  { code, message, eventId, invoiceId }: Refusal,
 ): void {
-  const about = [
+  const subjects = [
     ...(eventId === null ? [] : [`Event ${eventId}.`]),
     ...(invoiceId === null ? [] : [`Invoice ${invoiceId}.`]),
   ].join(' ');
   alerts?.raise({
     key: `quarantine/${code}`,
     title: `A delivery was refused: ${code}.`,
-    detail: `${message} ${about} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
+    detail: `${message} ${subjects} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
   });
 }
 
-function foreign(event: InvoiceEvent): Refused {
+/**
+ * Whether an event is for another partner, which must never reach a total.
+ *
+ * @param partnerIds ours; while they are unknown (empty) no event is foreign, nor is one that names no partner
+ */
+export function isForeign(event: InvoiceEvent, partnerIds: readonly string[]): boolean {
+  if (partnerIds.length === 0 || event.partnerId === '') return false;
+  return !partnerIds.some((partnerId) => partnerId.toLowerCase() === event.partnerId.toLowerCase());
+}
+
+export function foreignRefusal(event: InvoiceEvent): Refusal & { readonly eventId: string } {
   return {
     eventId: event.eventId,
     invoiceId: event.invoice.invoiceId,

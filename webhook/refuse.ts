@@ -1,8 +1,9 @@
-/** Answers that refuse a request, or tell that it could not be kept; each ends its connection. */
+/** Answers that refuse a request, or report that a delivery could not be stored; each closes its connection. */
 
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { FsyncError } from '../lib/files/durable-files.ts';
@@ -11,28 +12,28 @@ import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { systemCode } from '../lib/system-errors.ts';
 import { printable } from '../lib/wire/text.ts';
-import { LIMITS } from './http-server.ts';
-import { readToItsEnd } from './read-to-its-end.ts';
 
-/** What a refused sender may still send before its connection is closed under it. */
-const LINGER = { bytes: 4 * LIMITS.bodyBytes, ms: 5_000 };
+/** A refused sender may go on sending for this long before its connection is closed. */
+const LINGER_MS = 5_000;
+/** A peer that has not read its last answer by then does not read it. */
+const LAST_ANSWER_MS = 1_000;
 
-/** Who is told that a delivery could not be kept. */
 export interface FailureDeps {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly health?: Health;
   readonly alerts?: Alerts;
-  /** Called after the answer when the disk lied (FsyncError); the process ends by default. */
+  /** Called after the answer when fsync failed; ends the process by default. */
   readonly onFatal?: (error: FsyncError) => void;
 }
 
-/** Connections that end with the answer that is under way. */
+/** Connections that are closed with the answer in progress. */
 const refusedOn = new WeakSet<Socket>();
 
 /**
- * The answer is sent at once, its end when the request has ended. Closing the connection keeps an unread body from being taken
- * for the next request.
+ * Sends the answer immediately and ends it when the request has been read. A socket that is closed while bytes of its peer are
+ * unread is reset, and the reset can discard the answer on its way. Closing the connection keeps the rest of a body from
+ * being taken for the next request.
  */
 export function refuse(
   reply: FastifyReply,
@@ -50,20 +51,21 @@ export function refuse(
 
 async function* untilRead(text: string, request: IncomingMessage): AsyncGenerator<string> {
   yield text;
-  await readToItsEnd(request, LINGER);
+  const signal = AbortSignal.timeout(LINGER_MS);
+  await finished(request.resume(), { signal }).catch(() => undefined);
 }
 
-/** Whether what comes on this connection stands behind a request that was refused: no answer to it would be seen. */
+/** Whether a request came behind a refused one on its connection: no answer to it would be read. */
 export function isRefused(socket: Socket): boolean {
   return refusedOn.has(socket);
 }
 
-/** The answer to this connection's request will refuse it, though it is not sent yet. */
-export function refuseSoon(socket: Socket): void {
+/** Marks a connection whose request will be refused after a delay. */
+export function refuseLater(socket: Socket): void {
   refusedOn.add(socket);
 }
 
-/** Tells of a delivery with right credentials that was refused: the service gives up after two attempts. */
+/** Reports that a delivery with valid credentials was refused: the service gives up after two attempts. */
 export function reportRefused(
   { method, url }: { readonly method: string | undefined; readonly url: string | undefined },
   statusCode: number,
@@ -71,11 +73,11 @@ export function reportRefused(
 ): void {
   const path = printable((url ?? '').split('?', 1)[0] ?? '', 200);
   deps.metrics.counter('deliveries_total').inc({ status: 'rejected' });
-  deps.log.warn({ statusCode, method, path }, 'a delivery with right credentials was refused');
+  deps.log.warn({ statusCode, method, path }, 'a delivery with valid credentials was refused');
   deps.alerts?.raise({
     key: 'webhook/refused',
-    title: `A delivery with right credentials was refused with HTTP ${statusCode}`,
-    detail: `${method ?? 'A request'} ${path}: ${REASONS[statusCode] ?? 'the request is broken'}. The service gives up after two attempts, so the event may be lost: correct the sender or the proxy before it, then \`billsync reconcile\`.`,
+    title: `A delivery with valid credentials was refused with HTTP ${statusCode}`,
+    detail: `${method ?? 'A request'} ${path}: ${REASONS[statusCode] ?? 'the request is malformed'}. The service gives up after two attempts, so the event may be lost: correct the sender or the proxy before it, then \`billsync reconcile\`.`,
   });
 }
 
@@ -87,7 +89,7 @@ const REASONS: Readonly<Record<number, string>> = {
   415: 'its body has a Content-Encoding',
 };
 
-/** A request that cannot be kept is answered with 503, so that the service tries again. */
+/** Answers with 503 for whatever prevents storing a delivery, so that the service tries again. */
 export function answerFailure(error: unknown, reply: FastifyReply, deps: FailureDeps): FastifyReply {
   const statusCode = statusOf(error);
   if (statusCode !== null && statusCode < 500) {
@@ -95,27 +97,51 @@ export function answerFailure(error: unknown, reply: FastifyReply, deps: Failure
     return refuse(reply, statusCode, { status: statusCode === 413 ? 'too large' : 'rejected' });
   }
   deps.metrics.counter('deliveries_total').inc({ status: 'unavailable' });
-  deps.log.error({ err: error }, 'a delivery could not be kept');
+  deps.log.error({ err: error }, 'a delivery could not be stored');
   deps.health?.set('inbox', { isHealthy: false, detail: 'The inbox cannot be written.' });
   deps.alerts?.raise({
     key: 'inbox/unwritable',
     title: 'The inbox cannot be written; deliveries are answered with 503.',
     detail: `${systemCode(error) ?? 'The reason is in the log.'} Free some space on the disk of the data folder.`,
   });
-  if (error instanceof FsyncError) reply.raw.once('close', () => endAfter(error, deps));
+  if (error instanceof FsyncError) reply.raw.once('close', () => endProcess(error, deps));
   return refuse(reply.header('retry-after', '5'), 503, { status: 'unavailable' });
 }
 
-function endAfter(error: FsyncError, deps: FailureDeps): void {
-  if (deps.onFatal !== undefined) {
-    deps.onFatal(error);
+/** After a failed fsync the kernel may have dropped the data, so only a fresh process is safe. */
+export function endProcess(error: FsyncError, { onFatal, log }: Pick<FailureDeps, 'onFatal' | 'log'>): void {
+  if (onFatal !== undefined) {
+    onFatal(error);
     return;
   }
-  deps.log.fatal({ err: error }, 'the disk failed to store written data; ending, to start clean');
+  log.fatal({ err: error }, 'the disk failed to store written data; ending, to start clean');
   process.exit(1);
 }
 
 function statusOf(error: unknown): number | null {
   if (typeof error !== 'object' || error === null || !('statusCode' in error)) return null;
   return typeof error.statusCode === 'number' ? error.statusCode : null;
+}
+
+/**
+ * Answers requests that Node could not parse, or that took too long. A connection without HTTP (its TLS handshake failed)
+ * is destroyed: an answer to it would never be sent.
+ */
+export function answerMalformed(
+  error: Error & { code?: string },
+  socket: Socket,
+  onAnswer: (statusCode: number) => void,
+): void {
+  const isTimeout = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!(isTimeout || error.code?.startsWith('HPE_') === true) || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const statusCode = isTimeout ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  onAnswer(statusCode);
+  const body = JSON.stringify({ status: 'rejected' });
+  socket.end(
+    `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
 }

@@ -1,30 +1,53 @@
 /**
  * The endpoint: HTTPS, credentials, limits, and one answer per delivery.
  *
- * It answers from disk alone. Neither Temporal nor the billing service is ever waited for, since the service gives
- * 30 seconds and one retry and cannot be asked again.
+ * It answers from disk alone and waits for neither Temporal nor the billing service: the service waits 30 seconds, retries once
+ * and cannot be asked again.
  */
 
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../lib/config/settings.ts';
-import { createFailedLogins, type FailedLoginsWords } from '../lib/failed-logins.ts';
+import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../lib/failed-logins.ts';
+import { systemCode, systemErrorIn } from '../lib/system-errors.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
-import { guardConnections } from './connection-guard.ts';
-import { createPathGuards, type PathGuards, pathnameOf } from './endpoint-authentication.ts';
-import { addHealth } from './endpoint-health.ts';
-import { answerBrokenRequest, createServer, LIMITS, type WebhookLimits } from './http-server.ts';
-import type { DurablePoint } from './inbox/durable-point.ts';
-import { listen, listeningHost, loadPair, nameOf } from './listen.ts';
-import { createReceiver, type ReceiveDeps } from './receive-delivery.ts';
-import { answerFailure, type FailureDeps, isRefused, refuse, refuseSoon, reportRefused } from './refuse.ts';
-import { createSenderAddresses, type SenderAddresses } from './sender-address.ts';
-import { measureCertificate, prepareTlsFiles, reloadTlsFiles } from './tls-files.ts';
+import {
+  createEndpointPaths,
+  type EndpointPaths,
+  hasNoCredentials,
+  listeningHost,
+  pathnameOf,
+} from './authentication.ts';
+import {
+  measureCertificate,
+  prepareCertificate,
+  readCertificate,
+  reloadCertificate,
+  WebhookStartError,
+} from './certificate.ts';
+import {
+  createProxyCheck,
+  createServer,
+  LIMITS,
+  limitConnections,
+  type WebhookLimits,
+} from './connections.ts';
+import type { DurablePoint } from './inbox/inbox.ts';
+import { createReceiver, type ReceiveDeps, type Receiver } from './receive-delivery.ts';
+import {
+  answerFailure,
+  answerMalformed,
+  type FailureDeps,
+  isRefused,
+  refuse,
+  refuseLater,
+  reportRefused,
+} from './refuse.ts';
 
 export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'>, FailureDeps {
   readonly settings: Pick<Settings, 'webhook' | 'dataDir' | 'wirePrefix'>;
-  /** Lets an endpoint without credentials be reached from other machines. Anybody could then void an invoice. */
+  /** Lets an endpoint without credentials listen for other machines. Anyone could then void an invoice. */
   readonly isOpenAllowed?: boolean;
   readonly limits?: Partial<WebhookLimits>;
   /** Called at D3 of the fault matrix (docs/faults.md). */
@@ -34,69 +57,72 @@ export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'>, FailureDeps 
 export interface Webhook {
   readonly url: string;
   readonly port: number;
-  /** Takes no more connections, finishes what it began. */
+  /** Accepts no more connections, and answers the requests in progress. */
   close(): Promise<void>;
 }
 
-/** The method is not in the specification (4.6), so all that carry a body are taken. */
+/** The specification (4.6) does not name the method, so all that carry a body are accepted. */
 const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 
-export const WRONG_CREDENTIALS: FailedLoginsWords = {
+/** Connections that the system queues for a busy process; Node's 511 are full after a burst, and a sender then waits a second. */
+const BACKLOG = 4_096;
+/** Anyone may request /healthz, so its answer is kept for this long. */
+const HEALTHY_FOR_MS = 1_000;
+
+export const WRONG_CREDENTIALS: FailedLoginsMessages = {
   alertKey: 'webhook/wrong-credentials',
   title: 'Deliveries with wrong credentials were refused',
   detail:
-    'If the billing service sends them, its events are being lost: compare the Authorization header of its webhook with BILLSYNC_WEBHOOK_BASIC_AUTH and BILLSYNC_WEBHOOK_HEADERS. Otherwise somebody is guessing.',
-  logged: 'a delivery with wrong credentials was refused',
+    'If the billing service sends them, its events are being lost: compare the Authorization header of its webhook with BILLSYNC_WEBHOOK_BASIC_AUTH and BILLSYNC_WEBHOOK_HEADERS. Otherwise someone is guessing.',
+  log: 'a delivery with wrong credentials was refused',
 };
 
-/** Opens the endpoint. @throws WebhookStartError the port is taken, or the certificate cannot be used */
+/** @throws WebhookStartError the address cannot be used, or the certificate */
 export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   const { webhook } = deps.settings;
   const limits = { ...LIMITS, ...webhook.connectionLimits, ...deps.limits };
-  const senders = createSenderAddresses(webhook.trustedProxies ?? []);
-  const tls = deps.settings.webhook.tls ? await prepareTlsFiles(deps.settings, deps.log) : null;
-  const pair = tls === null ? null : await loadPair(tls);
-  const guards = createPathGuards(webhook);
+  const isProxy = createProxyCheck(webhook.trustedProxies ?? []);
+  const certificate = webhook.tls ? await prepareCertificate(deps.settings, deps.log) : null;
+  const pair = certificate === null ? null : await readCertificate(certificate);
+  const paths = createEndpointPaths(webhook);
   const receiving = new WeakMap<Socket, FastifyRequest>();
   const app = fastify({
     serverFactory: (handler) => createServer(handler, pair, limits),
     bodyLimit: limits.bodyBytes,
-    // A stranger gets no other answer for a doubled slash than for any other path.
+    trustProxy: isProxy,
+    // A doubled slash is an unknown path like any other.
     routerOptions: { ignoreDuplicateSlashes: true },
     clientErrorHandler(error, socket) {
       const request = receiving.get(socket);
-      answerBrokenRequest(error, socket, (statusCode) => {
+      answerMalformed(error, socket, (statusCode) => {
         if (request !== undefined) reportRefused(request, statusCode, deps);
       });
     },
     frameworkErrors(_error, request, reply) {
-      if (guards.isKnown(request.headers)) reportRefused(request, 400, deps);
+      if (paths.isKnown(request.headers)) reportRefused(request, 400, deps);
       void refuse(reply, 400, { status: 'rejected' });
     },
   });
   for (const name of ['deliveries_total', 'quarantined_total'] as const) deps.metrics.counter(name);
   deps.metrics.histogram('acknowledge_seconds');
-  if (tls !== null) measureCertificate(tls, deps.metrics);
+  if (certificate !== null) measureCertificate(certificate, deps.metrics);
   const receiver = createReceiver(deps);
-  const guard = guardConnections(app.server, {
-    ...deps,
-    senders,
-    limits: { total: limits.connections, perAddress: limits.connectionsPerAddress },
-    helloMs: pair === null ? null : limits.handshakeMs,
-  });
-  addPaths(app, deps, { senders, prove: guard.prove, guards, receiving });
-  addDeliveries(app, deps, receiver.receive);
+  const authenticated = limitConnections(app.server, { ...deps, limits, isProxy });
+  checkRequests(app, deps, { paths, authenticated, receiving });
+  addDeliveries(app, deps, receiver);
   addHealth(app, deps);
 
-  const host = listeningHost(deps);
-  await listen(app, host, deps.settings.webhook.port);
+  const host = chooseHost(deps);
+  await app.listen({ host, port: webhook.port, backlog: BACKLOG }).catch((error: unknown) => {
+    throw addressError(host, webhook.port, error);
+  });
   const { port } = app.server.address() as AddressInfo;
   const stopReload =
-    tls !== null && app.server instanceof HttpsServer
-      ? reloadTlsFiles(app.server, tls, deps.log)
+    certificate !== null && app.server instanceof HttpsServer
+      ? reloadCertificate(app.server, certificate, deps.log)
       : () => undefined;
   return {
-    url: `${tls === null ? 'http' : 'https'}://${nameOf(host)}:${port}${deps.settings.webhook.path}`,
+    url: `${certificate === null ? 'http' : 'https'}://${hostInUrl(host)}:${port}${webhook.path}`,
     port,
     async close() {
       stopReload();
@@ -107,81 +133,76 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
 }
 
 /** Checks everything that needs no body, before a byte of it is read. */
-function addPaths(
+function checkRequests(
   app: FastifyInstance,
   deps: WebhookDeps,
   {
-    senders,
-    prove,
-    guards,
+    paths,
+    authenticated,
     receiving,
   }: {
-    readonly senders: SenderAddresses;
-    readonly prove: (socket: Socket) => void;
-    readonly guards: PathGuards;
-    /** By connection the delivery with right credentials that is not answered yet. */
+    readonly paths: EndpointPaths;
+    readonly authenticated: (socket: Socket) => void;
+    /** The unanswered delivery with valid credentials, by connection. */
     readonly receiving: WeakMap<Socket, FastifyRequest>;
   },
 ): void {
-  const { metrics } = deps;
-  const logins = createFailedLogins({ ...deps, words: WRONG_CREDENTIALS });
+  const logins = createFailedLogins({ ...deps, messages: WRONG_CREDENTIALS });
   app.addHook('onRequest', async (request, reply) => {
-    // Sent behind a request that was refused: the answer would never be seen, so nothing is kept either.
-    if (isRefused(request.raw.socket)) return reply.hijack();
+    const { socket } = request.raw;
+    // The answer to a request behind a refused one would never be read, so nothing is stored either.
+    if (isRefused(socket)) return reply.hijack();
     const pathname = pathnameOf(request.raw.url);
-    const guard = pathname === null ? null : guards.of(pathname);
-    if (guard === null) {
+    const authorize = pathname === null ? null : paths.find(pathname);
+    if (authorize === null) {
       if (pathname !== '/healthz') {
-        if (guards.isKnown(request.headers)) reportRefused(request, 404, deps);
+        if (paths.isKnown(request.headers)) reportRefused(request, 404, deps);
         return refuse(reply, 404, { status: 'not found' });
       }
       if (['GET', 'HEAD'].includes(request.method)) return;
       return refuse(reply.header('allow', 'GET, HEAD'), 405, { status: 'method not allowed' });
     }
     if (!METHODS.some((method) => method === request.method)) {
-      if (guards.isKnown(request.headers)) reportRefused(request, 405, deps);
+      if (paths.isKnown(request.headers)) reportRefused(request, 405, deps);
       return refuse(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
     }
-    if (!guard.authorize(request.headers)) {
-      // Before the answer waits.
-      refuseSoon(request.raw.socket);
-      metrics.counter('deliveries_total').inc({ status: 'unauthorized' });
-      if (!(await logins.failed(senders.of(request.raw)))) {
+    if (!authorize(request.headers)) {
+      refuseLater(socket);
+      deps.metrics.counter('deliveries_total').inc({ status: 'unauthorized' });
+      if (!(await logins.failed(addressKey(request.ip)))) {
         return refuse(reply.header('retry-after', '60'), 429, { status: 'too many' });
       }
       return refuse(reply.header('www-authenticate', 'Basic realm="billsync", charset="UTF-8"'), 401, {
         status: 'unauthorized',
       });
     }
-    logins.succeeded(senders.of(request.raw));
-    prove(request.raw.socket);
+    logins.succeeded(addressKey(request.ip));
+    authenticated(socket);
     if (encodingsIn(request.headers['content-encoding']).length > 0) {
       reportRefused(request, 415, deps);
       return refuse(reply, 415, { status: 'unsupported content encoding' });
     }
-    // Any content type is taken whose body is JSON, also none and one that is no content type at all.
+    // Any content type is accepted, also none or a malformed one: the body is JSON or it is refused.
     request.raw.headers['content-type'] = 'application/octet-stream';
-    receiving.set(request.raw.socket, request);
+    receiving.set(socket, request);
   });
   app.addHook('onResponse', async (request) => void receiving.delete(request.raw.socket));
 }
 
-function addDeliveries(
-  app: FastifyInstance,
-  deps: WebhookDeps,
-  receive: ReturnType<typeof createReceiver>['receive'],
-): void {
+function addDeliveries(app: FastifyInstance, deps: WebhookDeps, { receive }: Receiver): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  const deliver = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { statusCode, status, eventId } = await receive(bodyOf(request));
+  const deliver = async ({ body }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { statusCode, status, eventId } = await receive(
+      body instanceof Uint8Array ? body : new Uint8Array(),
+    );
     deps.metrics.counter('deliveries_total').inc({ status });
     deps.health?.set('inbox', { isHealthy: true });
     deps.alerts?.resolve('inbox/unwritable');
     reply.raw.once('finish', () => deps.durablePoint?.('D3'));
     return reply.code(statusCode).send(eventId === null ? { status } : { status, eventId });
   };
-  // The hook has found the guard of the path already.
+  // `checkRequests` has matched the path already.
   app.route({ method: [...METHODS], url: '/*', handler: deliver });
   app.addHook('onResponse', async (request, reply) => {
     if (request.method !== 'GET')
@@ -190,6 +211,55 @@ function addDeliveries(
   app.setErrorHandler((error, _request, reply) => answerFailure(error, reply, deps));
 }
 
-function bodyOf(request: FastifyRequest): Uint8Array {
-  return request.body instanceof Uint8Array ? request.body : new Uint8Array();
+/** `GET /healthz`: 200 while the next delivery could be stored. */
+function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps): void {
+  let healthyUntilMs = 0;
+  let probing: Promise<void> | null = null;
+  async function probe(): Promise<void> {
+    await inbox.probe();
+    healthyUntilMs = performance.now() + HEALTHY_FOR_MS;
+    health?.set('inbox', { isHealthy: true });
+    alerts?.resolve('inbox/unwritable');
+  }
+  app.get('/healthz', async (_request, reply) => {
+    if (performance.now() < healthyUntilMs) return reply.send({ status: 'ok' });
+    probing ??= probe().finally(() => {
+      probing = null;
+    });
+    try {
+      await probing;
+    } catch (error) {
+      if (systemCode(error) === null) throw error;
+      health?.set('inbox', { isHealthy: false, detail: 'The inbox cannot be written.' });
+      return reply.code(503).send({ status: 'unavailable' });
+    }
+    return reply.send({ status: 'ok' });
+  });
+}
+
+function chooseHost({ settings, log, isOpenAllowed = false }: WebhookDeps): string {
+  const { host, credentials } = settings.webhook;
+  const chosen = listeningHost(settings.webhook, isOpenAllowed);
+  if (hasNoCredentials(credentials)) {
+    const effect =
+      chosen === host
+        ? 'requires no credentials'
+        : `has no credentials and therefore listens on ${chosen}, not on ${host}`;
+    log.warn(`the endpoint ${effect}; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS`);
+  }
+  return chosen;
+}
+
+export function addressError(host: string, port: number, cause: unknown): WebhookStartError {
+  const code = systemCode(cause);
+  const reason =
+    code === 'EADDRINUSE'
+      ? 'is taken; set BILLSYNC_WEBHOOK_PORT'
+      : `cannot be used: ${systemErrorIn(cause)?.words ?? code}; set BILLSYNC_WEBHOOK_HOST and BILLSYNC_WEBHOOK_PORT`;
+  return new WebhookStartError(`The endpoint's address ${host}:${port} ${reason}.`, { cause });
+}
+
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
 }

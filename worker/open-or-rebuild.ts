@@ -5,11 +5,9 @@
 
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
-import { WarehouseCorruptError } from '../warehouse/errors.ts';
-import { openWarehouse } from '../warehouse/open-warehouse.ts';
-import type { LostRecord, OpenWarehouseOptions } from '../warehouse/opening.ts';
-import { rebuildWarehouse } from '../warehouse/rebuild-warehouse.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { isWarehouseError } from '../warehouse/errors.ts';
+import { openWarehouse, rebuildWarehouse } from '../warehouse/open-warehouse.ts';
+import type { LostRecord, OpenWarehouseOptions, Warehouse } from '../warehouse/warehouse.ts';
 
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;
@@ -20,7 +18,7 @@ export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
 
 const MAX_LOSSES_LOGGED = 200;
 
-/** @throws WarehouseCorruptError when the rebuilt file cannot be opened either; otherwise as `openWarehouse` */
+/** @throws warehouse-corrupt when the rebuilt file cannot be opened either; otherwise as `openWarehouse` */
 export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Warehouse> {
   const { health, alerts, log, onFatal, alertForMs = SHOWN_FOR_MS, ...rest } = options;
   let isOpen = false;
@@ -36,7 +34,8 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
     alerts.resolve('warehouse');
     return warehouse;
   } catch (error) {
-    if (!(error instanceof WarehouseCorruptError) || rest.settings.warehouse.kind !== 'duckdb') throw error;
+    if (!isWarehouseError(error, 'warehouse-corrupt') || rest.settings.warehouse.kind !== 'duckdb')
+      throw error;
     const detail = 'The file is damaged and is being rebuilt from the archive; readers keep their copy.';
     log.error({ err: error }, 'the warehouse is damaged; it is being rebuilt from the archive');
     health.set('warehouse', { isHealthy: false, detail });

@@ -5,7 +5,7 @@ import type { Alerts } from '../lib/alerts/alerts.ts';
 import { type Check, type Health, watchTask } from '../lib/health/health.ts';
 import { overdueCall, passTime } from '../lib/health/native-calls.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { PublishedWarehouse } from '../warehouse/publish/publisher.ts';
+import type { PublishedWarehouse } from '../warehouse/publisher.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 interface Sinks {

@@ -13,7 +13,7 @@ import { askSql } from '../reports/ask-sql.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
 import { runReport } from '../reports/run-report.ts';
-import { warehousePaths } from '../warehouse/paths.ts';
+import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { Discrepancy } from '../warehouse/warehouse.ts';
 import type { MissingFiles } from './upkeep-checks.ts';
 

@@ -3,15 +3,18 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StatementRefusedError } from '../finance/statements/errors.ts';
-import { makeStatements, type StatementSources } from '../finance/statements/make-statements.ts';
-import { lastMonth } from '../finance/statements/months.ts';
+import {
+  makeStatements,
+  type StatementSources,
+  statementMonth,
+} from '../finance/statements/make-statements.ts';
 import { PAPERS } from '../finance/statements/paper-sizes.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../finance/statements/render-statement.ts';
 import { writeFiles } from '../finance/statements/write-files.ts';
 import { writeWhole } from '../lib/files/files.ts';
 import { sumOfAmounts } from '../lib/wire/decimal.ts';
 import { ReportFilterError } from '../reports/errors.ts';
-import { daysOf, RELATIVE_PERIODS } from '../reports/relative-period.ts';
+import { parsePeriod } from '../reports/period.ts';
 import { headLines } from '../reports/render/labels.ts';
 import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.ts';
 import { checkFilters } from '../reports/report-filters.ts';
@@ -36,11 +39,13 @@ export async function writeReport(
 ): Promise<WrittenReport> {
   const format = REPORT_FORMATS.find((known) => known === scheduled.format);
   if (!format) throw new ReportFilterError('format', `There is no format "${scheduled.format}".`);
-  const period = RELATIVE_PERIODS.find((known) => known === scheduled.period);
   const result = await runReport({
     databasePath,
     name: scheduled.report,
-    filters: { ...scheduled.filters, ...(period === undefined ? {} : daysOf(period, now)) },
+    filters: {
+      ...scheduled.filters,
+      ...(scheduled.period === null ? {} : parsePeriod(scheduled.period, now)),
+    },
     parameters: scheduled.parameters,
     tables: scheduled.tables,
     timeLimitMs: TIME_LIMIT_MS,
@@ -70,7 +75,7 @@ export async function writeStatements(
   const format = STATEMENT_FORMATS.find((known) => known === requested);
   if (!format) throw new StatementRefusedError(`There is no format "${requested}" of statements.`);
   const paper = PAPERS.find((known) => known === parameters.paper);
-  const period = lastMonth(sources.now);
+  const period = statementMonth(undefined, sources.now);
   const path = join(folder, period);
   const request = {
     ...{ tenants: [...(filters.tenants ?? [])], partners: [...(filters.partners ?? [])], period },

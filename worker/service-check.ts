@@ -2,7 +2,7 @@
 
 import { alertRefusedCredentials } from '../activities/service-calls.ts';
 import type { BillingService } from '../billing/billing-service.ts';
-import { CredentialsRefusedError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Check, Health } from '../lib/health/health.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
@@ -45,7 +45,7 @@ export function tokenCheck(
     // Health and alerts have recorded the error already.
     run: (signal) =>
       check(signal).catch((error: unknown) => {
-        isProof ||= error instanceof CredentialsRefusedError;
+        isProof ||= isBillingError(error, 'credentials-refused');
       }),
   };
 }
@@ -93,7 +93,7 @@ export function withServiceHealth(
       update(null);
       return;
     }
-    if (error instanceof CredentialsRefusedError) tokenExpiry = null;
+    if (isBillingError(error, 'credentials-refused')) tokenExpiry = null;
     failedCall = call;
     update(`last error ${minute(now())}: ${String(message)}`);
   }

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.ts';
-import type { ForwardWaiting } from '../activities/dependencies.ts';
+import type { ForwardOverdue } from '../activities/dependencies.ts';
 import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
@@ -23,11 +23,9 @@ import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../lib/tem
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { SetAside } from '../warehouse/opening.ts';
-import { startPublisher } from '../warehouse/publish/publisher.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { openQuarantine } from '../webhook/inbox/quarantine-folder.ts';
-import { tellDropped } from '../webhook/inbox/tell-dropped.ts';
+import { startPublisher } from '../warehouse/publisher.ts';
+import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
+import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedules.ts';
 import type { QueueNames } from './create-workers.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
@@ -65,7 +63,7 @@ export interface WorkerOptions {
   /** Shared with the endpoint when both run in one process. */
   readonly alerts?: Alerts;
   /** Forwards deliveries that an endpoint left in the inbox; absent where there is no inbox. */
-  readonly forwardWaiting?: ForwardWaiting;
+  readonly forwardOverdue?: ForwardOverdue;
   /** The warehouse or the disk failed: end the process; a new start repairs it or reports what to do. */
   readonly onFatal?: (error: Error) => void;
 }
@@ -90,7 +88,7 @@ const LINGER_MS = 1_000;
 /** After a failed fsync: current responses are still sent, everything else is repeated by the next start. */
 const END_DELAY_MS = 250;
 
-/** @throws WrongClockError, WarehouseLockedError and other errors of opening the warehouse or archive; none of Temporal */
+/** @throws WrongClockError, warehouse-locked and other errors of opening the warehouse or archive; none of Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);
@@ -122,7 +120,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
-      onDropped: tellDropped({ log, alerts }),
+      onDropped: reportDropped({ log, alerts }),
     });
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
@@ -186,7 +184,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         writeScheduledReport(scheduled, {
           ...{ databasePath, sentFolder: sentFolder(settings.dataDir), now: new Date() },
         }),
-      forwardWaiting: options.forwardWaiting ?? noInbox,
+      forwardOverdue: options.forwardOverdue ?? noInbox,
       now: () => new Date(),
     });
     const { recordEvent, loadInvoice } = warehouseActivities;
@@ -228,4 +226,4 @@ function setAsideAlert(records: readonly SetAside[]): Alert {
   };
 }
 
-const noInbox: ForwardWaiting = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });
+const noInbox: ForwardOverdue = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });

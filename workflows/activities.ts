@@ -12,7 +12,7 @@ import type {
   InvoiceState,
   WebhookStatus,
 } from '../lib/wire/names.ts';
-import type { Imported, ImportRequest } from '../warehouse/import/import-file.ts';
+import type { Imported, ImportRequest } from '../warehouse/import/import-files.ts';
 import type {
   Decided,
   Decision,

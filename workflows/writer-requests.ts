@@ -1,7 +1,7 @@
 /** Requests to the single writer, from commands and from report schedules: one short workflow each, on its queue. */
 
 import { proxyActivities } from '@temporalio/workflow';
-import type { Imported, ImportRequest } from '../warehouse/import/import-file.ts';
+import type { Imported, ImportRequest } from '../warehouse/import/import-files.ts';
 import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.ts';
 import type { ScheduledReport, WarehouseActivities, WrittenReport } from './activities.ts';
 

@@ -3,11 +3,10 @@
 import type { Command } from 'commander';
 import type { AuditEntry } from '../../lib/audit-log.ts';
 import { auditFolder, auditLogOf } from '../audited-commands.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
-import { printable } from '../terminal/terminal-text.ts';
-import { contextOf, group, positiveInteger, verb, withJson } from '../verb.ts';
+import { printable } from '../terminal/table.ts';
+import { checkEnvironment, contextOf, group, positiveInteger, verb, withJson } from '../verb.ts';
 
 export function auditCommand(): Command {
   return group('audit', 'Who changed what, when and why, by a command or from the dashboard.', [

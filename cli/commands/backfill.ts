@@ -7,13 +7,13 @@ import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { naming } from '../../lib/system-errors.ts';
 import type { BackfillHandle, BackfillOutcome } from '../../workflows/client/backfill-client.ts';
-import { withTemporal } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { onInterrupt } from '../terminal/on-interrupt.ts';
+import { idsOf, type NamedInvoice, readInvoices } from '../find-invoices.ts';
+import { onInterrupt } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
-import { printable } from '../terminal/terminal-text.ts';
+import { printable } from '../terminal/table.ts';
 import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
-import { idsOf, type NamedInvoice, readInvoices } from './invoices/invoice-ids.ts';
+import { withTemporal } from '../with-temporal.ts';
 
 interface BackfillFlags {
   readonly ids?: string;
@@ -58,7 +58,7 @@ export function backfillCommand(): Command {
         );
         return;
       }
-      const { learnPartnerId } = await import('../partner-id.ts');
+      const { learnPartnerId } = await import('../with-temporal.ts');
       const partnerId = await learnPartnerId(settings);
       const { concurrency } = flags;
       const { startBackfill } = await import('../../workflows/client/backfill-client.ts');

@@ -1,8 +1,10 @@
 /** `billsync demo`: the whole story on this machine, in under a minute, with the proof that every cent is right. */
 
+import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { demoFolder } from '../demo/demo-folder.ts';
-import { FEWEST_INVOICES } from '../demo/faults.ts';
+import { FEWEST_INVOICES } from '../demo/story.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { positiveInteger, verb } from '../verb.ts';
 
@@ -41,4 +43,21 @@ export function demoCommand(): Command {
         dataDir,
       });
     });
+}
+
+/**
+ * @param wanted null: a fresh temporary folder
+ * @throws CliError (exit 2) the folder is in use: the demo's invoices must never be added to others
+ */
+export function demoFolder(wanted: string | null): string {
+  if (wanted === null) return mkdtempSync(join(tmpdir(), 'billsync-demo-'));
+  const folder = resolve(wanted);
+  if (existsSync(join(folder, 'environment')) && !existsSync(join(folder, 'sandbox'))) {
+    throw new CliError(EXIT.usage, 'this data folder is in use, and not by a demo', {
+      subject: folder,
+      hint: 'name an empty folder with --data-dir, or unset BILLSYNC_DATA_DIR for a temporary one',
+    });
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
 }

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../doctor/diagnose.ts';
-import { paint } from '../terminal/terminal-text.ts';
+import { paint } from '../terminal/table.ts';
 import { contextOf, verb, withJson } from '../verb.ts';
 
 export function doctorCommand(): Command {

@@ -4,13 +4,11 @@ import { type Command, Option } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { EVENT_TYPES, type EventType } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import type { PublishedReader } from '../published.ts';
-import { onInterrupt } from '../terminal/on-interrupt.ts';
-import type { Column } from '../terminal/render-table.ts';
-import { printable } from '../terminal/terminal-text.ts';
-import { contextOf, group, instant, verb, withJson } from '../verb.ts';
+import { onInterrupt } from '../terminal/interaction.ts';
+import { type Column, printable } from '../terminal/table.ts';
+import { checkEnvironment, contextOf, endInstant, group, instant, verb, withJson } from '../verb.ts';
 
 export function eventsCommand(): Command {
   return group('events', 'What was received, duplicates and test events included.', [
@@ -115,7 +113,7 @@ function replayCommand(): Command {
     'billsync events replay --since 2026-03-01 --dry-run\nbillsync events replay --invoice 7f3a… ',
   )
     .option('--since <instant>', 'received since then', instant)
-    .option('--until <instant>', 'received before then', instant)
+    .option('--until <instant>', 'received before then; a date is included', endInstant)
     .option('--invoice <id>', 'of this invoice')
     .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
     .option('--tenant <id>', "of this tenant, by the service's or the partner's id")
@@ -123,7 +121,7 @@ function replayCommand(): Command {
     .action(async (flags: EventFilters & { readonly dryRun?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
-      const { replay } = await import('../ask-temporal.ts');
+      const { replay } = await import('../with-temporal.ts');
       const progress = output.progress('Replaying');
       let done = 0;
       const filters = {

@@ -2,12 +2,11 @@
 
 import type { Command } from 'commander';
 import { NotPublishedError } from '../../reports/errors.ts';
-import type { Explanation } from '../../warehouse/trace/explain.ts';
-import { checkEnvironment } from '../environment-check.ts';
+import type { Explanation } from '../../warehouse/published-copy.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { explainPublished, explanationsAsJson, factsOf } from '../explained.ts';
-import { paint, printable } from '../terminal/terminal-text.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { explainPublished, explanationsAsJson, factsOf } from '../explanation.ts';
+import { paint, printable } from '../terminal/table.ts';
+import { checkEnvironment, contextOf, verb, withJson } from '../verb.ts';
 
 export function explainCommand(): Command {
   const command = verb(
@@ -22,7 +21,7 @@ export function explainCommand(): Command {
     const databasePath = publishedPath(settings);
     const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
     if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
-    const { MAX_EXPLAINED } = await import('../../warehouse/trace/explain.ts');
+    const { MAX_EXPLAINED } = await import('../../warehouse/published-copy.ts');
     const found = await explainPublished(settings, trackingNumber);
     if (found.length === 0) {
       throw new CliError(

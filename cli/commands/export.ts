@@ -1,14 +1,14 @@
 /** `billsync export`: everything that is published, as files other tools read, without asking the writer. */
 
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { asDamage } from '../../lib/files/published-file.ts';
+import { statementIn } from '../../lib/sql-file.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { contextOf, verb } from '../verb.ts';
+import { checkEnvironment, contextOf, verb } from '../verb.ts';
 
 interface ExportFlags {
   readonly output: string;
@@ -17,7 +17,7 @@ interface ExportFlags {
   readonly dryRun?: boolean;
 }
 
-/** Each has its statements, `sql/export-shipments-<format>.sql` and `sql/export-invoices-<format>.sql`. */
+const STATEMENTS = new URL('../sql/export.sql', import.meta.url);
 const FORMATS = ['parquet', 'csv'] as const;
 
 export function exportCommand(): Command {
@@ -89,9 +89,9 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
       // A CSV says instants as text; whoever reads it need not know where it was written.
       await connection.run("set TimeZone = 'UTC'");
       await attachBehind(database, (statement) => connection.run(statement));
-      await connection.run(await sqlOf('macros'));
+      await connection.run(statementIn(STATEMENTS, 'macros'));
       for (const what of PARTS) {
-        const sql = await sqlOf(`${what}-${format}`);
+        const sql = statementIn(STATEMENTS, `${what}-${format}`);
         const variable = await connection.prepare('set variable folder = $folder');
         variable.bind({ folder: join(draft, what) });
         await variable.run();
@@ -123,8 +123,4 @@ async function nameFiles(folder: string, name: string): Promise<void> {
       await rename(join(folder, month, file), join(folder, month, named));
     }
   }
-}
-
-function sqlOf(name: string): Promise<string> {
-  return readFile(new URL(`../sql/export-${name}.sql`, import.meta.url), 'utf8');
 }

@@ -8,11 +8,9 @@ import { type Hold, readRetention } from '../../archive/retention.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { userName } from '../../lib/runtime.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import type { Column } from '../terminal/render-table.ts';
-import { printable } from '../terminal/terminal-text.ts';
-import { contextOf, group, verb, withJson } from '../verb.ts';
+import { type Column, printable } from '../terminal/table.ts';
+import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
 
 export function holdCommand(): Command {
   return group('hold', 'What may not be purged, whatever its age: for a dispute, an audit or a court case.', [

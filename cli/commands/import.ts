@@ -1,14 +1,25 @@
 /** `billsync import`: loads a CSV that a person exported by hand, with the same proof and the same load. */
 
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
+import type { Archive } from '../../archive/archive.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { cellAdvice } from '../../lib/wire/csv-file.ts';
+import { SPREADSHEET_RULE } from '../../lib/wire/spreadsheet-damage.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
+import { claimDataFolder } from '../../warehouse/data-folder.ts';
+import type { Imported, ImportRequest } from '../../warehouse/import/import-files.ts';
+import { type CopyBegun, takeCopy } from '../../warehouse/import/take-copy.ts';
+import type { Rejection, Warehouse } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { printable } from '../terminal/terminal-text.ts';
+import { counted, type Output, paceOf } from '../terminal/output.ts';
+import { printable } from '../terminal/table.ts';
 import { contextOf, verb, withJson } from '../verb.ts';
-import { importAll, rehearse } from './import/import-all.ts';
-import { printImported } from './import/print-imported.ts';
+import { withWriter } from '../writer.ts';
 
 interface ImportFlags {
   readonly invoice?: string;
@@ -61,4 +72,253 @@ async function refuseFolder(path: string): Promise<void> {
       ? 'name the CSV files in it, e.g. FOLDER/*.csv'
       : 'save what it holds as a file and name that',
   });
+}
+
+/** A check makes no data folder where there is none: it is done in one that is gone afterwards. */
+export async function rehearse(
+  settings: Settings,
+  requests: readonly ImportRequest[],
+  output: Output,
+): Promise<readonly Imported[]> {
+  if (existsSync(settings.dataDir) || settings.warehouse.kind === 'ducklake') {
+    return importAll(settings, requests, output);
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'billsync-import-'));
+  try {
+    const warehouse = { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') } as const;
+    const archive = { kind: 'folder', path: join(dataDir, 'archive') } as const;
+    return await importAll({ ...settings, dataDir, warehouse, archive }, requests, output);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** The first file is read while the warehouse opens, further ones while others are loaded. */
+export async function importAll(
+  settings: Settings,
+  requests: readonly ImportRequest[],
+  output: Output,
+): Promise<readonly Imported[]> {
+  const [first] = requests;
+  const progress = output.progress('Importing');
+  const pace = paceOf('files');
+  const onDone = (done: number): void => progress.update(done, requests.length, pace(done, requests.length));
+  let begun: CopyBegun | undefined;
+  try {
+    onDone(0);
+    return await withWriter(settings, {
+      role: 'import',
+      makesFolder: true,
+      ask: (client) => askWorker(client, { settings, requests, onDone }),
+      async begin() {
+        await claimDataFolder(settings.dataDir, settings.environment);
+        if (first !== undefined) begun = takeCopy(settings.dataDir, first.path);
+      },
+      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, begun, onDone }),
+    });
+  } finally {
+    progress.end();
+    await begun?.discard();
+  }
+}
+
+interface Importing {
+  readonly settings: Settings;
+  readonly requests: readonly ImportRequest[];
+  readonly onDone: (done: number) => void;
+}
+
+/** A running worker loads what comes to it together as one batch; more at once than it works on would only wait there. */
+const ASKED_AT_ONCE = 16;
+
+async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
+  const { requestImport } = await import('../../workflows/client/writer-client.ts');
+  const { inOrderOfInvoices } = await import('../../warehouse/import/import-files.ts');
+  let done = 0;
+  return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
+    const imported = await requestImport(client, settings, request);
+    done += 1;
+    onDone(done);
+    return imported;
+  });
+}
+
+interface Here extends Importing {
+  readonly warehouse: Warehouse;
+  readonly archive: Archive;
+  readonly begun: CopyBegun | undefined;
+}
+
+async function importHere(here: Here): Promise<readonly Imported[]> {
+  const { settings, warehouse, archive, requests, begun, onDone } = here;
+  const { importFiles } = await import('../../warehouse/import/import-files.ts');
+  const service = await openService(settings, archive);
+  const { openQuarantine } = await import('../../webhook/inbox/quarantine.ts');
+  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
+  const asking = service === null ? deps : { ...deps, lookUp: service.describe };
+  try {
+    const results = await importFiles(asking, requests, begun);
+    if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
+    return results;
+  } finally {
+    await service?.close();
+  }
+}
+
+/** Its client is only read when there is a service to ask. */
+async function openService(settings: Settings, archive: Archive) {
+  if (settings.service.baseUrl === null) return null;
+  const { createBillingService } = await import('../../billing/client.ts');
+  const { describeInvoice } = await import('../../billing/billing-service.ts');
+  const service = createBillingService({ settings, archive });
+  return {
+    describe: (invoiceId: string) => describeInvoice(service, invoiceId),
+    close: () => service.close(),
+  };
+}
+
+/** @throws CliError (exit 7) when any was refused, after all were told of */
+export function printImported(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
+  const rows = imported.map((one, index) => ({ file: paths[index] ?? '', ...asJson(one) }));
+  output.rows(rows, [
+    { title: 'file', value: ({ file }) => file },
+    { title: 'invoice', value: ({ invoice_id }) => invoice_id },
+    { title: 'outcome', value: ({ outcome }) => outcome },
+    { title: 'shipments', value: ({ shipments }) => shipments, align: 'right' },
+    { title: 'billing cost', value: ({ billing_cost }) => billing_cost, align: 'right' },
+    { title: 'proof', value: ({ proof }) => proof },
+  ]);
+  for (const { file, why, outcome } of rows) {
+    if (outcome === 'already_loaded' && why !== null)
+      output.note(`${printable(file)}: already loaded; ${why}.`);
+  }
+  const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
+  if (refused.length === 0) return;
+  const isKept = refused.some(({ outcome }) => outcome === 'outranked');
+  const what = `${refused.length} of ${counted(rows.length, 'file')} ${isKept ? 'refused' : 'not loaded'}`;
+  throw new CliError(EXIT.rejected, what, {
+    subject: refused
+      .map(({ file, outcome, why }) => `${printable(file)}: ${outcome}${why === null ? '' : `, ${why}`}`)
+      .join('; '),
+    hint: `nothing of a refused file ${isKept ? 'counts' : 'is loaded'}; ${adviceFor(refused)}`,
+  });
+}
+
+/** What a person can do about it, by what most likely happened to the file. */
+function adviceFor(refused: readonly Printed[]): string {
+  const wants = new Set(refused.flatMap(({ wants }) => wants));
+  if (wants.size > 0) {
+    return `if the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${[...wants].join(',')} accepts them; --json lists the findings`;
+  }
+  if (refused.some(({ outcome }) => outcome === 'outranked'))
+    return "`billsync backfill ID` fetches the service's own file";
+  const rules = new Set(refused.flatMap(({ findings }) => findings.map(({ rule }) => rule)));
+  if (rules.has(SPREADSHEET_RULE))
+    return 'download the file again and do not save it from a spreadsheet; --accept-spreadsheet loads it as it is';
+  if (rules.has('format')) return 'import the CSV itself, as it was downloaded';
+  if (rules.size === 0) return '--json lists what contradicts';
+  if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
+  if (rules.has('invoice-id') && rules.size === 1)
+    return 'a file holds the rows of one invoice; --invoice says which, when its first row does not';
+  const advice = cellAdvice(refused.flatMap(({ findings }) => findings));
+  const unchanged = advice === null ? '' : `if it came so, ${advice}; `;
+  return `export it again and import it as it comes, not saved by a spreadsheet; ${unchanged}--json lists the findings`;
+}
+
+function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
+  const loaded = 'shipments' in outcome ? outcome : null;
+  const refused: Omit<Rejection, 'outcome'> = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
+  const { findings, findingCount, isCutOff = false, wants = [] } = refused;
+  const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
+  return {
+    invoice_id: invoiceId,
+    outcome: loaded !== null && loaded.outrankedBy !== null ? 'outranked' : outcome.outcome,
+    file_sha256: sha256,
+    file_size_bytes: sizeBytes,
+    records,
+    shipments: loaded?.shipments ?? null,
+    billing_cost: loaded?.billingCost ?? null,
+    currency_code: loaded?.currencyCode ?? null,
+    proof: loaded === null || loaded.outrankedBy !== null ? null : loaded.proof,
+    version: 'version' in outcome ? outcome.version : null,
+    why: whyNotLoaded(outcome, { invoiceId, sha256 }),
+    findings,
+    finding_count: findingCount,
+    findings_cut_off: isCutOff,
+    wants,
+    discrepancies,
+    counting_version: countingVersion(outcome),
+    counting_sha256: loaded?.outrankedBy?.sha256 ?? null,
+  };
+}
+
+const NO_FINDINGS = { findings: [], findingCount: 0 };
+type Printed = ReturnType<typeof asJson>;
+
+/** In a person's words; null when there is nothing to add. */
+export function whyNotLoaded(
+  outcome: Imported['outcome'],
+  of: Pick<Imported, 'invoiceId' | 'sha256'>,
+): string | null {
+  if ('shipments' in outcome && outcome.outrankedBy !== null) return whyOutranked(outcome, of);
+  switch (outcome.outcome) {
+    case 'rejected': {
+      const [first] = outcome.findings;
+      if (first === undefined) return null;
+      const place = [first.line === null ? null : `line ${first.line}`, first.column].filter(
+        (part) => part !== null,
+      );
+      const atLeast = outcome.isCutOff === true ? 'at least ' : '';
+      const more = outcome.findingCount > 1 ? `, and ${atLeast}${outcome.findingCount - 1} more` : '';
+      return printable([...place, `rule ${first.rule}`, `value "${first.value}"`].join(', ')) + more;
+    }
+    case 'contradicted':
+      return outcome.discrepancies
+        .map(({ rule, stated, found }) => `${rule}: stated ${stated}, found ${found}`)
+        .join(', ');
+    case 'already_loaded': {
+      const { version, countingVersion } = outcome;
+      return version === countingVersion
+        ? null
+        : `it is version ${version}, and version ${countingVersion} counts; ${useVersion(of.invoiceId, version)}`;
+    }
+    case 'voided':
+      return 'the invoice is voided';
+    default:
+      return null;
+  }
+}
+
+/** Both hashes, and the command that has the file count all the same. */
+function whyOutranked(
+  outcome: Extract<Imported['outcome'], { readonly shipments: number }>,
+  { invoiceId, sha256 }: Pick<Imported, 'invoiceId' | 'sha256'>,
+): string {
+  const by = outcome.outrankedBy;
+  if (by === null) return '';
+  const { version, proof } = by;
+  const counts = `version ${version} counts`;
+  const what = {
+    chosen: `${counts} because a person chose it, its hash is ${by.sha256}`,
+    announced: `${version === null ? '' : `${counts}, `}the hash ${by.sha256} was announced`,
+    asked: `${version === null ? '' : `${counts}, `}the service names the hash ${by.sha256}`,
+    none: `${counts}, its hash is ${by.sha256}`,
+  }[proof];
+  const kept =
+    'version' in outcome
+      ? `; it is kept as version ${outcome.version}, ${useVersion(invoiceId, outcome.version)}`
+      : '';
+  return `${what}; this file has ${sha256}${kept}`;
+}
+
+function useVersion(invoiceId: string | null, version: number): string {
+  return `\`billsync invoices use-version ${invoiceId} ${version} --reason WHY\` makes it count`;
+}
+
+function countingVersion(outcome: Imported['outcome']): number | null {
+  if (!('shipments' in outcome)) return null;
+  if (outcome.outrankedBy !== null) return outcome.outrankedBy.version;
+  if (outcome.outcome === 'already_loaded') return outcome.countingVersion;
+  return outcome.outcome === 'loaded' ? outcome.version : null;
 }

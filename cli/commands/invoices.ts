@@ -3,16 +3,15 @@
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { INVOICE_STATES } from '../../lib/wire/names.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
+import type { ReportCell, ReportRow } from '../../reports/report-result.ts';
 import type { InvoiceAddress } from '../../workflows/client/invoice-client.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
-import type { PublishedReader } from '../published.ts';
+import { findInvoice, invoiceName } from '../find-invoices.ts';
+import { type PublishedReader, publishedPath } from '../published.ts';
 import type { Output } from '../terminal/output.ts';
-import type { Column } from '../terminal/render-table.ts';
-import { printable } from '../terminal/terminal-text.ts';
+import { type Column, paint, printable, renderTable } from '../terminal/table.ts';
 import { collect, contextOf, group, instant, seconds, verb, withJson } from '../verb.ts';
-import { restoreCommand, useVersionCommand } from './invoices/invoice-decisions.ts';
-import { invoiceName, renderInvoice } from './invoices/invoice-page.ts';
+import { restoreCommand, useVersionCommand } from './invoice-decisions.ts';
 
 export function invoicesCommand(): Command {
   return group('invoices', 'The state of each invoice, and why.', [
@@ -75,24 +74,6 @@ async function refuseUnknown(published: PublishedReader, tenants: readonly strin
   throw nothingIs({ filter: 'tenant', asked, nearest: nearestNames(asked, [...new Set(names)]) });
 }
 
-/** @throws CliError (exit 3) when no invoice has that id or number */
-export async function findInvoice(published: PublishedReader, wanted: string): Promise<ReportRow> {
-  const found = await published.ask('invoice', { invoice: wanted });
-  const [invoice, ...others] = found;
-  if (invoice === undefined) {
-    throw new CliError(EXIT.nothingMatched, `no invoice has the id or number ${printable(wanted)}`, {
-      hint: '`billsync invoices list` shows all; `billsync backfill ID` fetches one that no event announced',
-    });
-  }
-  if (others.length > 0) {
-    throw new CliError(EXIT.usage, `${found.length} invoices have the number ${printable(wanted)}`, {
-      subject: found.map(({ invoice_id }) => String(invoice_id)).join(', '),
-      hint: 'name one of them by its id',
-    });
-  }
-  return invoice;
-}
-
 function showCommand(): Command {
   const command = verb(
     'show <invoice>',
@@ -108,7 +89,6 @@ function showCommand(): Command {
         const invoice = await findInvoice(published, wanted);
         const id = { invoice: String(invoice.invoice_id) };
         if (flags.diff === true) {
-          const { printDiff } = await import('./invoices/invoice-diff.ts');
           return await printDiff({ settings, output, invoice });
         }
         const events = await published.ask('invoice-events', id);
@@ -137,7 +117,7 @@ async function waitForRetry(
   { partnerId, invoiceId }: InvoiceAddress,
   { flags, output }: { readonly flags: RetryFlags; readonly output: Output },
 ): Promise<void> {
-  const { withTemporal } = await import('../ask-temporal.ts');
+  const { withTemporal } = await import('../with-temporal.ts');
   const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
   const { waitFor, watched } = await import('./backfill.ts');
   await withTemporal(settings, async (client) => {
@@ -164,7 +144,7 @@ function retryCommand(): Command {
       const { openPublished } = await import('../published.ts');
       const published = await openPublished(settings);
       const invoice = await findInvoice(published, wanted).finally(() => published.close());
-      const { addressOf, retryOne } = await import('../ask-temporal.ts');
+      const { addressOf, retryOne } = await import('../with-temporal.ts');
       const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
       const address = await addressOf(settings, invoice);
@@ -209,4 +189,173 @@ function stateCollector(value: string, before: readonly string[] | undefined): r
     });
   }
   return collect(value, before);
+}
+
+export interface InvoicePage {
+  readonly invoice: ReportRow;
+  /** What its rows amount to, a row per currency. */
+  readonly amounts: readonly ReportRow[];
+  readonly events: readonly ReportRow[];
+  /** What the service's details, billsync and persons said besides. */
+  readonly words: readonly ReportRow[];
+  readonly files: readonly ReportRow[];
+  readonly discrepancies: readonly ReportRow[];
+}
+
+/** @returns lines for a terminal, without colours; text of the service is made printable */
+export function renderInvoice(page: InvoicePage): string {
+  const { invoice, amounts, files, discrepancies } = page;
+  const life = lifeOf(page);
+  const parts = [heading(invoice), facts(invoice, amounts), section('Life', life)];
+  if (files.length > 0) parts.push(section('Files', renderTable(files, fileColumns(invoice))));
+  if (discrepancies.length > 0) {
+    parts.push(section('Discrepancies', renderTable(discrepancies, DISCREPANCY_COLUMNS)));
+  }
+  return parts.join('\n\n');
+}
+
+function heading(invoice: ReportRow): string {
+  const title = `Invoice ${invoiceName(invoice)}: ${cell(invoice.state)} since ${timeText(invoice.state_since)}`;
+  return invoice.reason === null ? paint('bold', title) : `${paint('bold', title)}\n${cell(invoice.reason)}`;
+}
+
+function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
+  const { stated_total_text: total, stated_currency_code: currency } = invoice;
+  const stated = [total, currency]
+    .filter((part) => part !== null && part !== undefined)
+    .map(cell)
+    .join(' ');
+  const loaded = amounts.map((one) => `${cell(one.billing_cost)} ${cell(one.currency_code)}`).join(' and ');
+  const lines: readonly (readonly [string, string])[] = [
+    ['id', cell(invoice.invoice_id)],
+    [
+      'tenant',
+      `${cell(invoice.tenant ?? invoice.partner_tenant_id ?? invoice.tenant_id)} (${cell(invoice.invoice_level)} level)`,
+    ],
+    ['period', `${cell(invoice.invoice_start_date)} to ${cell(invoice.invoice_end_date)}`],
+    ['stated', `${stated || cell(null)}, ${cell(invoice.stated_shipments)} shipments`],
+    ['loaded', `${loaded || cell(null)}, ${cell(invoice.shipments)} shipments`],
+    ['proof', cell(invoice.proof)],
+    ['workflow run', cell(invoice.workflow_run_id)],
+  ];
+  return lines.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`).join('\n');
+}
+
+/** Events and our own doings in one order of time. */
+function lifeOf({ invoice, events, words, files }: InvoicePage): string {
+  const moments: (readonly [string, string])[] = events.map((event) => [
+    timeText(event.received_at),
+    `${cell(event.event_type)}, ${cell(event.verdict)}${duplicates(event.duplicates)} (event ${cell(event.event_id)})`,
+  ]);
+  const own: readonly (readonly [ReportCell | undefined, string])[] = [
+    [invoice.first_loaded_at, 'loaded'],
+    // Each file, whichever of them counts now.
+    ...files
+      .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
+      .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${cell(version)}`] as const),
+    [invoice.voided_at, `voided${WORDS[String(invoice.void_basis)] ?? ''}: no report counts it from here on`],
+  ];
+  for (const { at, who, what, detail } of words) {
+    const more = detail === null || detail === undefined ? '' : ` (${cell(detail)})`;
+    moments.push([timeText(at), `${cell(who)}: ${cell(what)}${more}`]);
+  }
+  for (const [at, what] of own) if (at !== null && at !== undefined) moments.push([timeText(at), what]);
+  moments.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return moments.map(([at, what]) => `${at}  ${what}`).join('\n');
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  event: ' by an event alone',
+  details: ', as the service says itself',
+  unanswered: ' by an event alone, which the service could not confirm',
+  contradicted: ' by an event, which the service denies',
+};
+
+function duplicates(count: ReportCell | undefined): string {
+  return Number(count) > 0 ? `, ${cell(count)} duplicate(s)` : '';
+}
+
+const fileColumns = (invoice: ReportRow) =>
+  [
+    { title: 'sha-256', value: (row: ReportRow) => cell(row.file_sha256).slice(0, 16) },
+    { title: 'bytes', value: (row: ReportRow) => cell(row.file_size_bytes), align: 'right' },
+    { title: 'from', value: (row: ReportRow) => cell(row.file_source) },
+    { title: 'had at', value: (row: ReportRow) => timeText(row.first_had_at) },
+    { title: 'version', value: (row: ReportRow) => cell(row.version), align: 'right' },
+    {
+      title: 'counts',
+      value: (row: ReportRow) => {
+        if (row.is_current !== true) return 'no';
+        return invoice.voided_at === null ? 'yes' : 'no: voided';
+      },
+    },
+  ] as const;
+
+const DISCREPANCY_COLUMNS = [
+  { title: 'rule', value: (row: ReportRow) => cell(row.rule) },
+  { title: 'stated', value: (row: ReportRow) => cell(row.stated), align: 'right' },
+  { title: 'found', value: (row: ReportRow) => cell(row.found), align: 'right' },
+] as const;
+
+function section(title: string, body: string): string {
+  const indented = body
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+  return `${paint('bold', title)}\n${indented}`;
+}
+
+function timeText(value: ReportCell | undefined): string {
+  return value === null || value === undefined ? '–' : String(value).replace(/\.\d+Z$/, 'Z');
+}
+
+function cell(value: ReportCell | undefined): string {
+  return printable(value === null || value === undefined ? null : String(value));
+}
+
+export interface DiffPage {
+  readonly settings: Settings;
+  readonly output: Output;
+  readonly invoice: ReportRow;
+}
+
+/** @throws CliError (exit 3) when there is only one version */
+export async function printDiff({ settings, output, invoice }: DiffPage): Promise<void> {
+  const { diffVersions } = await import('../../warehouse/published-copy.ts');
+  const diff = await diffVersions({
+    databasePath: publishedPath(settings),
+    invoiceId: String(invoice.invoice_id),
+  });
+  const { from, to } = diff;
+  if (from === null || to === null) {
+    const name = invoiceName(invoice);
+    const has = diff.versions.length === 0 ? 'no file that was loaded' : 'only one version';
+    throw new CliError(EXIT.nothingMatched, `invoice ${name} has ${has}, so there is nothing to compare`, {
+      hint: `another file of it makes another version; \`billsync invoices show ${name}\` shows what there is`,
+    });
+  }
+  const rows = diff.changes.map((change) => ({
+    change: change.change,
+    tracking_number: change.trackingNumber,
+    ship_date: change.shipDate,
+    carrier: change.carrier,
+    service_level: change.serviceLevel,
+    currency_code: change.currencyCode,
+    old_billing_cost: change.oldBillingCost,
+    new_billing_cost: change.newBillingCost,
+  }));
+  const count = (kind: string) => rows.filter(({ change }) => change === kind).length;
+  output.rows(rows, [
+    { title: 'change', value: (row) => row.change },
+    { title: 'tracking number', value: (row) => row.tracking_number },
+    { title: 'ship date', value: (row) => row.ship_date },
+    { title: 'carrier', value: (row) => row.carrier },
+    { title: 'was', value: (row) => row.old_billing_cost, align: 'right' },
+    { title: 'is', value: (row) => row.new_billing_cost, align: 'right' },
+    { title: 'currency', value: (row) => row.currency_code },
+  ]);
+  output.note(
+    `Version ${from.version} (${from.billingCost} ${from.currencyCode}) to ${to.version} (${to.billingCost} ${to.currencyCode}): ` +
+      `${count('added')} rows added, ${count('removed')} removed, ${count('changed')} changed in cost.`,
+  );
 }

@@ -2,9 +2,8 @@
 
 import type { Command } from 'commander';
 import { version } from '../../lib/runtime.ts';
-import { checkEnvironment } from '../environment-check.ts';
-import { explainPublished, explanationsAsJson } from '../explained.ts';
-import { contextOf, seconds, verb } from '../verb.ts';
+import { explainPublished, explanationsAsJson } from '../explanation.ts';
+import { checkEnvironment, contextOf, seconds, verb } from '../verb.ts';
 
 export function mcpCommand(): Command {
   const command = verb(
@@ -12,8 +11,8 @@ export function mcpCommand(): Command {
     'Lets an assistant ask reports, shipments and definitions by the Model Context Protocol, over stdin and stdout. It reads only.',
     'billsync mcp --data-dir /var/lib/billsync',
   );
-  command.option('--limit <seconds>', 'stop an answer after so long', seconds, 60);
-  return command.action(async (flags: { readonly limit: number }, command: Command) => {
+  command.option('--timeout <seconds>', 'stop an answer after so long', seconds, 60);
+  return command.action(async (flags: { readonly timeout: number }, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
     const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }] = await Promise.all([
@@ -23,7 +22,7 @@ export function mcpCommand(): Command {
     ]);
     const databasePath = publishedPath(settings);
     const server = createAssistantServer({
-      ...{ databasePath, version: version(), timeLimitMs: flags.limit * 1000 },
+      ...{ databasePath, version: version(), timeLimitMs: flags.timeout * 1000 },
       explain: async (trackingNumber) => explanationsAsJson(await explainPublished(settings, trackingNumber)),
     });
     const closed = new Promise<void>((resolve) => {

@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { userName } from '../../lib/runtime.ts';
 import { addDecimals } from '../../lib/wire/decimal.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { noteOutcome } from '../audited-commands.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../retention/plan-purge.ts';
-import { confirm } from '../terminal/confirm.ts';
-import { onInterrupt } from '../terminal/on-interrupt.ts';
+import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../purge-plan.ts';
+import { confirm, onInterrupt } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
-import { contextOf, instant, verb, withJson } from '../verb.ts';
+import { checkEnvironment, contextOf, instant, verb, withJson } from '../verb.ts';
 import { openWriter } from '../writer.ts';
 
 interface Flags {
@@ -53,7 +51,7 @@ export function purgeCommand(): Command {
     // What nobody counts when the plan is made must not come to count before it is gone.
     const { archive, warehouse, close } = await openWriter(settings, 'purge', { isAlone: !isDryRun });
     try {
-      const { planPurge } = await import('../retention/plan-purge.ts');
+      const { planPurge } = await import('../purge-plan.ts');
       const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
       const plan = await planPurge({
         ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
@@ -62,7 +60,7 @@ export function purgeCommand(): Command {
       if (isDryRun) return tell(output, plan, isDryRun);
       tellRows(output, plan);
       await confirm(`Remove ${summary(plan)}?`, flags);
-      const { runPurge } = await import('../retention/run-purge.ts');
+      const { runPurge } = await import('../purge-plan.ts');
       const progress = output.progress('Removing');
       const onProgress = (done: number, of: number): void => progress.update(done, of);
       const by = userName();

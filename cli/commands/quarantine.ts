@@ -5,13 +5,11 @@ import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import type { Quarantine, QuarantinedThing } from '../../lib/wire/quarantine.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
-import { checkEnvironment } from '../environment-check.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { confirm } from '../terminal/confirm.ts';
-import { type Column, renderTable } from '../terminal/render-table.ts';
-import { paint, printable } from '../terminal/terminal-text.ts';
-import { contextOf, group, verb, withJson } from '../verb.ts';
+import { confirm } from '../terminal/interaction.ts';
+import { type Column, paint, printable, renderTable } from '../terminal/table.ts';
+import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
 
 export function quarantineCommand(): Command {
   return group('quarantine', 'Deliveries and files that were refused, kept in full.', [
@@ -95,7 +93,7 @@ function discardCommand(): Command {
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would forget: ${ids.join(', ')}.`);
       await confirm(`Forget ${ids.length} refused thing(s)?`, flags);
-      const { discardQuarantined } = await import('../../webhook/requeue-delivery.ts');
+      const { discardQuarantined } = await import('../../webhook/requeue.ts');
       const archive = await openArchive(settings);
       try {
         for (const id of ids) await discardQuarantined(id, { quarantine, archive, note: flags.note ?? '' });

@@ -3,14 +3,13 @@
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { refuseOpenToAll } from '../../lib/files/private-folder.ts';
-import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/opening.ts';
-import { commandLog } from '../ask-temporal.ts';
+import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/warehouse.ts';
 import { EXIT } from '../errors.ts';
-import { onInterrupt } from '../terminal/on-interrupt.ts';
-import { counted, type Output } from '../terminal/output.ts';
-import { paceOf } from '../terminal/pace.ts';
-import { printable } from '../terminal/terminal-text.ts';
+import { onInterrupt } from '../terminal/interaction.ts';
+import { counted, type Output, paceOf } from '../terminal/output.ts';
+import { printable } from '../terminal/table.ts';
 import { contextOf, verb, withJson } from '../verb.ts';
+import { commandLog } from '../with-temporal.ts';
 import { requireRecords, requireRecordsIn } from '../writer.ts';
 
 interface RebuildFlags {
@@ -32,7 +31,7 @@ export function rebuildCommand(): Command {
     const { settings, output } = contextOf(command);
     requireRecords(settings);
     await refuseOpenToAll(settings.dataDir);
-    const { rebuildWarehouse, dryRunRebuild } = await import('../../warehouse/rebuild-warehouse.ts');
+    const { rebuildWarehouse, dryRunRebuild } = await import('../../warehouse/open-warehouse.ts');
     const { RebuildLossError } = await import('../../warehouse/errors.ts');
     const archive = await openArchive(settings);
     const progress = output.progress('Rebuilding');
@@ -50,7 +49,7 @@ export function rebuildCommand(): Command {
       else tellRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
       await requireRecordsIn(archive, settings);
     } catch (error) {
-      if (error instanceof RebuildLossError) tellMade(output, error.made, null);
+      if (error instanceof RebuildLossError) tellMade(output, error.outcome, null);
       throw error;
     } finally {
       progress.end();

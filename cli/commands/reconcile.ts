@@ -2,10 +2,10 @@
 
 import { type Command, Option } from 'commander';
 import type { ReconcileResult } from '../../workflows/reconcile.ts';
-import { withTemporal } from '../ask-temporal.ts';
 import { EXIT } from '../errors.ts';
-import { onInterrupt } from '../terminal/on-interrupt.ts';
+import { onInterrupt } from '../terminal/interaction.ts';
 import { contextOf, verb, withJson } from '../verb.ts';
+import { withTemporal } from '../with-temporal.ts';
 
 interface Flags {
   readonly wait?: boolean;

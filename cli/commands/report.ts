@@ -1,20 +1,23 @@
 /** `billsync report`: one question answered from the published file, in the form that is needed. */
 
-import { type Command, Option } from 'commander';
+import { type Command, Help, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
-import { EXTRA_TABLES, type ExtraTable, listReports, PURPOSES } from '../../reports/catalogue.ts';
+import {
+  EXTRA_TABLES,
+  type ExtraTable,
+  findReportNow,
+  listReports,
+  PURPOSES,
+} from '../../reports/catalogue.ts';
 import type { OptionalTables } from '../../reports/optional-tables.ts';
-import { daysOf, RELATIVE_PERIODS, type RelativePeriod } from '../../reports/relative-period.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
-import { checkEnvironment } from '../environment-check.ts';
+import { exampleTables } from '../../reports/worked-example.ts';
 import { CliError, EXIT } from '../errors.ts';
+import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
+import type { ScheduleWord } from '../report-schedule.ts';
 import type { Output } from '../terminal/output.ts';
-import { contextOf, seconds, verb, withJson } from '../verb.ts';
-import { collectParameter, withFilterFlags } from './reports/filter-flags.ts';
-import { chosenFormat, printResult } from './reports/print-result.ts';
-import { helpOfReport } from './reports/report-help.ts';
-import type { ScheduleWord } from './reports/report-schedule.ts';
+import { checkEnvironment, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
 interface ReportFlags extends OptionalTables, NamedFilters {
   readonly param?: Readonly<Record<string, string>>;
@@ -25,8 +28,8 @@ interface ReportFlags extends OptionalTables, NamedFilters {
   readonly ndjson?: boolean;
   readonly output?: string;
   readonly limit?: number;
+  readonly timeout: number;
   readonly schedule?: ScheduleWord;
-  readonly period?: RelativePeriod;
   readonly scheduleName?: string;
   readonly dryRun?: boolean;
 }
@@ -51,7 +54,7 @@ export function reportCommand(): Command {
   const command = verb(
     'report [name]',
     'Answers a question from the published file. Without a name, lists all questions.',
-    'billsync report tenants --from 2026-03-01 --to 2026-04-01\n' +
+    'billsync report tenants --period 2026-03\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
   );
@@ -59,7 +62,7 @@ export function reportCommand(): Command {
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
     .option(
       '--compare <period>',
-      'compare with an earlier period: previous, last-year, or FROM..TO (TO exclusive)',
+      'compare with another period: previous, last-year, or one as --period takes it',
     )
     .option(
       '--pivot <column>',
@@ -67,17 +70,13 @@ export function reportCommand(): Command {
     )
     .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after this time', seconds, 60)
+    .option('--limit <rows>', 'maximum number of rows, of reports that have a limit', positiveInteger)
+    .option('--timeout <seconds>', 'stop after this time', seconds, 60)
     .addOption(
       new Option(
         '--schedule <when>',
         'have it written regularly to the folder --output, or stop or show that',
       ).choices([...SCHEDULE_WORDS]),
-    )
-    .addOption(
-      new Option('--period <days>', 'days relative to each run, instead of --from and --to').choices([
-        ...RELATIVE_PERIODS,
-      ]),
     )
     .option('--schedule-name <name>', "to schedule one report several times; the report's own name otherwise")
     .option('--dry-run', 'with --output or --schedule: say what would be written or scheduled');
@@ -110,7 +109,7 @@ async function schedule(
 ): Promise<void> {
   if ((flags.compare ?? flags.pivot) !== undefined)
     throw new CliError(EXIT.usage, '--compare and --pivot are answered now and cannot be scheduled');
-  const { scheduleReport } = await import('./reports/report-schedule.ts');
+  const { scheduleReport } = await import('../report-schedule.ts');
   const { schedule: word, name: report = null, scheduleName, output: folder } = flags;
   const isDryRun = flags.dryRun === true;
   const wanted = { word, report, scheduleName, isDryRun, folder, ...asked(flags, 'html') };
@@ -163,13 +162,12 @@ interface Wanted {
 
 async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
   const usual = output.form === 'table' ? 'table' : output.form;
-  const { filters, period, parameters, tables, format } = asked(flags, usual);
+  const { filters, parameters, tables, format } = asked(flags, usual);
   const request = {
     databasePath,
     name,
-    filters: period === undefined ? filters : { ...filters, ...daysOf(period, new Date()) },
-    ...{ parameters, tables },
-    timeLimitMs: (flags.limit ?? 60) * 1000,
+    ...{ filters, parameters, tables },
+    timeLimitMs: flags.timeout * 1000,
   };
   const { runCompared } = await import('../../reports/compare/run-compared.ts');
   const result = await runCompared(request, flags);
@@ -178,14 +176,56 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
 
 /** The question as the flags ask it, for now or for a schedule. @throws CliError (exit 2) */
 function asked(flags: ReportFlags, usualFormat: ReportFormat) {
-  if (flags.period !== undefined && (flags.from ?? flags.to) !== undefined) {
-    throw new CliError(EXIT.usage, '--period says which days are meant, so --from and --to cannot');
-  }
   return {
     filters: filtersNamed(flags),
-    period: flags.period,
-    parameters: flags.param ?? {},
+    parameters: { ...flags.param, ...(flags.limit === undefined ? {} : { limit: String(flags.limit) }) },
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.schedule === undefined ? chosenFormat(usualFormat, flags) : (flags.format ?? usualFormat),
   };
+}
+
+const WIDTH = 100;
+
+/** Empty when `name` is no report: the command's own help follows anyway. */
+export function helpOfReport(name: string | undefined): string {
+  const report = name === undefined ? null : findReportNow(name);
+  if (report === null) return '';
+  const parameters = report.parameters.map((parameter) => {
+    const kind = `${parameter.choices?.join('|') ?? parameter.type}${parameter.takesSeveral ? ', joined by +' : ''}`;
+    const usual = parameter.default === null ? '' : `, ${parameter.default} by default`;
+    return `--param ${parameter.name}=… (${kind}${usual}): ${parameter.about}`;
+  });
+  const files = report.sources.map(
+    (table) => `--${table} FILE, or report-files/${table}.csv in the data folder`,
+  );
+  const words = [
+    `${report.name}: ${report.title}`,
+    `One row per ${report.grain}.`,
+    `What the numbers mean: ${report.means}`,
+    `Rows are in order of: ${report.order}.`,
+    `What they cannot say: ${report.cannotSay}`,
+    ...parameters,
+    ...files,
+    ...(report.example === null ? [] : [`A worked example: ${report.example.text}`]),
+  ];
+  const tables = report.example === null ? [] : exampleTables(report.example).map(textOf);
+  return [...words.map((part) => new Help().boxWrap(part, WIDTH)), ...tables, ''].join('\n\n');
+}
+
+function textOf(table: {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}): string {
+  const lines = [table.columns, ...table.rows];
+  const widths = table.columns.map((_, index) =>
+    Math.max(...lines.map((line) => (line[index] ?? '').length)),
+  );
+  const text = lines.map((line) =>
+    line
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [`${table.caption}:`, ...text.map((line) => `  ${line}`)].join('\n');
 }

@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import type { ScheduleState } from '../../workflows/client/schedules.ts';
-import { withTemporal } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { contextOf, group, verb, withJson } from '../verb.ts';
+import { withTemporal } from '../with-temporal.ts';
 
 export function scheduleCommand(): Command {
   return group('schedule', 'The Temporal Schedule that reconciles.', [

@@ -7,21 +7,19 @@ import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts
 import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.ts';
 import { USUAL_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
-import { checkEnvironment } from '../environment-check.ts';
-import { collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
-import { withFilterFlags } from './reports/filter-flags.ts';
-import { chosenFormat, printResult, printStreamed } from './reports/print-result.ts';
+import { chosenFormat, printResult, printStreamed, withFilterFlags } from '../report-output.ts';
+import { checkEnvironment, collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
 interface ShipmentFlags extends NamedFilters {
   readonly is?: Readonly<Record<string, readonly string[]>>;
   readonly columns?: readonly string[];
   readonly sort?: string;
-  readonly rows?: number;
+  readonly limit?: number;
   readonly after?: string;
   readonly format?: ReportFormat;
   readonly output?: string;
   readonly dryRun?: boolean;
-  readonly limit?: number;
+  readonly timeout?: number;
   readonly [condition: string]: unknown;
 }
 
@@ -36,7 +34,7 @@ export function shipmentsCommand(): Command {
     'Lists the billed lines that reports count, sorted, with exact totals of all that match.',
     'billsync shipments --carrier UPS --cost-from 50 --sort=-billing_cost\n' +
       'billsync shipments --tracking 1Z999AA10123456784 --json\n' +
-      'billsync shipments --from 2026-03-01 --to 2026-04-01 --format xlsx --output march.xlsx',
+      'billsync shipments --period 2026-03 --format xlsx --output march.xlsx',
   );
   withFilterFlags(command);
   for (const { name, label } of TYPED_CONDITIONS) {
@@ -47,14 +45,14 @@ export function shipmentsCommand(): Command {
     .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
     .option('--sort <column>', 'by this column; with - before it, the largest first', '-ship_date')
     .option(
-      '--rows <count>',
+      '--limit <rows>',
       'at most this many rows; all of them when they are written to a file',
       positiveInteger,
     )
     .option('--after <key>', 'the page that follows the one with this `next`')
     .addOption(new Option('--format <format>', 'the form of the rows').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write there instead of stdout')
-    .option('--limit <seconds>', 'stop after this time; by default 60, for a file 600', seconds)
+    .option('--timeout <seconds>', 'stop after this time; by default 60, for a file 600', seconds)
     .option('--dry-run', 'with --output: say what would be written');
   return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
     const { settings, output } = contextOf(command);
@@ -66,7 +64,7 @@ export function shipmentsCommand(): Command {
     const { openReportSession } = await import('../../reports/report-session.ts');
     const session = await openReportSession({
       ...{ databasePath: publishedPath(settings), filters: filtersNamed(flags) },
-      timeLimitMs: (flags.limit ?? (isPage ? PAGE_SECONDS : FILE_SECONDS)) * 1000,
+      timeLimitMs: (flags.timeout ?? (isPage ? PAGE_SECONDS : FILE_SECONDS)) * 1000,
     });
     const { sort, after } = flags;
     const isForPerson = isPage && usual === 'table';
@@ -74,13 +72,13 @@ export function shipmentsCommand(): Command {
     const asked = { conditions: conditionsOf(flags), columns, sort, after };
     try {
       if (!isPage) {
-        const wanted = { ...asked, limit: flags.rows ?? null };
+        const wanted = { ...asked, limit: flags.limit ?? null };
         return await session.shipmentsFile(wanted, async ({ result, totals }) => {
           await printStreamed(result, { format, output, flags });
           for (const total of totals.rows) output.note(totalOf(total));
         });
       }
-      const { result, totals, next } = await session.shipments({ ...asked, limit: flags.rows ?? ROWS });
+      const { result, totals, next } = await session.shipments({ ...asked, limit: flags.limit ?? ROWS });
       if (usual === 'json')
         return output.thing(
           { rows: result.rows, found: result.head.found, totals: totals.rows, next },
@@ -90,7 +88,7 @@ export function shipmentsCommand(): Command {
       for (const total of totals.rows) output.note(totalOf(total));
       if (next !== null)
         output.note(
-          `  ${grouped(String(result.rows.length))} of ${grouped(String(result.head.found))} rows; the others: --rows, or --after ${next}`,
+          `  ${grouped(String(result.rows.length))} of ${grouped(String(result.head.found))} rows; the others: --limit, or --after ${next}`,
         );
     } finally {
       session.close();
@@ -114,7 +112,7 @@ function totalOf(total: ShipmentsAnswer['totals']['rows'][number]): string {
 const VALUES: Readonly<Record<string, string>> = {
   ...{ tracking: 'number', invoice: 'number-or-id', lines: 'charges|credits|free' },
   ...{ cost_from: 'amount', cost_to: 'amount', weight_from: 'lb', weight_to: 'lb' },
-  ...{ days_from: 'date', days_before: 'date' },
+  ...{ days_from: 'date', days_to: 'date' },
 };
 
 function flagOf(name: string): string {

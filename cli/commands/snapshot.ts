@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { counted } from '../terminal/output.ts';
-import { printable } from '../terminal/terminal-text.ts';
+import { printable } from '../terminal/table.ts';
 import { contextOf, verb, withJson } from '../verb.ts';
 import { withWriter } from '../writer.ts';
 

@@ -11,9 +11,8 @@ import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { contextOf, seconds, verb, withJson } from '../verb.ts';
+import { checkEnvironment, contextOf, seconds, verb, withJson } from '../verb.ts';
 
 export function sqlCommand(): Command {
   const command = verb(
@@ -21,9 +20,9 @@ export function sqlCommand(): Command {
     'Runs your own query on reports.duckdb, read-only, with the macros of the reports. Without a statement, opens\n' +
       'the DuckDB shell on it, when `duckdb` is on PATH; `-` reads the statement from stdin.',
     'billsync sql "select tenant, currency_code, sum(billing_cost) from tenant_shipments group by all"',
-  ).option('--limit <seconds>', 'stop after this time', seconds, 60);
+  ).option('--timeout <seconds>', 'stop after this time', seconds, 60);
   return withJson(command, { ndjson: true }).action(
-    async (statement: string | undefined, flags: { readonly limit?: number }, command: Command) => {
+    async (statement: string | undefined, flags: { readonly timeout?: number }, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
       const { publishedPath } = await import('../published.ts');
@@ -35,7 +34,7 @@ export function sqlCommand(): Command {
         return;
       }
       const sql = statement === '-' ? await text(process.stdin) : statement;
-      const timeLimitMs = (flags.limit ?? 60) * 1000;
+      const timeLimitMs = (flags.timeout ?? 60) * 1000;
       const { askSql } = await import('../../reports/ask-sql.ts');
       const { columns, rows } = await askSql({ databasePath, sql, timeLimitMs });
       output.rows(

@@ -8,12 +8,11 @@ import type { Statement } from '../../finance/statements/statement.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
 import { noteOutcome } from '../audited-commands.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { confirm } from '../terminal/confirm.ts';
+import { confirm } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
-import { printable } from '../terminal/terminal-text.ts';
-import { collect, contextOf, seconds, verb, withJson } from '../verb.ts';
+import { printable } from '../terminal/table.ts';
+import { checkEnvironment, collect, contextOf, seconds, verb, withJson } from '../verb.ts';
 
 interface Flags {
   readonly tenant?: readonly string[];
@@ -27,7 +26,7 @@ interface Flags {
   readonly costs?: string;
   readonly final?: boolean;
   readonly shipments: boolean;
-  readonly limit: number;
+  readonly timeout: number;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
@@ -50,7 +49,7 @@ export function statementCommand(): Command {
     .option('--tenant <tenant>', 'this tenant, by id or name (repeatable)', collect)
     .option('--all-tenants', 'a file for each tenant that has something to report')
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
-    .option('--period <month>', 'the month, as 2026-10; by default the last whole month')
+    .option('--period <month>', 'the month, as 2026-10 or last-month, which is the default')
     .addOption(
       new Option('--by <date>', 'which date puts a line into the month')
         .choices(DATE_BASES)
@@ -62,7 +61,7 @@ export function statementCommand(): Command {
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds what is left to you')
     .option('--final', 'it is sent: keep it, so that the next statement corrects what changes')
     .option('--no-shipments', 'without the lines themselves')
-    .option('--limit <seconds>', 'stop after this time', seconds, 600)
+    .option('--timeout <seconds>', 'stop after this time', seconds, 600)
     .addOption(
       new Option(
         '--schedule <when>',
@@ -84,20 +83,19 @@ export function statementCommand(): Command {
 async function write(settings: Settings, flags: Flags, output: Output): Promise<void> {
   const isFinal = flags.final === true && flags.dryRun !== true;
   if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
-  const [{ makeStatements }, { lastMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
+  const [{ makeStatements, statementMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
     import('../../finance/statements/make-statements.ts'),
-    import('../../finance/statements/months.ts'),
     import('../../finance/statements/sent-statements.ts'),
     import('../published.ts'),
   ]);
   const now = new Date();
-  const period = flags.period ?? lastMonth(now);
+  const period = statementMonth(flags.period, now);
   const statements: Statement[] = [];
   const folder = flags.output ?? '.';
   const count = await makeStatements(
     {
       ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
-      ...{ timeLimitMs: flags.limit * 1000, now },
+      ...{ timeLimitMs: flags.timeout * 1000, now },
     },
     {
       ...{ tenants: flags.tenant ?? [], partners: flags.partner ?? [], period, by: flags.by, isFinal },
@@ -134,7 +132,7 @@ async function schedule(
   word: 'monthly' | 'off' | 'show',
   output: Output,
 ): Promise<void> {
-  const { changeSchedule, neededFolder, readableTables } = await import('./reports/report-schedule.ts');
+  const { changeSchedule, neededFolder, readableTables } = await import('../report-schedule.ts');
   const { TENANT_STATEMENTS } = await import('../../workflows/activities.ts');
   const isDryRun = flags.dryRun === true;
   const make = async () => {

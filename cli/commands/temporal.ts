@@ -3,10 +3,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { checkEnvironment } from '../environment-check.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
-import { contextOf, verb } from '../verb.ts';
+import { checkEnvironment, contextOf, verb } from '../verb.ts';
 
 export function temporalCommand(): Command {
   return temporalRole().addCommand(resetCommand());
@@ -30,7 +29,7 @@ function resetCommand(): Command {
         return;
       }
       const { moveDatabaseAside, startEmbeddedTemporal } = await import('../../lib/temporal/embedded.ts');
-      const { commandLog, replay } = await import('../ask-temporal.ts');
+      const { commandLog, replay } = await import('../with-temporal.ts');
       const aside = await moveDatabaseAside(dataDir, new Date());
       const server = await startEmbeddedTemporal({ dataDir, log: commandLog(settings) });
       const progress = output.progress('Replaying');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { leftWals } from '../../lib/files/published-file.ts';
-import { warehousePaths } from '../../warehouse/paths.ts';
+import { warehousePaths } from '../../warehouse/data-folder.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted, type Output } from '../terminal/output.ts';

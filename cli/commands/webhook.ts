@@ -13,7 +13,7 @@ export function webhookCommand(): Command {
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
     .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
       const { runRole } = await import('../roles/run-role.ts');
-      const { startWebhookAloneRole } = await import('../roles/webhook-alone-role.ts');
+      const { startWebhookAloneRole } = await import('../roles/webhook-role.ts');
       await runRole(command, 'webhook', startWebhookAloneRole, webhookOverrides(flags));
     });
 }

@@ -10,7 +10,7 @@ export function workerCommand(): Command {
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync worker',
   ).action(async (_flags: unknown, command: Command) => {
     const { runRole } = await import('../roles/run-role.ts');
-    const { startWorkerAloneRole } = await import('../roles/worker-alone-role.ts');
+    const { startWorkerAloneRole } = await import('../roles/worker-role.ts');
     await runRole(command, 'worker', startWorkerAloneRole);
   });
 }

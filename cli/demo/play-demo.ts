@@ -1,21 +1,26 @@
 /** The demo: starts the services, plays the story, shows the reports and proves them. */
 
-import { writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadSettings } from '../../lib/config/load-settings.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { createLogger } from '../../lib/log/log.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import type { BilledRow } from '../../sandbox/service.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
-import { retryOne } from '../ask-temporal.ts';
-import { CliError, EXIT } from '../errors.ts';
+import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
+import { CliError, EXIT, printError } from '../errors.ts';
 import { openPublished, publishedPath } from '../published.ts';
-import { type DemoServices, openDemoServices } from './demo-services.ts';
+import { basicAuth, createRoleContext, type RunningRole } from '../roles/run-role.ts';
+
+import { startUpRole } from '../roles/up-role.ts';
+import { sandboxSettings } from '../roles/up-with-sandbox.ts';
+import { retryOne } from '../with-temporal.ts';
 import { type Outcome, tellOutcomes } from './outcomes.ts';
 import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.ts';
 import { type ProvedReport, proveReports } from './proof.ts';
 import { type DemoContext, playStory, type Story, settled } from './story.ts';
-import { watchStates } from './watch-states.ts';
 
 export interface DemoOptions {
   readonly invoices: number;
@@ -170,4 +175,131 @@ async function keepUp(
   narrator.done('commands', `BILLSYNC_DATA_DIR=${settings.dataDir} billsync invoices list`);
   // The timer also keeps the process alive, whatever the parts hold.
   while (!stopping.aborted) await sleep(60_000, undefined, { signal: stopping }).catch(() => undefined);
+}
+
+export interface DemoServicesOptions {
+  readonly seed: number;
+  readonly dataDir: string;
+  /** Aborts when somebody wants the demo to end. */
+  readonly stopping: AbortSignal;
+}
+
+export interface DemoServices {
+  readonly settings: Settings;
+  readonly sandbox: Sandbox;
+  readonly running: RunningRole;
+  readonly registrationId: string;
+  close(): Promise<void>;
+}
+
+const WEBHOOK_USER = 'billing-service';
+
+export async function openDemoServices(
+  options: DemoServicesOptions,
+  narrator: Narrator,
+): Promise<DemoServices> {
+  const { dataDir } = options;
+  narrator.done('data folder', dataDir);
+  const sandbox = await startSandbox({
+    dataDir: join(dataDir, 'sandbox'),
+    seed: options.seed,
+    retryDelayMs: 500,
+    tokenLifetimeSeconds: 20,
+  });
+  narrator.done('billing service', sandbox.pageUrl);
+  // A demo that was killed may have left some; nothing but this story's may strike.
+  sandbox.faults.clear();
+  const password = randomBytes(18).toString('base64url');
+  const settings = demoSettings({ dataDir, sandbox, password });
+  const context = createRoleContext({
+    settings,
+    role: 'demo',
+    log: createLogger(settings, 'demo'),
+    fatal: (error) => process.exit(printError(error, { verbose: false })),
+    stopping: options.stopping,
+  });
+  try {
+    const running = await startUpRole(context);
+    narrator.done('temporal', running.addresses.temporal ?? '');
+    narrator.done('endpoint', running.addresses.webhook ?? '');
+    narrator.done('dashboard', running.addresses.dashboard ?? '');
+    const registrationId = register(sandbox, running, password);
+    const close = async (): Promise<void> => {
+      await running.close();
+      await context.alerts.close();
+      await sandbox.close();
+    };
+    return { settings, sandbox, running, registrationId, close };
+  } catch (error) {
+    await sandbox.close();
+    throw error;
+  }
+}
+
+/** Nothing of the caller's settings reaches the demo but where logs go: it must never touch a real service. */
+function demoSettings(demo: {
+  readonly dataDir: string;
+  readonly sandbox: Sandbox;
+  readonly password: string;
+}): Settings {
+  return loadSettings({
+    env: {},
+    cwd: demo.dataDir,
+    terminal: process.stderr.isTTY === true,
+    flags: {
+      ...sandboxSettings(demo.sandbox),
+      BILLSYNC_DATA_DIR: demo.dataDir,
+      BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
+      BILLSYNC_WEBHOOK_PORT: '0',
+      BILLSYNC_WEBHOOK_BASIC_AUTH: `${WEBHOOK_USER}:${demo.password}`,
+      BILLSYNC_ADMIN_PORT: '0',
+      BILLSYNC_OVERDUE_AFTER: '3s,4s',
+      // Troubles are what the demo is made of; the narrator tells of them, the log would tell of nothing else.
+      LOG_LEVEL: process.env.LOG_LEVEL || 'silent',
+    },
+  });
+}
+
+function register(sandbox: Sandbox, running: RunningRole, password: string): string {
+  const name = 'billsync demo';
+  const settings = {
+    name,
+    url: running.addresses.webhook ?? '',
+    headers: { authorization: basicAuth(WEBHOOK_USER, password) },
+  };
+  const known = sandbox.webhooks().find((registration) => registration.name === name);
+  if (known === undefined) return sandbox.registerWebhook({ ...settings, active: true }).registrationId;
+  return sandbox.editWebhook(known.registrationId, settings).registrationId;
+}
+
+/** Asks the published file again only when it was replaced: the machine has better things to do meanwhile. */
+export function watchStates(settings: Settings): () => Promise<ReadonlyMap<string, string>> {
+  let seen = '';
+  let states: ReadonlyMap<string, string> = new Map();
+  return async () => {
+    // An inode alone can come back with the next file but one.
+    const file = statSync(publishedPath(settings), { throwIfNoEntry: false });
+    const replaced = file === undefined ? '' : `${file.ino} ${file.mtimeMs} ${file.size}`;
+    if (replaced !== seen) {
+      states = await statesOf(settings);
+      seen = replaced;
+    }
+    return states;
+  };
+}
+
+/** Empty until the first publication. */
+async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>> {
+  try {
+    const published = await openPublished(settings);
+    try {
+      const rows = await published.ask('invoices-list', { states: null, tenants: null, since: null });
+      return new Map(rows.map((row) => [String(row.invoice_id), String(row.state)]));
+    } finally {
+      published.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NotPublishedError') return new Map();
+    throw error;
+  }
 }

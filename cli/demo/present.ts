@@ -2,8 +2,8 @@
 
 import { hasColors } from '../../lib/runtime.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import { CLEAR } from '../terminal/progress.ts';
-import { paint } from '../terminal/terminal-text.ts';
+import { CLEAR } from '../terminal/output.ts';
+import { paint } from '../terminal/table.ts';
 import type { Outcome } from './outcomes.ts';
 import type { ProvedReport } from './proof.ts';
 

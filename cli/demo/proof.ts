@@ -3,7 +3,6 @@
 import type { ReportResult } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/run-report.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
-import { type BilledKey, type BilledTotal, billedByCurrency, totalsOf } from './billed.ts';
 
 export interface ProvedReport {
   readonly name: string;
@@ -82,4 +81,129 @@ function compare(report: ReportResult, by: BilledKey, totals: readonly BilledTot
 
 function groupOf(key: unknown, currency: unknown): string {
   return JSON.stringify([key ?? null, currency]);
+}
+
+export type BilledKey = 'tenant' | 'carrier' | 'carrier_zone';
+
+/** A row of a report as it must be; decimals with four digits, counts as text too. */
+export interface BilledTotal {
+  readonly key: string | null;
+  readonly currency_code: string;
+  readonly invoices: string;
+  readonly shipments: string;
+  readonly billing_cost: string;
+  readonly cost_per_shipment: string;
+  readonly billable_weight_lb: string | null;
+  readonly cost_per_lb: string | null;
+  readonly packages: string;
+}
+
+interface Sum {
+  readonly key: string | null;
+  readonly currencyCode: string;
+  readonly invoices: Set<string>;
+  /** Carrier and tracking number: several lines may be about one package. */
+  readonly packages: Set<string>;
+  shipments: bigint;
+  cost: bigint;
+  weighed: bigint;
+  pounds: bigint;
+  kilograms: bigint;
+}
+
+const KEY_OF: Readonly<Record<BilledKey, (row: BilledRow) => string | null>> = {
+  tenant: (row) => row.tenant,
+  carrier: (row) => row.carrier,
+  carrier_zone: (row) => row.zone,
+};
+
+/** Approved invoices of one level; canceled ones and those not yet approved were not billed. */
+export function totalsOf(
+  rows: readonly BilledRow[],
+  wanted: { readonly by: BilledKey; readonly level: BilledRow['level'] },
+): readonly BilledTotal[] {
+  const sums = new Map<string, Sum>();
+  for (const row of rows) {
+    if (row.status !== 'APPROVED' || row.level !== wanted.level) continue;
+    const key = KEY_OF[wanted.by](row);
+    const group = JSON.stringify([key, row.currencyCode]);
+    const sum = sums.get(group) ?? emptySum(key, row.currencyCode);
+    sums.set(group, sum);
+    addRow(sum, row);
+  }
+  return [...sums.values()].map(totalOf);
+}
+
+/** What was billed in each currency, e.g. for one line of a proof. */
+export function billedByCurrency(totals: readonly BilledTotal[]): ReadonlyMap<string, string> {
+  const sums = new Map<string, bigint>();
+  for (const { currency_code, billing_cost } of totals) {
+    sums.set(currency_code, (sums.get(currency_code) ?? 0n) + tenThousandths(billing_cost));
+  }
+  return new Map([...sums].sort().map(([currency, cost]) => [currency, decimal(cost)]));
+}
+
+function emptySum(key: string | null, currencyCode: string): Sum {
+  return {
+    key,
+    currencyCode,
+    invoices: new Set(),
+    packages: new Set(),
+    shipments: 0n,
+    cost: 0n,
+    weighed: 0n,
+    pounds: 0n,
+    kilograms: 0n,
+  };
+}
+
+function addRow(sum: Sum, row: BilledRow): void {
+  sum.invoices.add(row.invoiceId);
+  sum.packages.add(JSON.stringify([row.carrier, row.trackingNumber]));
+  sum.shipments += 1n;
+  sum.cost += tenThousandths(row.billingCost);
+  if (row.billableWeight === null) return;
+  sum.weighed += 1n;
+  if (row.unit === 'KG') sum.kilograms += tenThousandths(row.billableWeight);
+  else sum.pounds += tenThousandths(row.billableWeight);
+}
+
+/**
+ * Kilograms become pounds at 2.2046226218, after summing; every quotient is rounded once, half away from zero, and a cost
+ * is divided by pounds that were not rounded.
+ */
+function totalOf(sum: Sum): BilledTotal {
+  const exactPounds = sum.pounds * 10_000_000_000n + sum.kilograms * 22_046_226_218n;
+  return {
+    key: sum.key,
+    currency_code: sum.currencyCode,
+    invoices: String(sum.invoices.size),
+    shipments: String(sum.shipments),
+    billing_cost: decimal(sum.cost),
+    cost_per_shipment: decimal(roundedQuotient(sum.cost, BigInt(sum.packages.size))),
+    billable_weight_lb: sum.weighed === 0n ? null : decimal(roundedQuotient(exactPounds, 10_000_000_000n)),
+    cost_per_lb:
+      exactPounds === 0n ? null : decimal(roundedQuotient(sum.cost * 100_000_000_000_000n, exactPounds)),
+    packages: String(sum.packages.size),
+  };
+}
+
+/** Half away from zero. `denominator` is positive. */
+function roundedQuotient(numerator: bigint, denominator: bigint): bigint {
+  const size = numerator < 0n ? -numerator : numerator;
+  const rounded = (2n * size + denominator) / (2n * denominator);
+  return numerator < 0n ? -rounded : rounded;
+}
+
+/** Decimal text of at most four decimals, as the service writes it. */
+function tenThousandths(text: string): bigint {
+  const found = /^(-?)(\d+)(?:\.(\d{1,4}))?$/.exec(text);
+  if (found === null) throw new Error(`The service billed "${text}", which is no amount of four decimals.`);
+  const size = BigInt(`${found[2]}${(found[3] ?? '').padEnd(4, '0')}`);
+  return found[1] === '-' ? -size : size;
+}
+
+function decimal(value: bigint): string {
+  const digits = String(value < 0n ? -value : value).padStart(5, '0');
+  return `${value < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
 }

@@ -3,26 +3,37 @@
 import { existsSync } from 'node:fs';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { request } from 'undici';
 import { openArchive } from '../../archive/open-archive.ts';
+import { openChannels } from '../../lib/alerts/channels.ts';
+import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { type Settings, suspiciousSecrets } from '../../lib/config/settings.ts';
 import { lockOwner } from '../../lib/files/lock-file.ts';
 import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
 import { createLogger } from '../../lib/log/log.ts';
+import { isAlive } from '../../lib/processes.ts';
+import { systemErrorIn } from '../../lib/system-errors.ts';
 import { connectTemporal, readEmbeddedRecord } from '../../lib/temporal/connect.ts';
 import { temporalExecutable } from '../../lib/temporal/server-executable.ts';
-import { warehousePaths } from '../../warehouse/paths.ts';
+import { warehousePaths } from '../../warehouse/data-folder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
-import { checkEnvironment } from '../environment-check.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { openPublished } from '../published.ts';
+import { readRunFile } from '../roles/run-file.ts';
+import { basicAuth } from '../roles/run-role.ts';
 import { counted } from '../terminal/output.ts';
-import { checkAlerts } from './check-alerts.ts';
-import { checkClientCertificate } from './check-client-certificate.ts';
-import { checkEndpoint } from './check-endpoint.ts';
-import { checkRunning } from './check-running.ts';
-import { checkClock, checkService } from './check-service.ts';
-import { type Check, type Finding, note, ok } from './finding.ts';
+import { checkEnvironment } from '../verb.ts';
+import {
+  type Check,
+  checkClientCertificate,
+  checkClock,
+  checkEndpoint,
+  checkService,
+  type Finding,
+  note,
+  ok,
+} from './connection-checks.ts';
 
 /** In this order; the first decides whether those that write to the data folder are tried. */
 export const CHECKS: readonly Check[] = [
@@ -178,4 +189,67 @@ async function checkQuarantine(settings: Settings): Promise<Finding> {
   const things = await (await openQuarantine(join(settings.dataDir, 'quarantine'))).list();
   if (things.length === 0) return ok('empty');
   return note(counted(things.length, 'refused thing'), '`billsync quarantine list` says why');
+}
+
+/** The settings that open a channel. */
+const OPENING = SETTING_DEFINITIONS.filter(
+  ({ variable, default: usual }) => variable.startsWith('BILLSYNC_ALERT_') && usual === null,
+);
+
+/** No chat is posted to: a person would be told of nothing. */
+export async function checkAlerts(settings: Settings): Promise<Finding> {
+  const channels = openChannels({ settings, post: async () => {} });
+  if (channels.length === 0) {
+    return note('they stand in the log only', `set ${OPENING.map(({ variable }) => variable).join(' or ')}`);
+  }
+  for (const { where, tryOut } of channels) {
+    try {
+      await tryOut?.();
+    } catch (error) {
+      const { words = String(error), advice = null } = systemErrorIn(error) ?? {};
+      return { result: 'failed', detail: `alerts cannot be ${where}: ${words}`, hint: advice };
+    }
+  }
+  return ok(channels.map(({ where, tryOut }) => (tryOut ? where : `${where} (not tried)`)).join(', '));
+}
+
+const PATIENCE_MS = 5_000;
+/** Told by checks of their own, with their exit codes. */
+const TOLD_ELSEWHERE = new Set(['temporal', 'forwarder']);
+
+export async function checkRunning(settings: Settings): Promise<Finding> {
+  const running = ['up', 'worker', 'webhook']
+    .map((role) => readRunFile(settings, role))
+    .filter((file) => file !== null && isAlive(file.pid));
+  if (running.length === 0) return ok('none runs for this data folder');
+  const unwell: string[] = [];
+  for (const file of running) {
+    const address = file?.addresses.dashboard ?? file?.addresses.probes;
+    if (file === null || address === undefined) continue;
+    unwell.push(...(await complaintsOf(file.role, address, settings)));
+  }
+  const names = running.map((file) => `${file?.role} (pid ${file?.pid})`).join(', ');
+  if (unwell.length === 0) return ok(`${names}: healthy`);
+  return { ...note(`${names}: ${unwell.join('; ')}`, 'the log of that process says more'), result: 'failed' };
+}
+
+async function complaintsOf(role: string, address: string, { admin }: Settings): Promise<readonly string[]> {
+  const headers =
+    admin.basicAuth === null
+      ? {}
+      : { authorization: basicAuth(admin.basicAuth.user, admin.basicAuth.password) };
+  try {
+    const { body } = await request(new URL('/readyz', address), {
+      headers,
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const { components = {} } = (await body.json()) as {
+      components?: Record<string, { isHealthy: boolean; detail: string }>;
+    };
+    return Object.entries(components)
+      .filter(([name, { isHealthy }]) => !isHealthy && !TOLD_ELSEWHERE.has(name))
+      .map(([name, { detail }]) => `${name}: ${detail}`);
+  } catch {
+    return [`${role} does not answer at ${address}`];
+  }
 }

@@ -3,7 +3,7 @@
 import type { Settings } from '../../lib/config/settings.ts';
 import { CliError, describeError, EXIT } from '../errors.ts';
 import { CHECKS } from './checks.ts';
-import type { Check, Finding } from './finding.ts';
+import type { Check, Finding } from './connection-checks.ts';
 
 export interface Diagnosis extends Finding {
   readonly check: string;

@@ -4,15 +4,19 @@ import { join } from 'node:path';
 import type { OperatorWork, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { addressOf, retryOne, withTemporal } from '../ask-temporal.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { learnPartnerId } from '../partner-id.ts';
 import { requeue } from '../requeue.ts';
 import { counted } from '../terminal/output.ts';
-import { decideOnAlert } from './alert-decision.ts';
-import { describeAction } from './describe-action.ts';
-import { importUpload } from './import-upload.ts';
-import { idsOfWords, pageOfInvoice, publishedInvoice, SECTION } from './named-invoices.ts';
+import { addressOf, learnPartnerId, retryOne, withTemporal } from '../with-temporal.ts';
+import {
+  decideOnAlert,
+  describeAction,
+  idsOfWords,
+  importUpload,
+  pageOfInvoice,
+  publishedInvoice,
+  SECTION,
+} from './operator-actions.ts';
 
 /** A worker that is away would be waited for an hour. */
 const ANSWER_WITHIN_MS = 60_000;
@@ -78,7 +82,7 @@ async function discard(
   settings: Settings,
   { quarantine, id, note }: { readonly quarantine: Quarantine; readonly id: string; readonly note: string },
 ): Promise<Performed> {
-  const { discardQuarantined } = await import('../../webhook/requeue-delivery.ts');
+  const { discardQuarantined } = await import('../../webhook/requeue.ts');
   const { openArchive } = await import('../../archive/open-archive.ts');
   const archive = await openArchive(settings);
   try {

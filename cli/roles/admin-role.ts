@@ -15,9 +15,9 @@ import { type Check, startChecks } from '../../lib/health/health.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import type { LakeSettings } from '../../warehouse/lake/lake-source.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { auditLogOf } from '../audited-commands.ts';
-import { explainPublished, factsOf } from '../explained.ts';
+import { explainPublished, factsOf } from '../explanation.ts';
 import { publishedPath } from '../published.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 
@@ -43,7 +43,7 @@ export async function startAdminRole({
       disputePages(openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) })),
       statementPages({
         ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
-        ...{ timeLimitMs: durationMs(settings.admin.pageLimit ?? '20s'), now: () => new Date() },
+        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout ?? '20s'), now: () => new Date() },
       }),
     ],
     ...((settings.admin.operators ?? []).length === 0

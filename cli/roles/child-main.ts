@@ -69,7 +69,7 @@ async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Pr
 
 async function startOf(which: ChildRole): Promise<(context: RoleContext) => Promise<RunningRole>> {
   if (which === 'webhook') return (await import('./webhook-role.ts')).startWebhookRole;
-  const { startWorkerAloneRole } = await import('./worker-alone-role.ts');
+  const { startWorkerAloneRole } = await import('./worker-role.ts');
   return async (given) => {
     const worker = await startWorkerAloneRole(given);
     worker.ready.then(

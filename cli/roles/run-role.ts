@@ -13,10 +13,9 @@ import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import { version } from '../../lib/runtime.ts';
 import { serviceManager } from '../../lib/service-manager.ts';
 import { startTracing } from '../../lib/temporal/tracing.ts';
-import { checkEnvironment } from '../environment-check.ts';
 import { EXIT, printError } from '../errors.ts';
-import { contextOf } from '../verb.ts';
-import { takeOverSignals } from './early-signal.ts';
+import { takeOverSignals } from '../terminal/interaction.ts';
+import { checkEnvironment, contextOf } from '../verb.ts';
 import { writeRunFile } from './run-file.ts';
 
 export interface RoleContext {
@@ -158,4 +157,48 @@ function untilStopped(stopping: AbortController, log: Logger): Promise<void> {
     if (stopping.signal.aborted) resolve();
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+/** The value of an `Authorization` header. */
+export function basicAuth(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+export interface Parts {
+  /** Remembers how to close what was just started. */
+  add(name: string, close: () => Promise<void>): void;
+  /** The same for what all others stand on: it is closed after them. */
+  addLowest(name: string, close: () => Promise<void>): void;
+  close(): Promise<void>;
+}
+
+export function createParts(log: Logger): Parts {
+  const started: { readonly name: string; readonly close: () => Promise<void> }[] = [];
+  return {
+    add(name, close) {
+      started.push({ name, close });
+    },
+    addLowest(name, close) {
+      started.unshift({ name, close });
+    },
+    async close() {
+      for (const part of started.splice(0).reverse()) {
+        try {
+          await part.close();
+        } catch (error) {
+          log.error({ err: error, part: part.name }, 'did not close in order');
+        }
+      }
+    },
+  };
+}
+
+/** Starts parts; when one does not start, those before it are closed again. */
+export async function startParts<T>(log: Logger, start: (parts: Parts) => Promise<T>): Promise<T> {
+  const parts = createParts(log);
+  try {
+    return await start(parts);
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
 }

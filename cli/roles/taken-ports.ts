@@ -2,22 +2,22 @@
 
 import type { Settings } from '../../lib/config/settings.ts';
 import { listenOnce } from '../../lib/processes.ts';
-import { hostOf } from '../../webhook/authorize.ts';
+import { listeningHost } from '../../webhook/authentication.ts';
 
 interface Place {
   readonly host: string;
   readonly port: number;
 }
 
-/** @throws WebhookAddressError, AdminPortTakenError; a port that cannot be had for another reason is told by who listens there */
+/** @throws WebhookStartError, AdminPortTakenError; a port that cannot be had for another reason is told by who listens there */
 export async function refuseTakenPorts({
   webhook,
   admin,
 }: Pick<Settings, 'webhook' | 'admin'>): Promise<void> {
-  const endpoint = { host: hostOf(webhook, webhook.open === true), port: webhook.port };
+  const endpoint = { host: listeningHost(webhook, webhook.open === true), port: webhook.port };
   await refuseTaken(endpoint, async (cause) => {
-    const { WebhookAddressError } = await import('../../webhook/listen.ts');
-    return new WebhookAddressError(endpoint.host, endpoint.port, cause);
+    const { addressError } = await import('../../webhook/server.ts');
+    return addressError(endpoint.host, endpoint.port, cause);
   });
   await refuseTaken(admin, async (cause) => {
     const { AdminPortTakenError } = await import('../../dashboard/probes.ts');

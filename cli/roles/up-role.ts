@@ -7,14 +7,11 @@
 import { realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
-
 import { lockOwner } from '../../lib/files/lock-file.ts';
-import { claimDataFolder } from '../../warehouse/data-folder.ts';
-import { WarehouseLockedError } from '../../warehouse/errors.ts';
-import { warehousePaths } from '../../warehouse/paths.ts';
+import { claimDataFolder, warehousePaths } from '../../warehouse/data-folder.ts';
+import { warehouseLocked } from '../../warehouse/errors.ts';
 import { startProcess } from './child-process.ts';
-import { startParts } from './parts.ts';
-import type { RoleContext, RunningRole } from './run-role.ts';
+import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 import { refuseTakenPorts } from './taken-ports.ts';
 import { endOrphans, takeUpLock } from './up-lock.ts';
 import { watchProcesses } from './watch-processes.ts';
@@ -89,7 +86,7 @@ async function refuseWriter({ settings, stopping }: RoleContext): Promise<void> 
   const { lock, database } = warehousePaths(settings);
   const deadline = Date.now() + DYING_WITHIN_MS;
   for (let owner = await lockOwner(lock); owner !== null; owner = await lockOwner(lock)) {
-    if (Date.now() > deadline) throw new WarehouseLockedError(database, owner);
+    if (Date.now() > deadline) throw warehouseLocked(database, owner);
     await sleep(100, undefined, { signal: stopping });
   }
 }

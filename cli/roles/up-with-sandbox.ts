@@ -6,8 +6,8 @@ import type { Command } from 'commander';
 import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { contextOf } from '../verb.ts';
-import { basicAuth } from './basic-auth.ts';
-import { type RoleContext, type RunningRole, runRole } from './run-role.ts';
+import { basicAuth, type RoleContext, type RunningRole, runRole } from './run-role.ts';
+
 import { startUpRole } from './up-role.ts';
 
 const REGISTRATION = 'billsync up';

@@ -1,25 +1,41 @@
-/** The endpoint and its forwarder as a role: what is heard is kept first, then handed to Temporal for as long as it takes. */
+/** The endpoint with probes beside it, as a process of its own. */
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
+import { startProbes } from '../../dashboard/probes.ts';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
-
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
 import { startChecks, stateCheck } from '../../lib/health/health.ts';
 import { certificateWatch } from '../../lib/health/watch-expiry.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import { temporalTarget } from '../../lib/temporal/connect.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import type { ForwardDeps } from '../../webhook/forward-entry.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
-import { tellDropped } from '../../webhook/inbox/tell-dropped.ts';
+import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
-import { startParts } from './parts.ts';
-import type { RoleContext, RunningRole } from './run-role.ts';
+import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
+import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
+
+/** The endpoint first: what cannot be heard is lost, who asks how we are asks again. */
+export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
+  return startParts(context.log, async (parts) => {
+    const webhook = await startWebhookRole(context);
+    parts.add('webhook', () => webhook.close());
+    const watch = watchEndpoint({
+      url: () => webhook.addresses.webhook ?? null,
+      onState: reportEndpoint(context),
+    });
+    parts.add('watch', async () => watch.close());
+    const probes = await startProbesRole(context);
+    parts.add('probes', () => probes.close());
+    return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };
+  });
+}
 
 export async function startWebhookRole(context: RoleContext): Promise<RunningRole> {
   const { settings, log, metrics, health, alerts, fatal, stopping } = context;
@@ -33,7 +49,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     await refuseWrongClock(clocks);
     const inbox = await openInbox(join(settings.dataDir, 'inbox'));
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
-      onDropped: tellDropped({ log, alerts }),
+      onDropped: reportDropped({ log, alerts }),
     });
     const partner = learnPartner({ settings, service, log, stopping });
     parts.add('partner', () => partner.close());
@@ -162,4 +178,22 @@ function hasService(settings: Settings): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * The worker owns the admin port (ADR 13). Only where Temporal is on another machine can we be alone on
+ * ours; beside a worker, which may just not run yet, we take a free port, so that nobody's address ever changes hands.
+ */
+export async function startProbesRole(context: RoleContext): Promise<RunningRole> {
+  const { settings } = context;
+  const isBesideWorker = await temporalTarget(settings).then(
+    ({ isLocal }) => isLocal,
+    () => true,
+  );
+  const probes = await startProbes({
+    ...context,
+    admin: settings.admin,
+    port: isBesideWorker ? null : settings.admin.port,
+  });
+  return { addresses: { probes: probes.url }, close: () => probes.close() };
 }

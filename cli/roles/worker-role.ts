@@ -1,11 +1,25 @@
-/** The worker as a role; `worker/` does the work. */
+/** The worker with the admin port beside it, as a process of its own. */
 
 import { join } from 'node:path';
-import { forwardWaiting } from '../../webhook/forward-waiting.ts';
+import { requireService } from '../../lib/config/settings.ts';
+import { forwardOverdue } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
-import type { RoleContext, RunningRole } from './run-role.ts';
+import { startAdminRole } from './admin-role.ts';
+import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
+
+export async function startWorkerAloneRole(context: RoleContext): Promise<RunningWorkerRole> {
+  requireService(context.settings);
+  return startParts(context.log, async (parts) => {
+    const admin = await startAdminRole(context);
+    parts.add('admin', () => admin.close());
+    const worker = await startWorkerRole(context);
+    parts.add('worker', () => worker.close());
+    const addresses = { ...admin.addresses, ...worker.addresses };
+    return { addresses, ready: worker.ready, close: () => parts.close() };
+  });
+}
 
 export interface RunningWorkerRole extends RunningRole {
   /** Resolves when it polls Temporal for the first time; it starts, and waits, without. */
@@ -18,9 +32,9 @@ export async function startWorkerRole(context: RoleContext): Promise<RunningWork
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
   const worker: RunningWorker = await startWorker({
     ...{ settings, log, metrics, health, alerts, role, onFatal: fatal },
-    forwardWaiting(options) {
+    forwardOverdue(options) {
       const partnerIds = () => (settings.partnerId === null ? worker.partnerIds() : [settings.partnerId]);
-      return forwardWaiting({
+      return forwardOverdue({
         ...options,
         settings,
         inbox,

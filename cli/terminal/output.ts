@@ -1,16 +1,8 @@
 /** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
 
+import { createRequire } from 'node:module';
 import type { Scrub } from '../../lib/log/scrub.ts';
-import {
-  barProgress,
-  CLEAR,
-  isDrawing,
-  lineProgress,
-  NO_PROGRESS,
-  type Progress,
-  writeErr,
-} from './progress.ts';
-import { type Column, renderTable } from './render-table.ts';
+import { type Column, renderTable } from './table.ts';
 
 export type OutputForm = 'table' | 'json' | 'ndjson';
 
@@ -82,4 +74,158 @@ function canDraw(): boolean {
 /** `1 invoice`, `2 invoices`. */
 export function counted(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`;
+}
+
+export interface Progress {
+  /** `note` is a few words behind the numbers. */
+  update(done: number, of: number | null, note?: string): void;
+  end(): void;
+}
+
+export const NO_PROGRESS: Progress = { update: () => undefined, end: () => undefined };
+
+/** Plain lines come no closer than this. */
+const LINE_EVERY_MS = 2_000;
+/** Work that says nothing new for so long is said to go on. */
+const SILENT_MS = 5_000;
+
+/** Empties the line of a terminal that the cursor is in. */
+export const CLEAR = '\r\u001b[2K';
+
+let openBars = 0;
+
+/** Whether something is being drawn in the last line of the terminal. */
+export function isDrawing(): boolean {
+  return openBars > 0;
+}
+
+/**
+ * A bar from the first numbers on; until then, and while they stand still, the seconds show that the work goes on.
+ *
+ * @param what the work, as a participle: `Publishing`
+ */
+export function barProgress(what: string): Progress {
+  // Read for a bar on a terminal only: most commands show none.
+  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
+  const bar = new SingleBar({
+    format: `${what} {bar} {value}/{total} {note}`,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: 28,
+    hideCursor: true,
+    stream: process.stderr,
+    clearOnComplete: false,
+  });
+  const soFar = timeSoFar();
+  let last: { readonly done: number; readonly note: string; readonly at: number } | null = null;
+  openBars += 1;
+  let isOver = false;
+  const ticking = setInterval(() => {
+    if (last === null) writeErr(`${CLEAR}${what}, ${soFar()}`);
+    else if (performance.now() - last.at >= SILENT_MS) {
+      bar.update(last.done, { note: joined(last.note, soFar()) });
+    }
+  }, 1_000).unref();
+  return {
+    update(done, of, note = '') {
+      if (last === null) {
+        writeErr(CLEAR);
+        bar.start(of ?? 0, done, { note });
+      } else if (last.done === done && last.note === note) return;
+      last = { done, note, at: performance.now() };
+      if (of !== null) bar.setTotal(of);
+      bar.update(done, { note });
+    },
+    end() {
+      if (isOver) return;
+      isOver = true;
+      openBars -= 1;
+      clearInterval(ticking);
+      if (last === null) writeErr(CLEAR);
+      else bar.stop();
+    },
+  };
+}
+
+/** @param what as of `barProgress` */
+export function lineProgress(what: string): Progress {
+  const soFar = timeSoFar();
+  let lastMs = performance.now();
+  let wroteMs = Number.NEGATIVE_INFINITY;
+  let last = '';
+  let pending: string | null = null;
+  const write = (line: string): void => {
+    wroteMs = lastMs = performance.now();
+    pending = null;
+    writeErr(`${what}: ${line}\n`);
+  };
+  const ticking = setInterval(() => {
+    if (performance.now() - lastMs >= SILENT_MS) write(joined(last, soFar()));
+  }, 1_000).unref();
+  return {
+    update(done, of, note = '') {
+      const said = `${done}${of === null ? '' : `/${of}`}${note === '' ? '' : ` ${note}`}`;
+      if (said === last) return;
+      last = said;
+      // A line of its own only once it takes long.
+      if (done === 0) return;
+      pending = said;
+      if (performance.now() - wroteMs >= LINE_EVERY_MS) write(last);
+    },
+    end() {
+      clearInterval(ticking);
+      if (pending !== null) write(pending);
+    },
+  };
+}
+
+function timeSoFar(): () => string {
+  const began = performance.now();
+  return () => `${Math.round((performance.now() - began) / 1_000)} s so far`;
+}
+
+function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+export function writeErr(text: string): void {
+  process.stderr.write(text);
+}
+
+type Pace = (done: number, of: number) => string;
+
+/** Nothing is said of the first seconds, which are mostly the start. */
+const SAYS_FROM_MS = 2_000;
+/** Nor of the first few: the first load is one alone, hundreds come behind it. */
+const SAYS_FROM = 10;
+
+/** @param what `files`, `loads`; @param now in milliseconds */
+export function paceOf(what: string, now: () => number = () => performance.now()): Pace {
+  const began = now();
+  return (done, of) => {
+    const ms = now() - began;
+    if (ms < SAYS_FROM_MS || done < SAYS_FROM) return what;
+    const perSecond = (done * 1_000) / ms;
+    const rate = perSecond < 10 ? perSecond.toFixed(1) : perSecond.toFixed(0);
+    const left = done < of ? `, ${inWords((of - done) / perSecond)} left` : '';
+    return `${what}, ${rate} a second${left}`;
+  };
+}
+
+function inWords(seconds: number): string {
+  if (seconds < 60) return `${Math.ceil(seconds)} s`;
+  if (seconds < 3_600) return `${Math.ceil(seconds / 60)} min`;
+  return `${(seconds / 3_600).toFixed(1)} h`;
+}
+
+let scrub: Scrub | null = null;
+
+/** Once the settings are known. Of several calls in one process the last counts. */
+export function scrubStderr(with_: Scrub): void {
+  if (scrub === null) {
+    const write = process.stderr.write.bind(process.stderr) as (...parts: unknown[]) => boolean;
+    process.stderr.write = (text: unknown, ...rest: unknown[]) =>
+      write(typeof text === 'string' ? (scrub ?? ((all) => all))(text) : text, ...rest);
+  }
+  scrub = with_;
 }

@@ -1,10 +1,10 @@
 /** The period with which an address compares its own. */
 
-import { comparedWith, type Period } from '../../reports/compare/periods.ts';
+import { comparedPeriod as comparedPeriodOf, type Period } from '../../reports/period.ts';
 import { filtersOf, one, type Query } from '../address.ts';
 
 /** null: with none. @throws ReportFilterError it cannot be compared */
 export function comparedPeriod(query: Query): Period | null {
   const compare = one(query, 'compare');
-  return compare === undefined ? null : comparedWith(compare, filtersOf(query));
+  return compare === undefined ? null : comparedPeriodOf(compare, filtersOf(query));
 }

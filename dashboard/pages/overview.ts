@@ -149,9 +149,9 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
     },
     ...{ gaps: gaps?.rows.length ?? null, firstGaps: gaps?.rows.slice(0, MOST_GAPS) ?? [] },
     charts: trend === null ? [] : await drawCharts(trend, CHART),
-    presets: presetsOf(new Date()).map(({ label, from, until }) => ({
-      ...{ label, address: withQuery('/', query, { from, until, to: null, format: null }) },
-      isChosen: one(query, 'from') === from && one(query, 'until') === until,
+    presets: presetsOf(new Date()).map(({ label, from, to }) => ({
+      ...{ label, address: withQuery('/', query, { from, to, period: null, format: null }) },
+      isChosen: one(query, 'from') === from && one(query, 'to') === to,
     })),
     bases: DATE_BASES.map((basis) => ({
       label: `By ${basis.replace('-', ' ')}`,

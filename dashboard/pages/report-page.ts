@@ -116,7 +116,7 @@ function lastPageOf({ rows }: ReportResult): number {
 function leadsOf(report: ReportDefinition, query: Query, result: ReportResult): LeadTo {
   const before = comparedPeriod(query);
   return before !== null && takesTwoPeriods(report)
-    ? leadingTo({ report, result, query: { ...query, from: [], until: [], to: [] }, before: null })
+    ? leadingTo({ report, result, query: { ...query, from: [], to: [], period: [] }, before: null })
     : leadingTo({ report, result, query, before });
 }
 
@@ -161,7 +161,9 @@ interface Step {
 function goOnFrom(report: ReportDefinition, query: Query): readonly Step[] {
   const kept = filtersIn(query);
   const compare = one(query, 'compare');
-  const hasDays = one(query, 'from') !== undefined && (one(query, 'until') ?? one(query, 'to')) !== undefined;
+  const hasDays =
+    (one(query, 'from') !== undefined && one(query, 'to') !== undefined) ||
+    one(query, 'period') !== undefined;
   const compared = { compare: compare ?? 'previous' };
   const by = BRIDGED[report.name] ?? 'total';
   const steps: (Step | null)[] = [

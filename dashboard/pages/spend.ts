@@ -3,9 +3,8 @@
 import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { compareResults, percentOf } from '../../reports/compare/compare-results.ts';
-import { comparedWith, type Period } from '../../reports/compare/periods.ts';
 import { comparedDaysOf, comparisonNotes, incompleteWords } from '../../reports/completeness.ts';
-import { dayBefore } from '../../reports/relative-period.ts';
+import { comparedPeriod, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
 import { cellLabels } from '../../reports/render/cell-labels.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
@@ -44,8 +43,8 @@ export async function spendOf(
   const days = periodOfPage(query, months, new Date());
   if (days === null) return null;
   const { from, to } = days;
-  const before = comparedWith('previous', days);
-  const filters = { ...filtersOf(query), from, to };
+  const before = comparedPeriod('previous', days);
+  const filters = { ...filtersOf(query), from, to, period: undefined };
   const { by } = checkFilters(filters);
   const ask = (period: Period) => withReports(context, { ...filters, ...period }, answersOf);
   const [now, then] = await Promise.all([ask(days), ask(before)]);
@@ -54,7 +53,7 @@ export async function spendOf(
     query,
   );
   const currency = one(query, 'currency') ?? shown ?? names[0] ?? null;
-  const asked = { ...filtersIn(query), from, until: dayBefore(to), to: [] };
+  const asked = { ...filtersIn(query), from, to, period: [] };
   const compared = withQuery('', asked, { compare: 'previous', currency });
   const movers = await Promise.all(
     MOVERS.map(async (mover, index) => {
@@ -76,9 +75,9 @@ export async function spendOf(
   return {
     ...{
       from,
-      until: dayBefore(to),
+      to,
       by,
-      before: { from: before.from, until: dayBefore(before.to) },
+      before,
       currency,
     },
     title: `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}${incomplete === null ? '' : ` (${incomplete})`}`,
@@ -102,14 +101,12 @@ export async function spendOf(
 
 /** As the address asks, else the last month that is over and has lines; of old data the last there is. */
 function periodOfPage(query: Query, months: readonly ReportRow[], now: Date): Period | null {
-  const { from, to } = filtersOf(query);
-  if (from !== undefined && to !== undefined) return { from, to };
+  const { from, to } = periodBounds(filtersOf(query), now);
+  if (from !== null && to !== null) return { from, to };
   const names = [...new Set(months.map(({ month }) => String(month)))].sort();
   const present = now.toISOString().slice(0, 7);
   const month = names.filter((name) => name < present).at(-1) ?? names.at(-1);
-  if (month === undefined) return null;
-  const [year = 0, number = 1] = month.split('-').map(Number);
-  return { from: `${month}-01`, to: new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 10) };
+  return month === undefined ? null : parsePeriod(month, now);
 }
 
 async function answersOf(session: ReportSession) {

@@ -8,9 +8,8 @@ import { createSemaphore } from '../../lib/semaphore.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { runCompared } from '../../reports/compare/run-compared.ts';
-import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
+import { ReportInterruptedError } from '../../reports/errors.ts';
 import { expectMatches } from '../../reports/match-filters.ts';
-import { daysOf } from '../../reports/relative-period.ts';
 import { aboutResult } from '../../reports/render/about-text.ts';
 import { filtersNamed } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
@@ -72,18 +71,15 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
     },
     (asked) =>
       answer(async () => {
-        const days = asked.period === undefined ? {} : daysOf(asked.period, new Date());
-        if (asked.period !== undefined && (asked.from ?? asked.to) !== undefined)
-          throw new ReportFilterError('period', 'period says which days are meant, so from and to cannot.');
         const result = await runCompared(
           {
             ...{ databasePath: settings.databasePath, timeLimitMs: settings.timeLimitMs },
             ...{ name: asked.report, parameters: asked.parameters },
-            filters: { ...filtersNamed({ ...asked, asKnownOn: asked.as_known_on }), ...days },
+            filters: filtersNamed({ ...asked, asKnownOn: asked.as_known_on }),
           },
           { compare: asked.compare },
         );
-        return { ...headed(result), ...firstOf(result, asked.rows) };
+        return { ...headed(result), ...firstOf(result, asked.limit) };
       }),
   );
   server.registerTool(
@@ -95,13 +91,13 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
       inputSchema: shipmentsQuestion,
       annotations: ONLY_READS,
     },
-    ({ conditions, columns, sort, after, rows, ...asked }) =>
+    ({ conditions, columns, sort, after, limit, ...asked }) =>
       answer(async () => {
         const { databasePath, timeLimitMs } = settings;
         const filters = filtersNamed({ ...asked, asKnownOn: asked.as_known_on });
         const session = await openReportSession({ databasePath, timeLimitMs, filters });
         try {
-          const found = await session.shipments({ conditions, columns, sort, after, limit: rows });
+          const found = await session.shipments({ conditions, columns, sort, after, limit });
           return {
             ...headed(found.result),
             ...{ rows: found.result.rows, totals: found.totals.rows, next: found.next },

@@ -1,7 +1,7 @@
 /** What an assistant may ask: the filters and conditions of the commands, under the same names and with the same words. */
 
 import { z } from 'zod';
-import { RELATIVE_PERIODS } from '../../reports/relative-period.ts';
+import { PERIOD_FORMS } from '../../reports/period.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.ts';
 import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
 import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
@@ -25,8 +25,9 @@ const few = [
 
 const filters = {
   from: text.describe('First day, YYYY-MM-DD.'),
-  to: text.describe('The day AFTER the last one, YYYY-MM-DD.'),
-  by: z.enum(DATE_BASES).describe('Which date `from` and `to` mean; by default the ship date.'),
+  to: text.describe('Last day, included, YYYY-MM-DD.'),
+  period: text.describe(`Instead of \`from\` and \`to\`: ${PERIOD_FORMS}; relative to today in UTC.`),
+  by: z.enum(DATE_BASES).describe('The date that the period selects by; by default the ship date.'),
   partner: names.describe('Only these partners, by id or name. Partners are never added up.'),
   tenant: names.describe('Only these tenants, by id or name.'),
   carrier: names.describe('Only these carriers, in capital or small letters.'),
@@ -38,29 +39,25 @@ const filters = {
   ),
 };
 
-const rows = z
+const limit = z
   .int()
   .min(1)
   .max(MOST_ROWS)
   .default(USUAL_ROWS)
-  .describe('At most so many rows; the answer says how many there are in all.');
+  .describe('Maximum number of rows; the answer says how many there are in all.');
 
 export const reportQuestion = z.strictObject({
   report: text.describe('Name of the report, as list_reports gives it.'),
   ...z.object(filters).partial().shape,
-  period: z
-    .enum(RELATIVE_PERIODS)
-    .optional()
-    .describe('A period relative to today in UTC, instead of `from` and `to`.'),
   compare: text
     .optional()
-    .describe('Beside each figure what it was before: previous, last-year, or FROM..TO, its end exclusive.'),
+    .describe('Adds the values of another period: previous, last-year, or a period as `period` takes it.'),
   parameters: z
     .record(text, text)
     .refine(...few)
     .default({})
     .describe("The report's own parameters, as list_reports describes them."),
-  rows,
+  limit,
 });
 
 export const shipmentsQuestion = z.strictObject({
@@ -82,7 +79,7 @@ export const shipmentsQuestion = z.strictObject({
     .max(10 * MAX_LETTERS)
     .optional()
     .describe('`next` of the page before.'),
-  rows,
+  limit,
 });
 
 export const explainQuestion = z.strictObject({

@@ -10,12 +10,12 @@ import {
 import { findReport } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { expectMatches } from '../../reports/match-filters.ts';
-import { daysOf, lastFullWeek, weeksBefore } from '../../reports/relative-period.ts';
+import { type Period, parsePeriod, weeksBefore } from '../../reports/period.ts';
 import { filtersNamed, type ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/run-report.ts';
 import type { CostRule } from './rules.ts';
-import { type Days, whereToLook } from './where-to-look.ts';
+import { whereToLook } from './where-to-look.ts';
 
 export interface CostFinding {
   readonly rule: string;
@@ -67,9 +67,9 @@ export async function findCosts(rule: CostRule, options: FindOptions): Promise<r
 
 const ADDED = ['average_before', 'difference', 'change_percent'];
 
-function daysOfRule({ period, trailing }: CostRule, now: Date): Days {
+function daysOfRule({ period, trailing }: CostRule, now: Date): Partial<Period> {
   if (period === undefined && trailing === undefined) return {};
-  return period === undefined || period === 'last-week' ? lastFullWeek(now) : daysOf(period, now);
+  return parsePeriod(period ?? 'last-week', now);
 }
 
 /** By what rows are told apart: what the report groups by, else its words and days. Figures change and are none of it. */
@@ -155,7 +155,7 @@ function meets(cell: ReportCell, test: CostRule['when'][string]): boolean {
 function findingOf(
   rule: CostRule,
   row: ReportRow,
-  { keys, days }: { readonly keys: readonly string[]; readonly days: Days },
+  { keys, days }: { readonly keys: readonly string[]; readonly days: Partial<Period> },
 ): CostFinding {
   const said = (names: readonly string[]): string =>
     names

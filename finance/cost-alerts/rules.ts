@@ -5,7 +5,6 @@ import { readCheckedYaml } from '../../lib/checked-yaml.ts';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 import { bindParameters } from '../../reports/bind-parameters.ts';
 import { findReport } from '../../reports/catalogue.ts';
-import { RELATIVE_PERIODS } from '../../reports/relative-period.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 
 const names = z.array(z.string()).default([]);
@@ -22,7 +21,7 @@ const Rule = z.strictObject({
       ...{ level: z.string().optional(), by: z.string().optional() },
     })
     .prefault({}),
-  period: z.enum([...RELATIVE_PERIODS, 'last-week']).optional(),
+  period: z.string().optional(),
   /** Weeks before the last one whose average it is held against. */
   trailing: z
     .string()
@@ -82,7 +81,7 @@ async function problemOf(rule: CostRule): Promise<string | null> {
   try {
     const report = await findReport(rule.report);
     bindParameters(report, rule.parameters);
-    checkFilters({ level: rule.filters.level, by: rule.filters.by });
+    checkFilters({ period: rule.period, level: rule.filters.level, by: rule.filters.by });
     return null;
   } catch (error) {
     if (error instanceof BillsyncError) return error.message;

@@ -1,15 +1,13 @@
 /** How a finding is looked at: nothing that an alert says has to be believed. */
 
+import type { Period } from '../../reports/period.ts';
 import type { CostRule } from './rules.ts';
 
-/** `YYYY-MM-DD`, the end exclusive; neither: all that is published. */
-export interface Days {
-  readonly from?: string;
-  readonly to?: string;
-}
-
 /** The command and the dashboard's page that answer what the rule asked, of the days it was asked about. */
-export function whereToLook(rule: CostRule, days: Days): { readonly command: string; readonly page: string } {
+export function whereToLook(
+  rule: CostRule,
+  days: Partial<Period>,
+): { readonly command: string; readonly page: string } {
   const { partner, tenant, carrier, zone, currency, level, by } = rule.filters;
   const lists = { partner, tenant, carrier, zone, currency };
   const asked: [string, string][] = [

@@ -2,6 +2,7 @@
 
 import { interruptible } from '../../reports/interruptible.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
+import type { Period } from '../../reports/period.ts';
 import { prepareSession } from '../../reports/prepare-session.ts';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
 import { readColumns, readRows } from '../../reports/read-rows.ts';
@@ -23,12 +24,6 @@ export interface BilledRequest {
   readonly timeLimitMs: number;
 }
 
-/** A period of days, the end exclusive. */
-export interface Days {
-  readonly from: string;
-  readonly to: string;
-}
-
 export interface BilledSession {
   readonly publication: number;
   /** ISO 8601 UTC. */
@@ -36,12 +31,12 @@ export interface BilledSession {
   /** The date that `days` mean. */
   readonly by: DateBasis;
   /** Rows of `sql/NAME.sql`, in its columns; decimals are exact text. */
-  ask(name: 'billed' | 'invoices' | 'not-counted', days: Days): Promise<readonly ReportRow[]>;
+  ask(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
   tenants(): Promise<readonly ReportRow[]>;
   /** At most `limit` lines of one tenant. */
   shipments(
     tenant: StatementTenant,
-    days: Days,
+    days: Period,
     limit: number,
   ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }>;
   close(): void;

@@ -1,14 +1,14 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
 import { ReportInterruptedError } from '../../reports/errors.ts';
+import { type Period, parsePeriod, shiftDay } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/run-report.ts';
-import { askBilled, type BilledSession, type Days } from './ask-billed.ts';
+import { askBilled, type BilledSession } from './ask-billed.ts';
 import { composeStatement } from './compose.ts';
 import type { Billed } from './corrections.ts';
 import { StatementRefusedError, StatementsFailedError } from './errors.ts';
-import { daysOfMonth } from './months.ts';
 import { openSentStatements, type SentStatements } from './sent-statements.ts';
 import { namedLines, type ShipmentLines } from './shipment-lines.ts';
 import { tenantOf } from './stated-rows.ts';
@@ -46,6 +46,20 @@ export interface MadeStatement {
   readonly state: 'draft' | 'sent now' | 'sent before';
 }
 
+/**
+ * The month that a text means, `YYYY-MM`.
+ *
+ * @throws StatementRefusedError the text is a period, but not one month; ReportFilterError it is not a period
+ */
+export function statementMonth(text = 'last-month', now = new Date()): string {
+  const { from, to } = parsePeriod(text, now);
+  const month = from.slice(0, 7);
+  if (from.endsWith('-01') && to.startsWith(month) && shiftDay(to, 1).endsWith('-01')) return month;
+  throw new StatementRefusedError(`A statement covers one month, and "${text}" does not.`, {
+    hint: 'write it as 2026-10 or last-month',
+  });
+}
+
 /** Held in memory, and more would fill no sheet that a person reads. */
 export const MOST_LINES = 250_000;
 
@@ -60,7 +74,7 @@ export async function makeStatements(
   wanted: StatementsWanted,
   deliver: (made: MadeStatement) => Promise<void>,
 ): Promise<number> {
-  const days = daysOfMonth(wanted.period);
+  const days = parsePeriod(wanted.period);
   const { session, markUp } = await openWithMarkUp(sources, wanted, days);
   try {
     const sent = openSentStatements(sources.sentFolder);
@@ -112,7 +126,7 @@ function ambiguous(asked: readonly string[], tenants: readonly StatementTenant[]
 interface Making {
   readonly sources: StatementSources;
   readonly wanted: StatementsWanted;
-  readonly days: Days;
+  readonly days: Period;
   readonly session: BilledSession;
   readonly sent: SentStatements;
   readonly markUp: readonly ReportRow[] | null;
@@ -168,8 +182,8 @@ async function compose(
   const since = [...months, (await sent.allTenantsSince()) ?? period, period].sort()[0] ?? period;
   const last = [...months, period].sort().at(-1) ?? period;
   const { invoices, notCounted } = await rowsOf({
-    from: daysOfMonth(since).from,
-    to: last === period ? days.to : daysOfMonth(last).to,
+    from: parsePeriod(since).from,
+    to: last === period ? days.to : parsePeriod(last).to,
   });
   const { publication, publishedAt, by } = session;
   const billed = { publication, publishedAt, cells, invoices, notCounted };
@@ -191,7 +205,7 @@ function isEmpty({ billed, corrections, left_out }: Statement): boolean {
 /** Most tenants have the same months behind them, which are read once for all. */
 function rowsBetween(session: BilledSession) {
   const known = new Map<string, Pick<Billed, 'invoices' | 'notCounted'>>();
-  return async (days: Days) => {
+  return async (days: Period) => {
     const key = `${days.from} ${days.to}`;
     const found = known.get(key) ?? {
       invoices: await session.ask('invoices', days),
@@ -203,7 +217,7 @@ function rowsBetween(session: BilledSession) {
 }
 
 /** The margins of the same publication: it may be replaced between the two readings. */
-async function openWithMarkUp(sources: StatementSources, wanted: StatementsWanted, days: Days) {
+async function openWithMarkUp(sources: StatementSources, wanted: StatementsWanted, days: Period) {
   const { databasePath, timeLimitMs } = sources;
   const { tenants, partners, by, costs } = wanted;
   for (;;) {

@@ -89,7 +89,7 @@ export function buildSettings({ origins, file, sources, problems }: Building): S
     wirePrefix: must('BILLSYNC_WIRE_PREFIX', 'auto', values.readWirePrefix),
     webhook: { ...webhook(texts), paths: webhookPaths(file, problems) },
     admin: {
-      pageLimit: must('BILLSYNC_PAGE_LIMIT', '20s', values.readDuration),
+      pageTimeout: must('BILLSYNC_PAGE_TIMEOUT', '20s', values.readDuration),
       host: text('BILLSYNC_ADMIN_HOST') ?? '127.0.0.1',
       port: must('BILLSYNC_ADMIN_PORT', 0, values.readPort),
       basicAuth: read('BILLSYNC_ADMIN_BASIC_AUTH', values.readOneBasicAuth),

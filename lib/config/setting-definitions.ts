@@ -93,7 +93,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS',
     'webhook',
     '512',
-    'most of them from one address on which no right credentials came yet',
+    'most of them from one address without valid credentials',
   ),
   define(
     'BILLSYNC_WEBHOOK_TRUSTED_PROXIES',
@@ -105,7 +105,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
   define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
   define('BILLSYNC_ADMIN_PORT', 'admin', '9090', 'port of health, metrics and the dashboard'),
   define(
-    'BILLSYNC_PAGE_LIMIT',
+    'BILLSYNC_PAGE_TIMEOUT',
     'admin',
     '20s',
     'how long the dashboard may work at one page; a report that takes longer is stopped',

@@ -50,7 +50,7 @@ export interface Settings {
     readonly credentials: WebhookCredentials;
     /** true: an endpoint without credentials may be heard from other machines (BILLSYNC_WEBHOOK_OPEN). */
     readonly open?: boolean;
-    /** How many connections may be open; the defaults stand in webhook/http-server.ts. */
+    /** How many connections may be open; the defaults stand in webhook/connections.ts. */
     readonly connectionLimits?: { readonly connections: number; readonly connectionsPerAddress: number };
     /** Networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed. */
     readonly trustedProxies?: readonly string[];
@@ -59,7 +59,7 @@ export interface Settings {
   };
   readonly admin: {
     /** A duration; 20s by default. */
-    readonly pageLimit?: string;
+    readonly pageTimeout?: string;
     readonly host: string;
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */

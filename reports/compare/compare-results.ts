@@ -4,8 +4,8 @@ import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../lib
 import type { ReportDefinition } from '../catalogue.ts';
 import { comparedDaysOf, markIncomplete, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
+import { type Period, periodText } from '../period.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
-import type { Period } from './periods.ts';
 import { byPartnerAndCurrency } from './row-order.ts';
 
 /** Columns that say when, which no two periods share. */
@@ -49,7 +49,7 @@ export function compareResults(
     ...now.rows.map((row) => compared(keys, row, other.get(keyOf(row)))),
     ...before.rows.filter((row) => !here.has(keyOf(row))).map((row) => compared(keys, undefined, row)),
   ].sort(byDifference);
-  const label = `${period.from} to ${period.to} (exclusive)`;
+  const label = periodText(period);
   const chosen = keys.filter(({ name }) => !['currency_code', 'tenant_id', 'partner_id'].includes(name));
   const key = chosen.map(({ name }) => name).join('+');
   // Its note names the period.

@@ -1,17 +1,17 @@
 /** Asks a report of two periods; of one when nothing is compared. */
 
 import { findReport, type ReportDefinition } from '../catalogue.ts';
+import { comparedPeriod, periodBounds } from '../period.ts';
 import type { ReportFilters } from '../report-filters.ts';
 import type { ReportResult } from '../report-result.ts';
 import { type ReportRequest, runReport } from '../run-report.ts';
 import { compareResults } from './compare-results.ts';
-import { comparedWith } from './periods.ts';
 import { pivoted } from './pivot.ts';
 
 export interface Compared {
   readonly filters: ReportFilters;
   readonly parameters: Readonly<Record<string, string>>;
-  /** `previous`, `last-year` or `FROM..TO`; undefined: nothing is compared. */
+  /** `previous`, `last-year` or a period; undefined: nothing is compared. */
   readonly compare: string | undefined;
 }
 
@@ -42,18 +42,21 @@ export async function sideBySide(
   { filters, parameters, compare }: Compared,
 ): Promise<ReportResult> {
   if (compare === undefined) return run({ filters, parameters });
-  const period = comparedWith(compare, filters);
+  const before = comparedPeriod(compare, filters);
+  const { period: _, ...others } = filters;
   if (takesTwoPeriods(report)) {
-    const { from = '', to = '', ...others } = filters;
-    const first = { first_from: period.from, first_to: period.to };
+    const { from, to } = periodBounds(filters);
     return run({
-      filters: others,
-      parameters: { ...parameters, ...first, second_from: from, second_to: to },
+      filters: { ...others, from: undefined, to: undefined },
+      parameters: {
+        ...parameters,
+        ...{ first_from: before.from, first_to: before.to, second_from: from ?? '', second_to: to ?? '' },
+      },
     });
   }
   const now = await run({ filters, parameters });
-  const before = await run({ filters: { ...filters, ...period }, parameters });
-  return compareResults(report, { now, before, with: period });
+  const earlier = await run({ filters: { ...others, ...before }, parameters });
+  return compareResults(report, { now, before: earlier, with: before });
 }
 
 /** Whether a report is about two periods by itself, as its parameters `first_from` to `second_to` say. */

@@ -40,7 +40,7 @@ function cellText(cell: ReportCell, column: ReportColumn): string {
 /**
  * A leading apostrophe makes a spreadsheet show the text instead of computing it. A text that begins with apostrophes before a
  * formula gets one more, so that whoever takes one from each that matches has every text as it was. Spreadsheets of
- * East Asia take the wide forms of the signs as well. `export` has the rule in SQL (cli/sql/export-macros.sql).
+ * East Asia take the wide forms of the signs as well. `export` has the rule in SQL (cli/sql/export.sql).
  */
 function withoutFormula(text: string): string {
   return /^'*(?:[\s\p{Cf}]*[=+\-@|%＝＋－＠\t\r]|[\t\r\n])/u.test(text) ? `'${text}` : text;

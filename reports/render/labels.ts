@@ -1,6 +1,7 @@
 /** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
 
 import { visible } from '../../lib/wire/text.ts';
+import { periodText } from '../period.ts';
 import type { ReportCell, ReportColumn, ReportHead } from '../report-result.ts';
 
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */
@@ -40,10 +41,6 @@ export function instantLabel(at: string): string {
 /** The head of a result as label and value, in the order in which it is read. */
 export function headLines(head: ReportHead): [string, string][] {
   const { filters } = head;
-  const period =
-    filters.from === null && filters.to === null
-      ? 'all dates'
-      : `${filters.from ?? 'the beginning'} to ${filters.to === null ? 'the end' : `${filters.to} (exclusive)`}`;
   const chosen: [string, readonly string[]][] = [
     ['tenant', filters.tenants],
     ['carrier', filters.carriers],
@@ -55,7 +52,7 @@ export function headLines(head: ReportHead): [string, string][] {
     .map(([name, values]) => `${name} ${values.map((value) => JSON.stringify(value)).join(' or ')}`);
   const parameters = Object.entries(head.parameters).filter(([, value]) => value !== null);
   return [
-    ['Period', `${period}, by ${filters.by.replace('-', ' ')}`],
+    ['Period', `${periodText(filters)}, by ${filters.by.replace('-', ' ')}`],
     ['Filters', narrowed.length > 0 ? narrowed.join('; ') : 'none'],
     ...(parameters.length > 0
       ? [['Parameters', parameters.map(([name, value]) => `${name} ${value}`).join(', ')] as [string, string]]

@@ -1,6 +1,5 @@
 /** What a downloaded file and its sheet are called: the report, and its first and last day as far as it has them. */
 
-import { dayBefore } from '../relative-period.ts';
 import type { ReportResult } from '../report-result.ts';
 
 /** `carriers_2026-10-01_2026-10-31.csv`, `carriers_from-2026-10-01.csv`. @param extension without a dot */
@@ -19,7 +18,7 @@ export function sheetNameOf(result: Pick<ReportResult, 'name' | 'head'>): string
 
 function periodOf({ head }: Pick<ReportResult, 'head'>): readonly string[] {
   const { from, to } = head.filters;
-  if (from !== null && to !== null) return [from, dayBefore(to)];
+  if (from !== null && to !== null) return [from, to];
   if (from !== null) return [`from-${from}`];
-  return to === null ? [] : [`until-${dayBefore(to)}`];
+  return to === null ? [] : [`until-${to}`];
 }

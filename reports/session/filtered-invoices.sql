@@ -15,7 +15,7 @@ and (
 and (
     getvariable('date_to') is null
     or case when getvariable('date_basis') = 'invoice-date' then invoice_date else invoice_start_date end
-    < cast(getvariable('date_to') as date)
+    <= cast(getvariable('date_to') as date)
 )
 and (
     (getvariable('carriers') is null and getvariable('zones') is null)

@@ -183,7 +183,7 @@ create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, cu
     and (
         getvariable('date_to') is null
         or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
-        < cast(getvariable('date_to') as date)
+        <= cast(getvariable('date_to') as date)
     )
     and is_asked_tenant(tenant_id, tenant)
     and (getvariable('carriers') is null or list_contains(cast(getvariable('carriers') as varchar[]), carrier))

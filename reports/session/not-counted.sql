@@ -32,7 +32,7 @@ missing as (
     and is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
     and (currency_code is null or is_asked_currency(currency_code))
     and ($from is null or last_day is null or last_day >= cast($from as date))
-    and ($to is null or first_day is null or first_day < cast($to as date))
+    and ($to is null or first_day is null or first_day <= cast($to as date))
     order by number
     limit 3
 )

@@ -9,7 +9,7 @@
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import { ReportFilterError } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';
-import { checkDate } from '../report-filters.ts';
+import { checkDay } from '../period.ts';
 
 /** As typed, by name; several values of one name mean any of them, several names all of them. */
 export type ShipmentConditions = Readonly<Record<string, readonly string[]>>;
@@ -43,7 +43,7 @@ const TYPED: Readonly<Record<string, Condition>> = {
   weight_to: range('Weight to (lb)', 'lb_of(s.billable_weight, s.billable_weight_unit)', '<='),
   lines: { label: 'Lines', sql: linesSql },
   days_from: day('Reported from', '>='),
-  days_before: day('Reported before', '<'),
+  days_to: day('Reported to', '<='),
 };
 
 /**
@@ -203,7 +203,7 @@ function linesSql(values: readonly string[]): readonly string[] {
 }
 
 /** The widest of several bounds holds. */
-function bounded(expression: string, operator: '>=' | '<=' | '<', type: string): Condition['sql'] {
+function bounded(expression: string, operator: '>=' | '<=', type: string): Condition['sql'] {
   return (values, bind) => {
     const widest = operator === '>=' ? 'min' : 'max';
     const listed = `unnest(cast(${bind(values)} as varchar[]))`;
@@ -233,13 +233,13 @@ function amountIn(label: string, value: string): string {
   );
 }
 
-function day(label: string, operator: '>=' | '<'): Condition {
+function day(label: string, operator: '>=' | '<='): Condition {
   const sql = bounded('s.report_date', operator, 'date');
   return {
     label,
     sql: (values, bind) =>
       sql(
-        values.map((value) => checkDate(label, value)),
+        values.map((value) => checkDay(label, value)),
         bind,
       ),
   };

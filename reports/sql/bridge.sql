@@ -3,18 +3,18 @@
 -- grain: step of the bridge (and carrier, tenant or zone), currency
 -- source: weights
 -- params: $by total|carrier|tenant|zone = total: a bridge for all, or one for each of these
---   $first_from date: start of the first period; without it, one month before its end
---   $first_to date: the day after its end; without it, the start of the second period
---   $second_from date: start of the second period; without it, one month before $second_to or the last month with lines
---   $second_to date: the day after its end; without it, the end of the last month with lines
+--   $first_from date: first day of the first period; without it, the month up to its last day
+--   $first_to date: its last day; without it, the day before the second period
+--   $second_from date: first day of the second period; without it, the month up to $second_to or the last with lines
+--   $second_to date: its last day; without it, the last day of the last month with lines
 -- means: volume is the change in the number of lines (second period less first) times the first period's mean cost
 --   per line. price compares like with like: for every carrier, service, zone and rated weight (the billed weight,
 --   rounded up to a whole pound or to the carrier's own step, --weights FILE) that both periods have, it is the
 --   second period's cost less its number of lines times the first period's mean. mix is the rest: lines that moved to
 --   more or less expensive services, zones and weights, those that only one period has, and lines without a service,
 --   zone or weight. Each step is rounded once, to four decimals, and they add up exactly. shipments are the lines of
---   a period, at volume and "not comparable" how many more the second period has; period_from and period_to (the day
---   after its end) stand at the periods. Where one of the periods has no lines in a currency, all of the change is
+--   a period, at volume and "not comparable" how many more the second period has; period_from and period_to are
+--   the first and the last day of the periods. Where one of the periods has no lines in a currency, all of the change is
 --   one step, "not comparable". With by, each carrier, tenant or zone has a bridge of its own; their first and second
 --   periods add up to those of all, their volume and mix do not, since what moves from one to another is volume of
 --   both. Periods are by the reported date. The filters limit the lines of both periods.
@@ -23,7 +23,7 @@
 -- units: amount money
 -- chart: waterfall key=step value=amount
 -- shown: carrier carrier, tenant tenant, zone zone
--- leads: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_before; amount=billing_cost, shipments
+-- leads: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_to; amount=billing_cost, shipments
 -- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for
 --   9 each. Volume: one more at 14. Price: three at 1 more. In all -1, so mix is -1 - 14 - 3 = -18.
 --   lines: ship_date | service_level | billing_cost
@@ -43,21 +43,22 @@ with latest as (
 ),
 seconds as (
     select
-        coalesce(cast($second_from as date), cast(cast($second_to as date) - interval 1 month as date), cast(start as date)) as second_from,
-        coalesce(cast($second_to as date), cast(start + interval 1 month as date)) as second_to
+        coalesce(cast($second_from as date), cast(cast($second_to as date) + 1 - interval 1 month as date), cast(start as date))
+            as second_from,
+        coalesce(cast($second_to as date), last_day(start)) as second_to
     from latest
 ),
 firsts as (
-    select *, coalesce(cast($first_to as date), second_from) as first_to from seconds
+    select *, coalesce(cast($first_to as date), second_from - 1) as first_to from seconds
 ),
 periods as (
-    select *, coalesce(cast($first_from as date), cast(first_to - interval 1 month as date)) as first_from from firsts
+    select *, coalesce(cast($first_from as date), cast(first_to + 1 - interval 1 month as date)) as first_from from firsts
 ),
 days as (
     select
         d.report_date,
-        d.report_date >= p.first_from and d.report_date < p.first_to as is_first,
-        d.report_date >= p.second_from and d.report_date < p.second_to as is_second
+        d.report_date >= p.first_from and d.report_date <= p.first_to as is_first,
+        d.report_date >= p.second_from and d.report_date <= p.second_to as is_second
     from (select distinct report_date from selected_shipments) as d
     cross join periods as p
 ),

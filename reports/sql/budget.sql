@@ -55,7 +55,7 @@ budgets as (
         getvariable('date_from') is null
         or last_day(cast(month || '-01' as date)) >= cast(getvariable('date_from') as date)
     )
-    and (getvariable('date_to') is null or cast(month || '-01' as date) < cast(getvariable('date_to') as date))
+    and (getvariable('date_to') is null or cast(month || '-01' as date) <= cast(getvariable('date_to') as date))
     and (carrier is null or is_asked_carrier_in_file(carrier))
     and (
         tenant is null or getvariable('tenants') is null

@@ -3,7 +3,7 @@
 -- grain: gap
 -- params: $min_invoices integer = 3: with fewer, too few invoices to infer a billing interval
 -- means: nothing can list what was never announced, so the tenant's own pattern is used. expected_from is the first
---   day that nothing covers, expected_to the first day covered again. Where a tenant's periods end more often on the
+--   day that nothing covers, expected_to the last one. Where a tenant's periods end more often on the
 --   day on which the next begins than on the day before it, a period does not cover its last day. after_invoice and
 --   before_invoice are the invoices on either side; of several for one period the latest before and the earliest
 --   after, by invoice date and number. There are four kinds. voided: the days of a voided invoice's billing period
@@ -14,7 +14,7 @@
 --   steps, rounded, less one, but at least one. overdue: the period after the last one, each beginning a usual step
 --   after the one before, has ended, and since its end as many days as an invoice usually takes (the ninth decile of
 --   the days from a period's end to its latest invoice, never less than zero) and two more have passed; missing
---   counts such periods, and expected_to is that many steps after expected_from. number: invoice numbers are read as
+--   counts such periods; expected_from to expected_to are that many steps. number: invoice numbers are read as
 --   a prefix and a counter, and some counters are missing; here the days are the invoice dates of the two neighbours.
 --   A prefix is counted for each tenant if that leaves no more numbers missing or if tenants share numbers, else for
 --   the whole partner; at least min_invoices of them are needed, and at least four of five steps must be by one. A
@@ -39,8 +39,8 @@
 --   A-9 | Acme | loaded | 2026-03-02 | 2026-03-08 | 2026-03-10
 --   published: 2026-03-12T00:00:00Z
 --   rows: kind | expected_from | expected_to | missing | after_invoice | before_invoice
---   voided | 2026-01-19 | 2026-01-26 | 1 | A-3 |
---   period | 2026-01-26 | 2026-02-09 | 2 | A-3 | A-6
+--   voided | 2026-01-19 | 2026-01-25 | 1 | A-3 |
+--   period | 2026-01-26 | 2026-02-08 | 2 | A-3 | A-6
 --   number | 2026-01-27 | 2026-02-17 | 2 | A-3 | A-6
 with told as (
     select
@@ -171,14 +171,14 @@ open_periods as (
         period_start,
         next_start,
         open_from as expected_from,
-        next_start as expected_to,
+        next_start - 1 as expected_to,
         greatest((2 * step + usual_step) // (2 * usual_step) - 1, 1) as missing,
         usual_step
     from steps
     where next_start is not null and open_from < next_start
     union all
     select
-        'overdue', party, period_start, null, open_from, open_from + cast(missing * usual_step as integer), missing, usual_step
+        'overdue', party, period_start, null, open_from, open_from + cast(missing * usual_step as integer) - 1, missing, usual_step
     from late
 ),
 -- The invoices of the periods beside a gap.
@@ -214,7 +214,7 @@ voided_periods as (
         'voided' as kind,
         o.party,
         cast(min(o.day) as date) as expected_from,
-        cast(max(o.day) as date) + 1 as expected_to,
+        cast(max(o.day) as date) as expected_to,
         1 as missing,
         any_value(o.invoice_number) as after_invoice,
         null as before_invoice,
@@ -342,6 +342,6 @@ select
 from gaps as g
 left join parties as p on p.party = g.party
 where is_asked_tenant(p.tenant_id, p.tenant)
-and (getvariable('date_from') is null or g.expected_to > cast(getvariable('date_from') as date))
-and (getvariable('date_to') is null or g.expected_from < cast(getvariable('date_to') as date))
+and (getvariable('date_from') is null or g.expected_to >= cast(getvariable('date_from') as date))
+and (getvariable('date_to') is null or g.expected_from <= cast(getvariable('date_to') as date))
 order by p.tenant nulls last, p.invoice_level, g.expected_from, g.kind, g.after_invoice

@@ -6,8 +6,8 @@
 import { stringify } from 'yaml';
 import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
 import { EVENT_TYPES, FILE_SOURCES, INVOICE_STATES } from '../../lib/wire/names.ts';
+import { columnMeaning, withoutMarks } from '../../warehouse/duckdb/schema.ts';
 import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
-import { columnMeaning, withoutMarks } from '../../warehouse/duckdb/view-comments.ts';
 import { readColumns, VIEWS } from './view-columns.ts';
 
 const ofAnInvoice = {

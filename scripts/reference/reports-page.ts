@@ -15,7 +15,7 @@ export async function reportsPage(): Promise<string> {
     'Reports',
     `\`billsync report NAME\` answers one question from the published file. What all of them share (lines, packages, ` +
       `pounds, rounding, periods) is in [report-rules.md](../report-rules.md); \`billsync report NAME --help\` adds a worked ` +
-      `example. Filters are the same for all: \`--from\`, \`--to\`, \`--by\`, \`--tenant\`, \`--carrier\`, \`--zone\`, ` +
+      `example. Filters are the same for all: \`--from\`, \`--to\`, \`--period\`, \`--by\`, \`--tenant\`, \`--carrier\`, \`--zone\`, ` +
       `\`--currency\`, \`--level\`, \`--as-known-on\`.`,
     ...Object.entries(PURPOSES).map(([purpose, about]) => {
       const rows = reports

@@ -1,7 +1,7 @@
 /** docs/reference/tables.md: the views of `reports.duckdb`, with types as DuckDB has them and a meaning for each column. */
 
+import { columnMeaning } from '../../warehouse/duckdb/schema.ts';
 import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
-import { columnMeaning } from '../../warehouse/duckdb/view-comments.ts';
 import { code, page, table } from './markdown.ts';
 import { readColumns, VIEWS } from './view-columns.ts';
 

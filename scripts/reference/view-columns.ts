@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../warehouse/duckdb/database.ts';
-import { migrate } from '../../warehouse/duckdb/migrate.ts';
+import { migrate } from '../../warehouse/duckdb/schema.ts';
 
 /** In the order in which a reader needs them. */
 export const VIEWS = [

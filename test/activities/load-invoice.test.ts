@@ -7,9 +7,8 @@ import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { createInvoiceActivities } from '../../activities/invoice-records.ts';
 import { createLoadActivities } from '../../activities/load.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import { createMetrics } from '../../lib/metrics.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import type { LoadInvoiceResult } from '../../workflows/activities.ts';
 import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.ts';
 

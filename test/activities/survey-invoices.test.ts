@@ -5,13 +5,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { checkDetails, checkLedger, createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService, InvoiceDetails } from '../../billing/billing-service.ts';
-import {
-  CredentialsRefusedError,
-  NotExportedError,
-  OverloadedError,
-  UnknownInvoiceError,
-  UnreachableError,
-} from '../../billing/errors.ts';
+import { BillingError, tryLater, unreachable } from '../../billing/errors.ts';
 import type { LedgerStatus } from '../../warehouse/warehouse.ts';
 import type { Finding } from '../../workflows/activities.ts';
 
@@ -84,10 +78,10 @@ function aService(lookUp: (invoiceId: string, times: number) => void = () => {})
     async lookUpInvoice(invoiceId: string) {
       asked.push(invoiceId);
       lookUp(invoiceId, asked.filter((id) => id === invoiceId).length);
-      throw new UnknownInvoiceError(invoiceId);
+      throw new BillingError('unknown-invoice', [invoiceId]);
     },
     async regenerateUrl(invoiceId: string) {
-      throw new NotExportedError(invoiceId);
+      throw new BillingError('not-exported', [invoiceId]);
     },
   };
   const told: string[] = [];
@@ -111,7 +105,7 @@ describe('surveyInvoices', () => {
     const invoiceIds = ids(6);
     const last = invoiceIds[5];
     const broken = aService((invoiceId) => {
-      if (invoiceId === last) throw new UnreachableError('service.test', 'ECONNREFUSED', null);
+      if (invoiceId === last) throw unreachable('service.test', 'ECONNREFUSED', null);
     });
     const first = new MockActivityEnvironment();
     let heartbeatDetails: unknown;
@@ -130,7 +124,7 @@ describe('surveyInvoices', () => {
 
   test('tells when the service refuses our credentials, and when it takes them again', async () => {
     const refused = () => {
-      throw new CredentialsRefusedError('a fresh access token', 401, { code: null, description: null });
+      throw new BillingError('credentials-refused', ['a fresh access token', 'HTTP 401']);
     };
     const request = { invoiceIds: ids(1), ledgerStatuses: [], concurrency: 1 };
     const { survey, told } = aService(refused);
@@ -146,7 +140,7 @@ describe('surveyInvoices', () => {
   test('waits as long as an overloaded service asks for, and fails no attempt for it', async () => {
     const invoiceIds = ids(4);
     const { asked, survey } = aService((invoiceId, times) => {
-      if (invoiceId === invoiceIds[1] && times < 3) throw new OverloadedError('details', 429, 0.3);
+      if (invoiceId === invoiceIds[1] && times < 3) throw tryLater('details', 429, 0.3);
     });
     const began = performance.now();
     const request = { invoiceIds, ledgerStatuses: [], concurrency: 2 };
@@ -164,10 +158,10 @@ describe('surveyInvoices', () => {
         most = Math.max(most, now);
         await new Promise((wake) => setTimeout(wake, 5));
         now -= 1;
-        throw new UnknownInvoiceError(invoiceId);
+        throw new BillingError('unknown-invoice', [invoiceId]);
       },
       async regenerateUrl(invoiceId: string) {
-        throw new NotExportedError(invoiceId);
+        throw new BillingError('not-exported', [invoiceId]);
       },
     };
     const alerts = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
@@ -181,7 +175,7 @@ describe('surveyInvoices', () => {
 
   test('stops when it is cancelled', async () => {
     const { asked, survey } = aService(() => {
-      throw new OverloadedError('details', 503, 60);
+      throw tryLater('details', 503, 60);
     });
     const environment = new MockActivityEnvironment();
     const running = environment.run(survey, { invoiceIds: ids(3), ledgerStatuses: [], concurrency: 1 });

@@ -18,8 +18,7 @@ import { openS3Archive } from '../../archive/s3/archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { openS3Client } from '../../archive/s3/client.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
-import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
+import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
 import {
   aCsv,
   archiveCsv,

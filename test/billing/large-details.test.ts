@@ -42,7 +42,7 @@ async function clientThatWaits(throughputWindowMs: number): Promise<BillingServi
   const settings = serviceSettings(service, { dataDir: folder });
   return createBillingService({
     ...{ settings, archive },
-    limits: { throughputWindowMs, leastBytesPerSecond: 100 },
+    limits: { throughputWindowMs, minBytesPerSecond: 100 },
   });
 }
 

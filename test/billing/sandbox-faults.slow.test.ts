@@ -88,7 +88,6 @@ describe('credentials', () => {
     const stranger = client(changes);
     const error = await stranger.ping().catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
-      name: 'CredentialsRefusedError',
       code: 'credentials-refused',
       message: expect.stringContaining('HTTP 401'),
     });
@@ -119,15 +118,15 @@ describe('credentials', () => {
 describe('the API', () => {
   test('404 means not exported, or not known (spec 7)', async () => {
     const draft = await sandbox.createInvoice();
-    await expect(billing.regenerateUrl(draft.invoiceId)).rejects.toMatchObject({ name: 'NotExportedError' });
+    await expect(billing.regenerateUrl(draft.invoiceId)).rejects.toMatchObject({ code: 'not-exported' });
     const nobody = '99999999-9999-4999-8999-999999999999';
-    await expect(billing.lookUpInvoice(nobody)).rejects.toMatchObject({ name: 'UnknownInvoiceError' });
-    await expect(billing.exportCsv(nobody)).rejects.toMatchObject({ name: 'UnknownInvoiceError' });
+    await expect(billing.lookUpInvoice(nobody)).rejects.toMatchObject({ code: 'unknown-invoice' });
+    await expect(billing.exportCsv(nobody)).rejects.toMatchObject({ code: 'unknown-invoice' });
   });
 
   test.each([
-    ['bad-request', { name: 'RefusedError', code: 'refused', message: expect.stringContaining('HTTP 400') }],
-    ['forbidden', { name: 'RefusedError', code: 'forbidden', message: expect.stringContaining('HTTP 403') }],
+    ['bad-request', { code: 'refused', message: expect.stringContaining('HTTP 400') }],
+    ['forbidden', { code: 'forbidden', message: expect.stringContaining('HTTP 403') }],
     ['server-error', { code: 'server-fault', message: expect.stringContaining('HTTP 500') }],
     ['redirect', { code: 'redirect', message: expect.stringContaining('HTTP 302') }],
     ['html-body', { code: 'unexpected-answer' }],
@@ -226,7 +225,7 @@ describe('the API', () => {
     const nowhere = client({ baseUrl: 'https://127.0.0.1:9', authUrl: 'https://127.0.0.1:9' });
     await expect(nowhere.fetchToken()).rejects.toMatchObject({
       code: 'unreachable',
-      systemCode: 'ECONNREFUSED',
+      message: expect.stringContaining('ECONNREFUSED'),
     });
     await nowhere.close();
   });
@@ -334,9 +333,9 @@ describe('downloadCsv', () => {
     const impatient = client({}, { limits: { throughputWindowMs: 200 } });
     await expect(impatient.downloadCsv(request)).rejects.toMatchObject({
       code: 'deadline-exceeded',
-      message: expect.stringContaining('bytes a second'),
+      message: expect.stringContaining('bytes per second'),
     });
-    const bounded = client({}, { limits: { totalDeadlineMs: 200, leastBytesPerSecond: 0 } });
+    const bounded = client({}, { limits: { totalDeadlineMs: 200, minBytesPerSecond: 0 } });
     await expect(bounded.downloadCsv(request)).rejects.toMatchObject({ code: 'deadline-exceeded' });
     await Promise.all([impatient.close(), bounded.close()]);
   });

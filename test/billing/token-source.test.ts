@@ -1,7 +1,7 @@
 /** Tokens are had one at a time, early enough, and survive an authorization server that is away for a moment. */
 
 import { describe, expect, test } from 'vitest';
-import { TokenSource } from '../../billing/token-source.ts';
+import { TokenSource } from '../../billing/api.ts';
 
 function source({ lifeSeconds = 100 }: { readonly lifeSeconds?: number } = {}) {
   const world = { nowMs: 0, fetched: 0, fails: false };

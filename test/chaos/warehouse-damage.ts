@@ -3,9 +3,8 @@
 import { closeSync, cpSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
-import { WarehouseCorruptError } from '../../warehouse/errors.ts';
-import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
+import { isWarehouseError } from '../../warehouse/errors.ts';
+import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
 import {
   aCsv,
   anEvent,
@@ -98,7 +97,7 @@ async function lookAt(dataDir: string, expected: string): Promise<'found' | 'har
       await warehouse.close().catch(() => undefined);
     }
   } catch (error) {
-    if (error instanceof WarehouseCorruptError) return 'found';
+    if (isWarehouseError(error, 'warehouse-corrupt')) return 'found';
     // Any refusal to answer is found damage, whatever words the engine has for it.
     if (error instanceof Error && !/expect/.test(error.message)) return 'found';
     throw error;

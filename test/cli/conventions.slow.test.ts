@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { AUDITED } from '../../cli/audited-commands.ts';
 import { VERBS } from '../../cli/verbs.ts';
 import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 

@@ -4,10 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { totalsOf } from '../../cli/demo/billed.ts';
-import { demoFolder } from '../../cli/demo/demo-folder.ts';
-import { FEWEST_INVOICES, faultsOf } from '../../cli/demo/faults.ts';
-import { settled } from '../../cli/demo/story.ts';
+import { demoFolder } from '../../cli/commands/demo.ts';
+import { totalsOf } from '../../cli/demo/proof.ts';
+import { FEWEST_INVOICES, faultsOf, settled } from '../../cli/demo/story.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-demo-test-'));

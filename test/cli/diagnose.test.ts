@@ -1,8 +1,8 @@
 /** `doctor` comes to its end whatever a check waits for. */
 
 import { expect, test } from 'vitest';
+import type { Check } from '../../cli/doctor/connection-checks.ts';
 import { diagnose, exitCodeOf } from '../../cli/doctor/diagnose.ts';
-import type { Check } from '../../cli/doctor/finding.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 
 test('a check that never ends fails as unreachable, and those after it are made', async () => {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../warehouse/support.ts';

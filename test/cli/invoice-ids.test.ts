@@ -1,7 +1,7 @@
 /** Ids and numbers come in whatever form people have them. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { idsOf, readInvoices } from '../../cli/commands/invoices/invoice-ids.ts';
+import { idsOf, readInvoices } from '../../cli/find-invoices.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
 

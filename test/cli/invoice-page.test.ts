@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { renderInvoice } from '../../cli/commands/invoices/invoice-page.ts';
+import { renderInvoice } from '../../cli/commands/invoices.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, INVOICE } from '../warehouse/support.ts';
 

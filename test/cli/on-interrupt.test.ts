@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 
 const WAITING = `
-  import { onInterrupt } from './cli/terminal/on-interrupt.ts';
+  import { onInterrupt } from './cli/terminal/interaction.ts';
   await onInterrupt('It is over already.', async () => 1);
   setInterval(() => undefined, 1_000);
   await onInterrupt('The worker goes on.', async () => {

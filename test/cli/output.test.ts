@@ -2,8 +2,7 @@
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { counted } from '../../cli/terminal/output.ts';
-import { type Column, renderTable } from '../../cli/terminal/render-table.ts';
-import { paint, printable } from '../../cli/terminal/terminal-text.ts';
+import { type Column, paint, printable, renderTable } from '../../cli/terminal/table.ts';
 
 interface Row {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { paceOf } from '../../cli/terminal/pace.ts';
+import { paceOf } from '../../cli/terminal/output.ts';
 
 test('the pace of long work says the rate and what is left, once the start is over', () => {
   let ms = 0;

@@ -1,7 +1,7 @@
 /** Long work is never silent: what says nothing new is said to go on. */
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { barProgress, isDrawing, lineProgress } from '../../cli/terminal/progress.ts';
+import { barProgress, isDrawing, lineProgress } from '../../cli/terminal/output.ts';
 
 let written = '';
 

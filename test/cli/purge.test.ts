@@ -6,12 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Archive, ArchivedEvent } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { verifyArchive } from '../../archive/verify-archive.ts';
-import { PURGE_CLASSES, planPurge } from '../../cli/retention/plan-purge.ts';
-import { runPurge } from '../../cli/retention/run-purge.ts';
-import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
+import { PURGE_CLASSES, planPurge, runPurge } from '../../cli/purge-plan.ts';
+import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import {
   aCsv,

@@ -20,7 +20,7 @@ const run = (...args: readonly string[]) =>
 
 describe('billsync shipments', () => {
   test('answers rows, totals and the key of the next page as one document', async () => {
-    const { stdout } = await run('--json', '--cost-from', '2', '--sort', '-billing_cost', '--rows', '1');
+    const { stdout } = await run('--json', '--cost-from', '2', '--sort', '-billing_cost', '--limit', '1');
     const { rows, found, totals, next } = JSON.parse(stdout);
     expect(found).toBe(2);
     expect(rows).toMatchObject([
@@ -70,9 +70,9 @@ describe('billsync shipments', () => {
     instance.closeSync();
   });
 
-  test('says how many rows --rows leaves out of a file, even with --quiet', async () => {
+  test('says how many rows --limit leaves out of a file, even with --quiet', async () => {
     const output = join(fixture.folder, 'cut.csv');
-    const { exitCode, stderr } = await run('--rows', '1', '--output', output, '--quiet');
+    const { exitCode, stderr } = await run('--limit', '1', '--output', output, '--quiet');
     expect([exitCode, stderr]).toEqual([0, '1 of 3 rows: a limit leaves out the others\n']);
   });
 

@@ -45,16 +45,16 @@ const plain = (address: string): string => address.replaceAll('&amp;', '&');
 describe('the overview', () => {
   test('says what the last month cost beside the one before, as the list of its shipments does', async () => {
     const { spend } = await json('/?format=json');
-    expect(spend).toMatchObject({ from: '2026-06-01', until: '2026-06-30', currency: 'USD' });
+    expect(spend).toMatchObject({ from: '2026-06-01', to: '2026-06-30', currency: 'USD' });
     expect(spend.title).toBe('Spend of June 2026 against May 2026, by ship date (incomplete)');
     expect(spend.notes).toEqual([expect.stringMatching(/^Incomplete: .* lacks 1 known invoice: .*draft/)]);
-    const listed = await json('/shipments?from=2026-06-01&until=2026-06-30&format=json');
-    const before = await json('/shipments?from=2026-05-01&until=2026-05-31&format=json');
+    const listed = await json('/shipments?from=2026-06-01&to=2026-06-30&format=json');
+    const before = await json('/shipments?from=2026-05-01&to=2026-05-31&format=json');
     expect([spend.totals, spend.totals_before]).toEqual([listed.totals, before.totals]);
-    const byInvoice = await json('/?from=2026-06-01&until=2026-06-30&by=invoice-date&format=json');
+    const byInvoice = await json('/?from=2026-06-01&to=2026-06-30&by=invoice-date&format=json');
     expect(byInvoice.spend.title).toMatch(/^Spend of June 2026 against May 2026, by invoice date/);
     const listedByInvoice = await json(
-      '/shipments?from=2026-06-01&until=2026-06-30&by=invoice-date&format=json',
+      '/shipments?from=2026-06-01&to=2026-06-30&by=invoice-date&format=json',
     );
     expect(byInvoice.spend.totals).toEqual(listedByInvoice.totals);
     const page = await read('/');
@@ -68,7 +68,7 @@ describe('the overview', () => {
 
   test('names what moved most, each as the report of two periods says it', async () => {
     const { spend } = await json('/?format=json');
-    const days = 'from=2026-06-01&until=2026-06-30&compare=previous&currency=USD&format=json';
+    const days = 'from=2026-06-01&to=2026-06-30&compare=previous&currency=USD&format=json';
     for (const [index, address] of ['tenants?', 'carriers?', 'cost?p_by=origin%2Bzone&'].entries()) {
       const { rows } = await json(`/reports/${address}${days}`);
       const moved = rows.filter((row: { difference: string }) => Number(row.difference) !== 0).slice(0, 5);
@@ -78,7 +78,7 @@ describe('the overview', () => {
   });
 
   test('is of other days and of another currency when these are asked for', async () => {
-    const { spend } = await json('/?from=2026-05-01&until=2026-05-31&currency=EUR&format=json');
+    const { spend } = await json('/?from=2026-05-01&to=2026-05-31&currency=EUR&format=json');
     expect(spend).toMatchObject({
       title: 'Spend of May 2026 against April 2026, by ship date',
       currency: 'EUR',
@@ -86,8 +86,8 @@ describe('the overview', () => {
     expect(spend.totals.map((row: { currency_code: string }) => row.currency_code)).toEqual(['EUR']);
     expect((await get('/?from=yesterday')).status).toBe(400);
     // No day of May may be counted for it.
-    expect((await get('/reports/carriers?until=2026-04-31')).status).toBe(400);
-    expect((await get('/shipments?until=2026-04-31')).status).toBe(400);
+    expect((await get('/reports/carriers?to=2026-04-31')).status).toBe(400);
+    expect((await get('/shipments?to=2026-04-31')).status).toBe(400);
   });
 });
 
@@ -278,9 +278,9 @@ describe('saved views', () => {
 });
 
 test.each([
-  ['2026-10-01', '2026-11-01', 'October 2026'],
-  ['2026-10-01', '2026-12-01', '2026-10-01 to 2026-11-30'],
-  ['2026-10-05', '2026-10-12', '2026-10-05 to 2026-10-11'],
-])('the days from %s to before %s are called %s', (from, to, name) => {
+  ['2026-10-01', '2026-10-31', 'October 2026'],
+  ['2026-10-01', '2026-11-30', '2026-10-01 to 2026-11-30'],
+  ['2026-10-05', '2026-10-11', '2026-10-05 to 2026-10-11'],
+])('the days from %s to %s are called %s', (from, to, name) => {
   expect(daysName({ from, to })).toBe(name);
 });

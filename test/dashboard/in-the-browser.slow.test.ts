@@ -48,7 +48,7 @@ const PAGES = [
   '/views?address=%2Fshipments',
   '/statements',
   '/statements?tenant=Acme&period=2026-03',
-  '/reports/carriers?from=2026-03-01&until=2026-03-31&compare=previous',
+  '/reports/carriers?from=2026-03-01&to=2026-03-31&compare=previous',
   '/invoices/nobody',
   '/reports/tenants?from=yesterday',
 ];

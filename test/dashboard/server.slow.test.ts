@@ -251,7 +251,7 @@ describe('reports', () => {
     const answer = await get('/reports/tenants?from=yesterday');
     expect(answer.status).toBe(400);
     const page = await answer.text();
-    expect(page).toContain('role="alert">&quot;yesterday&quot; is no date for from');
+    expect(page).toContain('role="alert">&quot;yesterday&quot; is not a date for from');
     expect(page).toContain('<form');
     expect((await get('/reports/tenant')).status).toBe(404);
     expect((await get('/reports/tenants/download?format=exe')).status).toBe(400);
@@ -270,11 +270,11 @@ describe('reports', () => {
     }
   });
 
-  test('say so when a query takes longer than BILLSYNC_PAGE_LIMIT', async () => {
-    const hasty = await dashboardOver(fixture.path, { admin: { pageLimit: '1ms' }, firstWordsMs: 60_000 });
+  test('say so when a query takes longer than BILLSYNC_PAGE_TIMEOUT', async () => {
+    const hasty = await dashboardOver(fixture.path, { admin: { pageTimeout: '1ms' }, firstWordsMs: 60_000 });
     const answer = await fetch(`${hasty.url}/reports/outliers`);
     expect(answer.status).toBe(503);
-    expect(await answer.text()).toContain('was stopped at its limit of 0.001 s');
+    expect(await answer.text()).toContain('was stopped after 0.001 s');
     await hasty.close();
   });
 
@@ -283,7 +283,7 @@ describe('reports', () => {
       anInvoice([aShipment()], { number: 'INV-WRONG', differences: [['total-amount', '1', '2']] }),
     ]);
     await withEndlessOrigins(slow.path);
-    const hasty = await dashboardOver(slow.path, { admin: { pageLimit: '4s' }, firstWordsMs: 60_000 });
+    const hasty = await dashboardOver(slow.path, { admin: { pageTimeout: '4s' }, firstWordsMs: 60_000 });
     const [page, figures] = await Promise.all(
       ['/', '/?format=json'].map(async (path) => {
         const answer = await fetch(hasty.url + path);
@@ -291,12 +291,10 @@ describe('reports', () => {
       }),
     );
     expect(page?.status).toBe(200);
-    expect(page?.text).toMatch(
-      /<p class="problem" role="alert">Spend: Report .* was stopped at its limit of 4 s\./,
-    );
+    expect(page?.text).toMatch(/<p class="problem" role="alert">Spend: Report .* was stopped after 4 s\./);
     expect(page?.text).toMatch(/INV-WRONG.*Its rows contradict its header: /);
     expect(page?.text).not.toContain('No shipments are loaded yet.');
-    expect([figures?.status, figures?.text]).toEqual([503, expect.stringContaining('limit of 4 s')]);
+    expect([figures?.status, figures?.text]).toEqual([503, expect.stringContaining('stopped after 4 s')]);
     await hasty.close();
     await slow.remove();
   });

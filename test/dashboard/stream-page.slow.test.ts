@@ -84,7 +84,7 @@ describe('a page that is not there within a moment', () => {
 
   test('tells in its place what went wrong after the first words', async () => {
     const { html } = await pageOf('/reports/outliers', 0, 1);
-    expect(html).toContain('was stopped at its limit of 0.001 s');
+    expect(html).toContain('was stopped after 0.001 s');
     expect(html.trimEnd().endsWith('</html>')).toBe(true);
   });
 

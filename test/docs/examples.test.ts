@@ -130,7 +130,7 @@ describe('Metabase', () => {
         tenant: 'nobody',
         tracking_number: 'none',
         from: '2026-03-01',
-        until: '2026-03-31',
+        to: '2026-03-31',
       },
     };
     const text = (await read(name)).replaceAll(/\[\[(.*?)\]\]/g, '$1');

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lockOwner } from '../../lib/files/lock-file.ts';
-import { lockWarehouse } from '../../warehouse/duckdb/lock-file.ts';
-import { WarehouseLockedError } from '../../warehouse/errors.ts';
+import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { eventually } from '../support/eventually.ts';
 
 let folder: string;
@@ -31,7 +30,9 @@ describe('the lock of the warehouse', () => {
     const path = join(folder, 'elsewhere.lock');
     await writeFile(path, JSON.stringify(ofAnotherContainer));
     expect(await lockOwner(path)).toMatchObject({ role: 'worker', namespace: 'elsewhere' });
-    await expect(lockWarehouse(path, { role: 'verify', now })).rejects.toThrow(WarehouseLockedError);
+    await expect(lockWarehouse(path, { role: 'verify', now })).rejects.toMatchObject({
+      code: 'warehouse-locked',
+    });
     await utimes(path, longAgo, longAgo);
     expect(await lockOwner(path)).toBeNull();
     const lock = await lockWarehouse(path, { role: 'verify', now });

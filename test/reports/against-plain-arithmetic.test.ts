@@ -106,7 +106,7 @@ describe('the three first reports', () => {
   test.each([
     ['tenants', 'tenant', (row: Row) => row.tenant],
     ['carriers', 'carrier', (row: Row) => row.carrier],
-  ] as const)('%s sums, divides and rounds as whole numbers do', async (name, key, of) => {
+  ] as const)('%s sums, divides and rounds like whole numbers', async (name, key, of) => {
     const expected = grouped(rows, (row) => [of(row), row.currency]).map(([[value, currency], group]) => ({
       [key]: value,
       currency_code: currency,
@@ -120,26 +120,6 @@ describe('the three first reports', () => {
           }),
     }));
     expect(sorted(await answer(name))).toEqual(sorted(expected));
-  });
-
-  test('answer their columns in the order other people rely on', async () => {
-    for (const [name, key] of [
-      ['tenants', 'tenant'],
-      ['carriers', 'carrier'],
-      ['zones', 'carrier_zone'],
-    ] as const) {
-      const [first] = await answer(name);
-      expect(Object.keys(first ?? {}).slice(0, 8)).toEqual([
-        key,
-        'currency_code',
-        'invoices',
-        'shipments',
-        'billing_cost',
-        'cost_per_shipment',
-        'billable_weight_lb',
-        'cost_per_lb',
-      ]);
-    }
   });
 
   test('zones keep every spelling and bring each to one form', async () => {
@@ -193,7 +173,7 @@ describe('cost', () => {
     ['weight', ['weight_break']],
     ['origin', ['origin']],
     ['service+tenant+carrier', ['tenant', 'carrier', 'service_level']],
-  ])('by %s has a row for each %j that any line has', async (by, columns) => {
+  ])('by %s has a row for each %j in the lines', async (by, columns) => {
     const of = (row: Row) => columns.map((column) => keys[column]?.(row) ?? null);
     const expected = grouped(rows, (row) => [...of(row), row.currency]).map(([key, group]) => {
       const currency = key.at(-1);
@@ -211,12 +191,6 @@ describe('cost', () => {
     });
     const found = await answer('cost', { by });
     expect(sorted(found.map(({ usual_origin: _, ...row }) => row))).toEqual(sorted(expected));
-  });
-
-  test('refuses what it cannot group by', async () => {
-    await expect(answer('cost', { by: 'carrier+lane' })).rejects.toThrow(
-      '"lane" is no value for by: take one or more of month, week, tenant, carrier, service, zone, origin, weight',
-    );
   });
 });
 
@@ -250,7 +224,7 @@ describe('summary', () => {
 });
 
 describe('mix', () => {
-  test('tells shares and their shift before any rounding', async () => {
+  test('computes shares and their shift before rounding', async () => {
     const of = (month: string, carrier: unknown, currency: unknown): Row[] =>
       rows.filter(
         (row) => row.shipDate.startsWith(month) && row.carrier === carrier && row.currency === currency,
@@ -293,25 +267,8 @@ describe('mix', () => {
   });
 });
 
-describe('mix, by weight and week', () => {
-  test('puts each line into the break and the ISO week it belongs to', async () => {
-    const expected = grouped(rows, (row) => [
-      weekOf(row.shipDate),
-      row.carrier,
-      breakOf(row),
-      row.currency,
-    ]).map(([[month, carrier, part, currency], group]) =>
-      JSON.stringify([month, carrier, part, currency, group.length, decimalText(cost(group))]),
-    );
-    const found = (await answer('mix', { by: 'weight', grain: 'week' })).map((row) =>
-      JSON.stringify([row.month, row.carrier, row.part, row.currency_code, row.shipments, row.billing_cost]),
-    );
-    expect(found.sort()).toEqual(expected.sort());
-  });
-});
-
 describe('rate-card', () => {
-  test('answers prices that were really billed', async () => {
+  test('computes prices from billed lines only', async () => {
     const expected = grouped(
       rows.filter(
         (row) => tenThousandths(row.cost) > 0n && ![row.service, row.zone, row.weight].includes(null),
@@ -439,10 +396,4 @@ describe('accrual', () => {
     expect(found.sort()).toEqual(expected.map((row) => JSON.stringify(row)).sort());
     expect(found.some((row) => row.includes('chain ladder'))).toBe(true);
   });
-});
-
-test('the seeded rows reach every branch above', () => {
-  expect(rows.length).toBeGreaterThan(300);
-  expect(rows.some((row) => whole(row) > 0n && row.cost.startsWith('-'))).toBe(true);
-  expect(new Set(rows.map((row) => row.currency))).toEqual(new Set(['USD', 'EUR']));
 });

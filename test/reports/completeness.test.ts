@@ -46,7 +46,7 @@ afterAll(async () => {
   for (const each of [fixture, withGap]) await each.remove();
 });
 
-const october = { from: '2026-10-01', to: '2026-11-01' };
+const october = { from: '2026-10-01', to: '2026-10-31' };
 const NOT_COUNTED =
   '4 known invoices: A-7 of Acme (draft), B-1 of beta (waiting to be loaded), C-1 of Acme (needs attention) and 1 more.';
 
@@ -59,7 +59,7 @@ test('a report, its exports, its page and the scheduled one name the known invoi
   expect(xlsx).toContain('C-1 of Acme (needs attention) and 1 more.');
   expect(String((await renderReport(result, 'about')).body)).toContain(NOT_COUNTED);
   for (const path of ['/reports/tenants', '/shipments'])
-    expect(await (await fetch(`${dashboard.url}${path}?from=2026-10-01&until=2026-10-31`)).text()).toContain(
+    expect(await (await fetch(`${dashboard.url}${path}?from=2026-10-01&to=2026-10-31`)).text()).toContain(
       'C-1 of Acme (needs attention) and 1 more.',
     );
   const { about } = await writeReport(
@@ -75,7 +75,7 @@ test('a report, its exports, its page and the scheduled one name the known invoi
   expect((await ask({ ...october, tenants: ['Beta'] })).head.notes[0]).toMatch(
     /1 known invoice: B-1 of beta/,
   );
-  expect((await ask({ from: '2026-09-01', to: '2026-10-01' })).head.notes).toEqual([]);
+  expect((await ask({ from: '2026-09-01', to: '2026-09-30' })).head.notes).toEqual([]);
   expect((await ask(october, withGap.path)).head.notes[0]).toBe(
     'Not counted: 1 gap in the invoice numbers: 1 number is missing between G-6 and G-8 of Acme.',
   );
@@ -84,25 +84,25 @@ test('a report, its exports, its page and the scheduled one name the known invoi
 test('a comparison with a period that is open or lacks invoices says so in its title and first note', async () => {
   const compared = (filters: object, name = 'tenants') =>
     runCompared({ databasePath: fixture.path, name, filters }, { compare: 'previous' });
-  const incomplete = `Incomplete: 2026-10-01 to 2026-11-01 (exclusive) lacks ${NOT_COUNTED}`;
+  const incomplete = `Incomplete: 2026-10-01 to 2026-10-31 lacks ${NOT_COUNTED}`;
   for (const name of ['tenants', 'bridge']) {
     const result = await compared(october, name);
     expect(result.title, name).toMatch(/\(incomplete\)$/);
     expect(result.head.notes[0], name).toBe(incomplete);
-    const open = await compared({ from: '2026-11-01', to: '2026-12-01' }, name);
+    const open = await compared({ from: '2026-11-01', to: '2026-11-30' }, name);
     expect(open.title, name).toMatch(/\(still open, incomplete\)$/);
     expect(open.head.notes.join('\n'), name).toContain(
-      'Still open: 2026-11-01 to 2026-12-01 (exclusive): the period ends on 2026-12-01, after the day of the publication, 2026-11-05.',
+      'Still open: 2026-11-01 to 2026-11-30: the period ends on 2026-11-30; the data was published on 2026-11-05.',
     );
   }
-  const whole = await compared({ from: '2026-09-01', to: '2026-10-01' });
+  const whole = await compared({ from: '2026-09-01', to: '2026-09-30' });
   expect(whole.title).not.toMatch(/incomplete|still open/);
   const budget = join(fixture.folder, 'budget.csv');
   await writeFile(budget, 'month,tenant,carrier,currency_code,amount\n2026-11,,,USD,100\n');
   const spent = await runReport({ databasePath: fixture.path, name: 'budget', tables: { budget } });
   expect(spent.title).toMatch(/\(still open, incomplete\)$/);
   expect(spent.head.notes[0]).toMatch(/^Still open: 2026-11-01/);
-  const address = `${dashboard.url}/?from=2026-10-01&until=2026-10-31`;
+  const address = `${dashboard.url}/?from=2026-10-01&to=2026-10-31`;
   const { spend } = (await (await fetch(`${address}&format=json`)).json()) as {
     spend: { title: string; notes: string[] };
   };

@@ -63,7 +63,7 @@ const ASKED: Readonly<Record<string, readonly Parameters[]>> = {
 };
 const ASKED_WITH: readonly (readonly [lines: 'awkward' | 'months', ReportFilters])[] = [
   ['awkward', {}],
-  ['awkward', { from: '2026-02-03', to: '2026-04-20', carriers: ['UPS', 'fedex'], by: 'invoice-date' }],
+  ['awkward', { from: '2026-02-03', to: '2026-04-19', carriers: ['UPS', 'fedex'], by: 'invoice-date' }],
   ['awkward', { level: 'partner' }],
   ['months', {}],
 ];

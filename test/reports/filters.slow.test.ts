@@ -34,7 +34,7 @@ describe('filters of injection', () => {
   afterAll(() => fixture.remove());
 
   test.each(INJECTIONS.map((text) => [JSON.stringify(text), text]))(
-    '%s matches itself and nothing else, but for small and capital letters of a carrier or zone',
+    '%s matches only itself, apart from the case of carriers and zones',
     async (_, text) => {
       const expected = text.includes('\u0000') ? [] : [[text, '2.0000']];
       const of = async (
@@ -69,21 +69,20 @@ describe('filters of injection', () => {
     },
   );
 
-  test('as currencies match nothing', async () => {
-    expect((await fixture.ask('tenants', { currencies: INJECTIONS })).rows).toEqual([]);
-  });
+  test.each(reports.map(({ name }) => name))(
+    '%s accepts all of them in every filter at once',
+    async (name) => {
+      const { head } = await fixture.ask(name, {
+        tenants: INJECTIONS,
+        carriers: INJECTIONS,
+        zones: INJECTIONS,
+        currencies: [...INJECTIONS, 'USD'],
+      });
+      expect(head.shipments).toBe(named.length);
+    },
+  );
 
-  test.each(reports.map(({ name }) => name))('%s takes all of them in every filter at once', async (name) => {
-    const { head } = await fixture.ask(name, {
-      tenants: INJECTIONS,
-      carriers: INJECTIONS,
-      zones: INJECTIONS,
-      currencies: [...INJECTIONS, 'USD'],
-    });
-    expect(head.shipments).toBe(named.length);
-  });
-
-  test('leave the file, its schema and the machine as they were', async () => {
+  test('leave the file, its schema and the machine unchanged', async () => {
     const instance = await DuckDBInstance.create(fixture.path, { access_mode: 'READ_ONLY' });
     const connection = await instance.connect();
     const count = await connection.runAndReadAll('select count(*) from shipments');
@@ -93,7 +92,7 @@ describe('filters of injection', () => {
     expect(existsSync('/tmp/billsync-injected.csv')).toBe(false);
   });
 
-  test('take every report’s text parameters literally', async () => {
+  test('are literal text in every parameter of every report', async () => {
     for (const report of reports) {
       for (const parameter of report.parameters.filter(
         ({ type, choices }) => type === 'text' && choices === null,
@@ -106,7 +105,7 @@ describe('filters of injection', () => {
   });
 });
 
-test('counts of an earlier session are believed of its publication without filters, and of nothing else', async () => {
+test('reuses the counts of an earlier session for the same publication without filters only', async () => {
   const fixture = await reportsFixture([anInvoice([aShipment({ cost: '1' }), aShipment({ cost: '2' })])]);
   const shipmentsSaid = async (request: Partial<SessionRequest>): Promise<number> => {
     const session = await openReportSession({ databasePath: fixture.path, ...request });
@@ -138,28 +137,30 @@ describe('the period', () => {
   const total = async (filters: Record<string, string>): Promise<unknown> =>
     (await askReport('tenants', invoices, { filters })).rows[0]?.billing_cost;
 
-  test('starts with its first day and ends before its last', async () => {
-    expect(await total({ from: '2026-02-01', to: '2026-03-01' })).toBe('6.0000');
+  test('includes its first day and excludes its last', async () => {
+    expect(await total({ from: '2026-02-01', to: '2026-02-28' })).toBe('6.0000');
     expect(await total({ from: '2026-02-28' })).toBe('12.0000');
-    expect(await total({ to: '2026-02-01' })).toBe('1.0000');
+    expect(await total({ to: '2026-01-31' })).toBe('1.0000');
   });
 
-  test('means the date on the invoice when it is asked to', async () => {
-    expect(await total({ from: '2026-02-01', to: '2026-03-01', by: 'invoice-date' })).toBe('3.0000');
+  test('uses the invoice date when asked to', async () => {
+    expect(await total({ from: '2026-02-01', to: '2026-02-28', by: 'invoice-date' })).toBe('3.0000');
   });
 
   test.each(['2026-02-30', '2026-2-1', 'yesterday', '', '2026-01-01T00:00:00Z', 'infinity', '0000-00-00'])(
     'refuses "%s" as a day',
     async (from) => {
       await expect(askReport('tenants', [], { filters: { from } })).rejects.toThrow(
-        `"${from}" is no date for from`,
+        `"${from}" is not a date for from`,
       );
     },
   );
 
-  test('refuses to end before it starts', async () => {
-    const filters = { from: '2026-02-01', to: '2026-02-01' };
-    await expect(askReport('tenants', [], { filters })).rejects.toThrow('exclusive');
+  test('refuses an end before the start', async () => {
+    const filters = { from: '2026-02-01', to: '2026-01-31' };
+    await expect(askReport('tenants', [], { filters })).rejects.toThrow(
+      'The last day, 2026-01-31, is earlier than the first day, 2026-02-01.',
+    );
   });
 });
 
@@ -168,14 +169,14 @@ describe('the level', () => {
   const partner = anInvoice([aShipment({ cost: '50' }), aShipment({ cost: '5' })], { level: 'partner' });
   const unknown = anInvoice([aShipment({ cost: '500' })], { level: null });
 
-  test('is tenant when both exist, and says what was left out', async () => {
+  test('is tenant when both exist, and names what was left out', async () => {
     const result = await askReport('carriers', [tenant, partner]);
     expect(result.rows[0]?.billing_cost).toBe('5.0000');
     expect(result.head.level).toBe('tenant');
     expect(result.head.notes[0]).toContain('Left out: 2 shipments of 1 invoice at partner level.');
   });
 
-  test('is partner when nothing else exists, even where a filter hides it all', async () => {
+  test('is partner when nothing else exists, even where a filter hides everything', async () => {
     const result = await askReport('carriers', [partner]);
     expect([result.head.level, result.rows[0]?.billing_cost]).toEqual(['partner', '55.0000']);
     expect(result.head.notes.join()).toContain('Only partner-level invoices exist');
@@ -183,13 +184,13 @@ describe('the level', () => {
     expect(hidden.head.level).toBe('tenant');
   });
 
-  test('counts an unknown level with the tenants and says so', async () => {
+  test('counts an unknown level as tenant level and notes it', async () => {
     const result = await askReport('carriers', [tenant, unknown]);
     expect(result.rows[0]?.billing_cost).toBe('505.0000');
     expect(result.head.notes.join()).toContain('level is unknown');
   });
 
-  test('says which invoices a list of invoices leaves out, and lets drafts decide before anything is loaded', async () => {
+  test('names the invoices that a list leaves out, and lets drafts decide before anything is loaded', async () => {
     const draft = (level: 'tenant' | 'partner'): ReturnType<typeof anInvoice> =>
       anInvoice([], { level, state: 'draft' });
     const both = await askReport('waiting', [draft('tenant'), draft('partner'), draft('partner')]);
@@ -199,7 +200,7 @@ describe('the level', () => {
     expect([only.head.level, only.rows.length]).toEqual(['partner', 1]);
   });
 
-  test('adds both only when asked, with a warning', async () => {
+  test('adds both levels only when asked, with a warning', async () => {
     const result = await askReport('carriers', [tenant, partner], { filters: { level: 'all' } });
     expect(result.rows[0]?.billing_cost).toBe('60.0000');
     expect(result.head.notes.join()).toContain('counted twice');
@@ -207,7 +208,7 @@ describe('the level', () => {
 });
 
 describe('the head', () => {
-  test('says what the numbers rest on', async () => {
+  test('names the publication, the proof and the notes', async () => {
     const result = await askReport(
       'tenants',
       [

@@ -49,7 +49,7 @@ async function publish(from: string): Promise<void> {
 }
 
 describe('sessions of one published file', () => {
-  test('open it once, see nothing of each other, and let it go with the last of them', async () => {
+  test('open it once, are isolated from each other, and close it with the last session', async () => {
     const one = await openPublishedFile(path);
     const byOne = await timesOpen();
     expect(byOne).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ describe('sessions of one published file', () => {
     await expect.poll(timesOpen).toBe(0);
   });
 
-  test('each have UTC for their time zone, and can neither set it nor reach another file', async () => {
+  test('have UTC as time zone, and can neither change it nor read another file', async () => {
     const files = [await openPublishedFile(path), await openPublishedFile(path)];
     for (const file of files) {
       expect((await file.query(`select current_setting('TimeZone')`)).getRowsJson()).toEqual([['UTC']]);
@@ -86,7 +86,7 @@ describe('sessions of one published file', () => {
     }
   });
 
-  test('keep their view when the file is replaced, while later ones read the new file', async () => {
+  test('keep their data when the file is replaced, while later ones read the new file', async () => {
     const former = await openPublishedFile(path);
     await publish(more.path);
     expect(await ask(COUNT)).toBe(inMore);
@@ -96,8 +96,8 @@ describe('sessions of one published file', () => {
   });
 });
 
-describe('whoever keeps a published file open', () => {
-  test('has it open between sessions, has the new one after a publication, and lets go of both', async () => {
+describe('a kept published file', () => {
+  test('keeps it open between sessions, switches after a publication, and closes both', async () => {
     const keeper = keepOpen(path);
     await ask(COUNT);
     const byOne = await timesOpen();
@@ -109,7 +109,7 @@ describe('whoever keeps a published file open', () => {
     await expect.poll(timesOpen).toBe(0);
   });
 
-  test('does not hold the room of a file that was replaced and that nobody reads any more', async () => {
+  test('releases the space of a replaced file that is not read any more', async () => {
     const keeper = keepOpen(path, { lookEveryMs: 20 });
     await ask(COUNT);
     expect(await timesOpen()).toBeGreaterThan(0);
@@ -118,7 +118,7 @@ describe('whoever keeps a published file open', () => {
     keeper.close();
   });
 
-  test('has a new instance when the former one refuses every statement, as after a fault of DuckDB', async () => {
+  test('opens a new instance when the former one refuses every statement', async () => {
     const keeper = keepOpen(path);
     const during = await openPublishedFile(path);
     const byOne = await timesOpen();

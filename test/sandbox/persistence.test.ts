@@ -1,12 +1,11 @@
 /** State survives a restart and a kill, can be reset, and follows from its seed. */
-import { execFileSync, spawn } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.ts';
 import { DataDirLockedError } from '../../sandbox/state/address-file.ts';
-import { FolderSettingsError } from '../../sandbox/state/folder-settings.ts';
 import { eventually } from '../support/eventually.ts';
 import { envelope, SpecClient, startReceiver } from './support.ts';
 
@@ -55,7 +54,7 @@ function readJournal(): readonly string[][] {
   return lines.map((line) => line.split('\t'));
 }
 
-test('a restart on the same folder finds everything: state, addresses, credentials, URLs, tokens', async () => {
+test('restores state, addresses, credentials, URLs and tokens after a restart', async () => {
   const first = await start();
   first.registerWebhook({ name: 'nobody', url: 'https://127.0.0.1:1/', headers: { A: 'b' }, active: true });
   first.schedules.add({ name: 'weekly', autoApprove: true });
@@ -82,37 +81,7 @@ test('a restart on the same folder finds everything: state, addresses, credentia
   await client.close();
 });
 
-test('a restart finds the seed, the partner and the spelling that the folder was made with', async () => {
-  const first = await start({ seed: 7, partnerKind: 'enterprise', wirePrefix: 'acme' });
-  await first.createInvoice({ shipments: 1 });
-  await stop(first);
-  const second = await start();
-  expect([second.clientId, second.partnerId]).toEqual([first.clientId, first.partnerId]);
-  await second.createInvoice({ shipments: 1 });
-  for (const event of second.events()) expect(envelope(event).payload).toHaveProperty('acmeInvoiceId');
-  await stop(second);
-  await expect(start({ seed: 8 })).rejects.toThrow(/made with --seed 7, not with 8/);
-  await expect(start({ partnerKind: '3pl' })).rejects.toThrow(FolderSettingsError);
-  await expect(start({ wirePrefix: 'no prefix' })).rejects.toThrow(/no beginning of a field/);
-});
-
-test('status, file and event of an approval come to be together', async () => {
-  const sandbox = await start();
-  sandbox.faults.add({ name: 'malformed-csv', params: { kind: 'lf-endings' } });
-  const { invoiceId } = await sandbox.createInvoice({ shipments: 20_000 });
-  sandbox.submit(invoiceId);
-  const approval = sandbox.approve(invoiceId);
-  // The broken file is being measured.
-  expect(sandbox.invoice(invoiceId)).toMatchObject({ status: 'PENDING_APPROVAL', exports: [] });
-  await approval;
-  expect(sandbox.invoice(invoiceId)).toMatchObject({
-    status: 'APPROVED',
-    exports: [{ malformation: 'lf-endings' }],
-  });
-  expect(sandbox.events().at(-1)).toMatchObject({ invoiceId, eventType: 'invoice_finalized' });
-});
-
-test('a retry that was scheduled at the stop is made after the restart', async () => {
+test('makes a scheduled retry after the restart', async () => {
   const receiver = await startReceiver();
   receiver.answer = (number) => ({ status: number === 1 ? 500 : 200 });
   const first = await start({ retryDelayMs: 60_000 });
@@ -129,7 +98,7 @@ test('a retry that was scheduled at the stop is made after the restart', async (
   await receiver.close();
 });
 
-test('deliveries that wait for a connection at the stop are made after the restart', async () => {
+test('delivers after the restart what waited for a connection', async () => {
   const receiver = await startReceiver();
   receiver.answer = () => null;
   const first = await start();
@@ -148,42 +117,7 @@ test('deliveries that wait for a connection at the stop are made after the resta
   await receiver.close();
 });
 
-test('the journal tells an object once and then what changed of it', async () => {
-  const first = await start();
-  const { invoiceId } = await first.createInvoice({ shipments: 1 });
-  first.submit(invoiceId);
-  const before = everything(first);
-  await stop(first);
-  const ofInvoice = readJournal()
-    .map(([line = '']) => JSON.parse(line))
-    .filter(({ id }) => id === invoiceId);
-  expect(ofInvoice.map(({ value, change }) => Object.keys(change ?? { whole: value }))).toEqual([
-    ['whole'],
-    ['status', 'history'],
-  ]);
-  expect(everything(await start())).toEqual(before);
-});
-
-test('the journal has the body of an event as it is, and older ones as text in JSON', async () => {
-  const first = await start();
-  await first.createInvoice({ shipments: 1, set: { invoiceNumber: 'Größe\t"€"\n𝄞' } });
-  const before = everything(first);
-  await stop(first);
-  const bodies = readJournal().flatMap(([, body]) => body ?? []);
-  expect(bodies).toEqual(before.events.map(({ body }) => body));
-
-  const older = readJournal().map(([line = '', body]) => {
-    const { value, ...rest } = JSON.parse(line);
-    return JSON.stringify(body === undefined ? { ...rest, value } : { ...rest, value: { ...value, body } });
-  });
-  const second = await start();
-  expect(everything(second)).toEqual(before);
-  await stop(second);
-  writeFileSync(journalPath(), `${older.join('\n')}\n`);
-  expect(everything(await start())).toEqual(before);
-});
-
-test('a kill -9 loses nothing that was answered, and a journal cut short opens', async () => {
+test('keeps everything it answered through kill -9 and a truncated journal', async () => {
   const script = `
     const { startSandbox } = await import(${JSON.stringify(new URL('../../sandbox/service.ts', import.meta.url).href)});
     const sandbox = await startSandbox({ dataDir: ${JSON.stringify(dataDir)} });
@@ -209,7 +143,7 @@ test('a kill -9 loses nothing that was answered, and a journal cut short opens',
   expect(finalized.map(({ invoiceId }) => invoiceId)).toEqual(expect.arrayContaining(acknowledged));
 });
 
-test('reset forgets all but credentials and tenants, and the story starts again', async () => {
+test('reset keeps credentials and tenants only', async () => {
   const sandbox = await start();
   const [tenants, apiKey] = [sandbox.tenants(), sandbox.apiKey];
   const { invoiceId } = await sandbox.createInvoice();
@@ -220,7 +154,7 @@ test('reset forgets all but credentials and tenants, and the story starts again'
   expect((await sandbox.createInvoice()).invoiceId).toBe(invoiceId);
 });
 
-test('ids, credentials, amounts and texts follow from the seed', async () => {
+test('derives ids, credentials, amounts and texts from the seed', async () => {
   const now = () => new Date('2026-03-01T08:00:00Z');
   const story = async (seed: number) => {
     const sandbox = await startSandbox({ seed, now });
@@ -238,7 +172,7 @@ test('ids, credentials, amounts and texts follow from the seed', async () => {
   expect(other.secret).not.toBe(one.secret);
 });
 
-test('the journal is compacted when most of it is history', async () => {
+test('compacts a journal that is mostly history', async () => {
   const first = await start();
   const { registrationId } = first.registerWebhook({ name: 'a', url: 'https://127.0.0.1:1/' });
   const shipments = Array.from({ length: 1_000 }, (_, index) => ({ trackingNumber: `€${index}` }));
@@ -258,24 +192,13 @@ test('the journal is compacted when most of it is history', async () => {
   expect(everything(await start())).toEqual(before);
 });
 
-test('a second sandbox on the same folder is refused, and says who has it', async () => {
+test('refuses a second sandbox on one folder and names its process', async () => {
   await start();
   await expect(startSandbox({ dataDir })).rejects.toThrow(DataDirLockedError);
   await expect(startSandbox({ dataDir })).rejects.toThrow(String(process.pid));
 });
 
-test('keys and journal are for their owner alone', async () => {
-  await start();
-  const modes = execFileSync('stat', [
-    '-c',
-    '%a',
-    join(dataDir, 'keys.json'),
-    join(dataDir, 'test/journal.ndjson'),
-  ]);
-  expect(modes.toString().trim().split('\n')).toEqual(['600', '600']);
-});
-
-test('a temporary folder is removed when the sandbox closes', async () => {
+test('removes its temporary folder when it closes', async () => {
   const sandbox = await startSandbox();
   expect(readFileSync(sandbox.caFile, 'utf8')).toContain('BEGIN CERTIFICATE');
   await sandbox.close();

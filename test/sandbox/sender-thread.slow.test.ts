@@ -5,8 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import type { MadeAttempt } from '../../sandbox/delivery/sender.ts';
-import { SenderThread } from '../../sandbox/delivery/sender-thread.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Receiver, startReceiver } from './support.ts';
@@ -108,21 +106,6 @@ test('spec 8: what the thread could not deliver is retried once, then logged and
   expect(latest()?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 5);
 });
 
-test('faults strike deliveries as if there were no thread', async () => {
-  const handed = vi.spyOn(thread, 'postMessage');
-  sandbox.faults.add({ name: 'drop', count: 1 });
-  sandbox.faults.add({ name: 'connection-reset', count: 1, target: { endpoint: 'delivery' } });
-  await sandbox.createInvoice({ shipments: 1 });
-  await sandbox.createInvoice({ shipments: 1 });
-  await sandbox.idle();
-  expect(sandbox.deliveries().slice(-2)).toMatchObject([
-    { state: 'dropped', attempts: [] },
-    { state: 'delivered', attempts: [{ error: 'The connection was reset (fault).' }, { status: 200 }] },
-  ]);
-  expect(handed).not.toHaveBeenCalled();
-  sandbox.faults.clear();
-});
-
 test('a delivery that the thread had under way when the sandbox stopped is made again at the next start', async () => {
   receiver.answer = () => null;
   await sandbox.createInvoice({ shipments: 1 });
@@ -148,26 +131,4 @@ test('a reset stops the thread, and what it had under way is forgotten', async (
   await sandbox.createInvoice({ shipments: 1 });
   await sandbox.idle();
   expect(sandbox.deliveries()).toMatchObject([{ state: 'delivered', attempts: [{ number: 1 }] }]);
-});
-
-test('the thread stops when there is nothing to send any more, not before', async () => {
-  const [registration] = sandbox.webhooks();
-  if (registration === undefined) throw new Error('There is no webhook.');
-  const created = once(process, 'worker') as Promise<[Worker]>;
-  const own = new SenderThread({
-    timeoutMs: TIMEOUT_MS,
-    now: () => new Date(),
-    beforeSending: () => {},
-    restMs: 50,
-  });
-  own.start();
-  // It is given something before it is up, and has to wait for the answer longer than it rests.
-  receiver.answer = () => null;
-  const attempt = new Promise<MadeAttempt | null>((resolve) => own.post(registration, '{}', resolve));
-  const [worker] = await created;
-  const ended = once(worker, 'exit');
-  expect(await attempt).toMatchObject({ status: null, error: `No answer within ${TIMEOUT_MS / 1_000} s.` });
-  expect(own.isUp).toBe(true);
-  await ended;
-  expect(own.isUp).toBe(false);
 });

@@ -15,7 +15,7 @@ import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openAuditLog } from '../../lib/audit-log.ts';
 import { createCodec, decodeRemotePayloads } from '../../lib/temporal/codec.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { silent } from '../warehouse/support.ts';

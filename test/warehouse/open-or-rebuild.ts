@@ -1,10 +1,8 @@
 /** Opens a warehouse as a worker does: a damaged file is made again from the archive, and that it was is told. */
 
-import { WarehouseCorruptError } from '../../warehouse/errors.ts';
-import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions } from '../../warehouse/opening.ts';
-import { rebuildWarehouse } from '../../warehouse/rebuild-warehouse.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { isWarehouseError } from '../../warehouse/errors.ts';
+import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
+import type { OpenWarehouseOptions, Warehouse } from '../../warehouse/warehouse.ts';
 
 export async function openOrRebuild(
   options: OpenWarehouseOptions,
@@ -12,7 +10,7 @@ export async function openOrRebuild(
   try {
     return { warehouse: await openWarehouse(options), wasDamaged: false };
   } catch (error) {
-    if (!(error instanceof WarehouseCorruptError)) throw error;
+    if (!isWarehouseError(error, 'warehouse-corrupt')) throw error;
     await rebuildWarehouse(options);
     return { warehouse: await openWarehouse(options), wasDamaged: true };
   }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../warehouse/duckdb/database.ts';
-import { migrate } from '../../warehouse/duckdb/migrate.ts';
+import { migrate } from '../../warehouse/duckdb/schema.ts';
 import type { Session } from '../../warehouse/duckdb/session.ts';
 
 async function aDatabase(): Promise<Database> {

@@ -14,7 +14,7 @@ import { createLogger, type Logger } from '../../lib/log/log.ts';
 import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { type Inbox, openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 
 export const PARTNER = '11111111-1111-1111-1111-111111111111';
 

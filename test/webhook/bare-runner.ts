@@ -13,7 +13,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createLogger } from '../../lib/log/log.ts';
-import { prepareTlsFiles, readTlsFiles } from '../../webhook/tls-files.ts';
+import { prepareCertificate, readCertificate } from '../../webhook/certificate.ts';
 import { basic, testSettings } from './a-delivery.ts';
 
 const [dataDir = '', port = '0'] = process.argv.slice(2);
@@ -21,7 +21,7 @@ process.stdin.resume().on('close', () => process.exit(0));
 
 const settings = testSettings(dataDir);
 const log = createLogger(settings, 'webhook', { write: () => undefined });
-const pair = await readTlsFiles(await prepareTlsFiles(settings, log));
+const pair = await readCertificate(await prepareCertificate(settings, log));
 const expected = digest(basic());
 const kept = await open(join(dataDir, 'kept'), 'a');
 

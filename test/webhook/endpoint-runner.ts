@@ -14,9 +14,9 @@ import { createHealth } from '../../lib/health/health.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
-import type { DurablePoint } from '../../webhook/inbox/durable-point.ts';
+import type { DurablePoint } from '../../webhook/inbox/inbox.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
 import { PARTNER, testSettings } from './a-delivery.ts';
 

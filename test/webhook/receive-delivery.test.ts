@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
-import { tellDropped } from '../../webhook/inbox/tell-dropped.ts';
+import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { aDelivery, openParts } from './a-delivery.ts';
 
@@ -96,8 +95,8 @@ describe('a refusal', () => {
     const parts = await openParts();
     const { alerts, raised } = listening();
     const quarantine = await openQuarantine(join(parts.settings.dataDir, 'small'), {
-      maxThings: 1,
-      onDropped: tellDropped({ log: parts.log, alerts }),
+      maxItems: 1,
+      onDropped: reportDropped({ log: parts.log, alerts }),
     });
     const receiver = createReceiver({ ...parts, quarantine });
     await receiver.receive(Buffer.from('{"metadata":'));

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openArchive } from '../../archive/open-archive.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { requestReconcile } from '../../workflows/client/writer-client.ts';

@@ -11,7 +11,7 @@ import type { InvoiceEvent } from '../../lib/wire/names.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { forwardEntry } from '../../webhook/forward-entry.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
-import { openQuarantine } from '../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { aRig, type Rig } from './rig.ts';

@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
-import { requireDiskSpace } from '../../warehouse/disk-space.ts';
-import { NoDiskSpaceError } from '../../warehouse/errors.ts';
+import { requireDiskSpace } from '../../warehouse/data-folder.ts';
 import { diskCheck } from '../../worker/process-checks.ts';
 
 async function watched(dataDir: string) {
@@ -39,7 +37,7 @@ test('a disk with room is well', async () => {
 
 test('nothing is written to the warehouse that the disk has no room for', async () => {
   await requireDiskSpace(join(tmpdir(), 'warehouse.duckdb'), 1);
-  await expect(requireDiskSpace(join(tmpdir(), 'warehouse.duckdb'), 2 ** 60)).rejects.toThrow(
-    NoDiskSpaceError,
-  );
+  await expect(requireDiskSpace(join(tmpdir(), 'warehouse.duckdb'), 2 ** 60)).rejects.toMatchObject({
+    code: 'no-room',
+  });
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { BillingService } from '../../billing/billing-service.ts';
-import { CredentialsRefusedError, NotExportedError, UnreachableError } from '../../billing/errors.ts';
+import { BillingError, unreachable } from '../../billing/errors.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 import { createHealth } from '../../lib/health/health.ts';
@@ -15,8 +15,7 @@ function aService() {
   let answer: () => Promise<unknown> = async () => ({});
   let isRefused = false;
   const fetchToken = async () => {
-    if (isRefused)
-      throw new CredentialsRefusedError('the client secret', 401, { code: null, description: null });
+    if (isRefused) throw new BillingError('credentials-refused', ['the client secret', 'HTTP 401']);
     return { secondsLeft: 600 };
   };
   const calls = { fetchToken, regenerateUrl: () => answer() };
@@ -61,10 +60,10 @@ test('says what went wrong since when, is no reason to be unready, and recovers 
   const { service, component, health, pass, willFail, willAnswer } = aService();
   await service.regenerateUrl('x');
   pass(5);
-  willFail(new UnreachableError('api.example', 'ECONNREFUSED', null));
+  willFail(unreachable('api.example', 'ECONNREFUSED', null));
   await expect(service.regenerateUrl('x')).rejects.toThrow();
   pass(5);
-  willFail(new CredentialsRefusedError('the API key', 401, { code: null, description: null }));
+  willFail(new BillingError('credentials-refused', ['the API key', 'HTTP 401']));
   await expect(service.regenerateUrl('x')).rejects.toThrow();
   expect(component()).toMatchObject({ isHealthy: false, since: '2026-03-01T08:05:00.000Z' });
   expect(component()?.detail).toMatch(
@@ -72,7 +71,7 @@ test('says what went wrong since when, is no reason to be unready, and recovers 
   );
   expect(health.report()).toMatchObject({ isReady: true, isWell: false });
   // An answer about one invoice is an answer.
-  willFail(new NotExportedError('x'));
+  willFail(new BillingError('not-exported', ['x']));
   await expect(service.regenerateUrl('x')).rejects.toThrow();
   expect(component()).toMatchObject({ isHealthy: true });
   willAnswer();
@@ -100,7 +99,7 @@ test('a token is kept at hand, so that refused credentials and their cure show w
 test('a new token does not heal what another call failed at', async () => {
   const { service, component, pass, willFail } = aService();
   await service.fetchToken();
-  willFail(new UnreachableError('api.example', 'ECONNREFUSED', null));
+  willFail(unreachable('api.example', 'ECONNREFUSED', null));
   await expect(service.regenerateUrl('x')).rejects.toThrow();
   pass(60);
   await service.fetchToken();

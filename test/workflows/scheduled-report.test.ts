@@ -110,7 +110,7 @@ describe('a scheduled report', () => {
     const alert = await eventually(() => told.find((each) => (each as Alert).key === `report/${path}`));
     if (typeof alert === 'string') throw new Error(alert);
     expect(alert.title).toContain(path);
-    expect(alert.detail).toContain('Period: 2026-03-01 to 2026-04-01 (exclusive)');
+    expect(alert.detail).toContain('Period: 2026-03-01 to 2026-03-31');
     expect(alert.detail).toContain('Proved: 100.00 % of shipments');
   });
 

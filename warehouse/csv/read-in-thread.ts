@@ -9,8 +9,8 @@
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { KeyedMutex } from '../duckdb/read-write-lock.ts';
-import { type Read, type Reading, readNow } from './readings.ts';
+import { KeyedMutex } from '../duckdb/locks.ts';
+import { type Read, type Reading, readNow } from './read-csv.ts';
 
 /** Reading was stopped by its limits of time or memory; the file's contents remain unknown. */
 export interface ReadingStopped {

@@ -1,6 +1,6 @@
 /** The thread of `read-in-thread.ts`: does one reading, says what came of it, ends. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Reading, readNow } from './readings.ts';
+import { type Reading, readNow } from './read-csv.ts';
 
 parentPort?.postMessage(await readNow(workerData as Reading));

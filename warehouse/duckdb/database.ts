@@ -9,12 +9,7 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { asDamage } from '../../lib/files/published-file.ts';
-import {
-  DatabaseClosedError,
-  WarehouseCorruptError,
-  WarehouseError,
-  WarehouseLockedError,
-} from '../errors.ts';
+import { WarehouseError, warehouseCorrupt, warehouseLocked } from '../errors.ts';
 import { Session } from './session.ts';
 import { sql } from './sql.ts';
 import type { Params, Row } from './statements.ts';
@@ -34,7 +29,7 @@ export interface DatabaseOptions {
   /** The text of a named statement, when some differ from `sql/`. */
   readonly statements?: (name: string) => string;
   /** Called once when DuckDB says that it cannot go on with this instance. */
-  readonly onFatal?: (error: WarehouseCorruptError) => void;
+  readonly onFatal?: (error: WarehouseError) => void;
 }
 
 /** Connections kept; who needs one more waits. Beyond four nothing is gained (measured). */
@@ -59,14 +54,14 @@ export class Database {
   readonly #instance: DuckDBInstance;
   readonly #isWriter: boolean;
   readonly #isCopy: boolean;
-  readonly #onFatal: ((error: WarehouseCorruptError) => void) | undefined;
+  readonly #onFatal: ((error: WarehouseError) => void) | undefined;
   readonly #statements: (name: string) => string;
   readonly #idle: Session[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #lent = new Set<Session>();
   #open = 0;
   #isClosed = false;
-  #fatal: WarehouseCorruptError | null = null;
+  #fatal: WarehouseError | null = null;
 
   private constructor(instance: DuckDBInstance, options: DatabaseOptions) {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
@@ -78,12 +73,12 @@ export class Database {
     this.#statements = options.statements ?? sql;
   }
 
-  /** @throws WarehouseLockedError, WarehouseCorruptError; DamagedFileError of a copy */
+  /** @throws warehouse-locked, WarehouseError; DamagedFileError of a copy */
   static async open(options: DatabaseOptions): Promise<Database> {
     const path = options.path === MEMORY ? MEMORY : resolve(options.path);
     const isWriter = ownsFile(options);
     if (isWriter && openPaths.has(path)) {
-      throw new WarehouseLockedError(path, { pid: process.pid, role: 'this process' });
+      throw warehouseLocked(path, { pid: process.pid, role: 'this process' });
     }
     if (isWriter) openPaths.add(path);
     try {
@@ -116,11 +111,11 @@ export class Database {
   /**
    * Lends a connection. Temporary tables and macros belong to it, so a load keeps one to its end.
    *
-   * @throws DatabaseClosedError
+   * @throws database-closed
    */
   async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     if (this.#fatal !== null) throw this.#fatal;
-    if (this.#isClosed) throw new DatabaseClosedError(this.path);
+    if (this.#isClosed) throw new WarehouseError('database-closed', [this.path]);
     const session = await this.#borrow();
     try {
       return await work(session);
@@ -145,7 +140,7 @@ export class Database {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const closed = new DatabaseClosedError(this.path);
+    const closed = new WarehouseError('database-closed', [this.path]);
     for (const { refuse } of this.#waiting.splice(0)) refuse(closed);
     for (const session of this.#lent) session.end(closed);
     for (const session of this.#idle.splice(0)) session.close();
@@ -203,7 +198,7 @@ export class Database {
     const error = asDamage(failure, this.#isCopy ? this.path : undefined);
     if (error !== failure || !isFatal(error)) return error;
     if (this.#fatal === null) {
-      this.#fatal = new WarehouseCorruptError(this.path, error);
+      this.#fatal = warehouseCorrupt(this.path, error);
       this.#onFatal?.(this.#fatal);
     }
     return this.#fatal;
@@ -212,7 +207,7 @@ export class Database {
 
 interface Waiting {
   readonly lend: (session: Session) => void;
-  readonly refuse: (error: DatabaseClosedError) => void;
+  readonly refuse: (error: WarehouseError) => void;
 }
 
 async function setSearchPath(instance: DuckDBInstance, { readOnly }: DatabaseOptions): Promise<void> {
@@ -244,12 +239,12 @@ function openingError(path: string, error: unknown, { readOnly = false }: Databa
   if (!(error instanceof Error) || error instanceof WarehouseError || path === MEMORY) return error;
   if (/could not set lock on file|conflicting lock/i.test(error.message)) {
     const [, program, pid] = /held in (.+?) \(PID (\d+)\)/.exec(error.message) ?? [];
-    return new WarehouseLockedError(path, null, pid && `process ${pid} (${program})`);
+    return warehouseLocked(path, pid === undefined ? null : `process ${pid} (${program})`);
   }
   const environment =
     /permission denied|no space left|read-only file system|too many open files|no such file|out of memory/i;
-  if (environment.test(error.message) || error instanceof WarehouseCorruptError) return error;
-  return readOnly ? asDamage(error, path) : new WarehouseCorruptError(path, error);
+  if (environment.test(error.message)) return error;
+  return readOnly ? asDamage(error, path) : warehouseCorrupt(path, error);
 }
 
 /** Of a warehouse that is not open. */

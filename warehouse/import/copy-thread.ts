@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
-import { copyPrivately, scanCopy } from './copy-and-scan.ts';
+import { copyPrivately, scanCopy } from './take-copy.ts';
 
 export type CopyMessage = 'copied' | ArchivedFile;
 

@@ -2,7 +2,7 @@
 
 import { cellAdvice } from '../../lib/wire/csv-file.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { CRASH_RULE } from '../load/load-attempts.ts';
+import { CRASH_RULE } from '../invoice-loads.ts';
 import type { Rejection } from '../warehouse.ts';
 
 export interface RefusedFile {

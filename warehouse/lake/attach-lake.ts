@@ -59,7 +59,7 @@ export function attachStatements(
   ];
 }
 
-/** @throws ExtensionMissingError, CatalogUnreachableError, SettingsError its files lie elsewhere */
+/** @throws extension-missing, catalog-unreachable, SettingsError its files lie elsewhere */
 export async function attachLake(
   run: RunStatement,
   place: LakePlace,

@@ -9,7 +9,7 @@ import type { LakeSettings } from './lake-source.ts';
 
 /**
  * @returns one line for people, without secrets
- * @throws CatalogUnreachableError, ExtensionMissingError, and what DuckDB says of files it cannot read
+ * @throws catalog-unreachable, extension-missing, and what DuckDB says of files it cannot read
  */
 export async function checkLake(lake: LakeSettings): Promise<string> {
   const { shown } = readCatalogAddress(lake.catalog);

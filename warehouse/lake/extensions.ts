@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
 import { userCache } from '../../lib/runtime.ts';
-import { ExtensionMissingError } from './errors.ts';
+import { WarehouseError } from '../errors.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
 
 export type ExtensionName = 'ducklake' | 'postgres_scanner' | 'httpfs';
@@ -26,7 +26,7 @@ export function extensionCache(version: string): string {
   return join(cache, 'duckdb-extensions', version);
 }
 
-/** @throws ExtensionMissingError with what was tried */
+/** @throws extension-missing with what was tried */
 export async function loadExtensions(run: RunStatement, names: readonly ExtensionName[]): Promise<void> {
   for (const name of names) await loadOne(run, name);
 }
@@ -48,7 +48,7 @@ async function loadOne(run: RunStatement, name: ExtensionName): Promise<void> {
       attempts.push(`${where}: ${firstLine(error)}`);
     }
   }
-  throw new ExtensionMissingError(name, { duckdb: version }, attempts);
+  throw new WarehouseError('extension-missing', [name, version, attempts.join('; ')]);
 }
 
 async function loadFile(run: RunStatement, path: string): Promise<unknown> {

@@ -7,7 +7,7 @@
 
 import pg from 'pg';
 import type { EnvironmentName } from '../../lib/wire/names.ts';
-import { EnvironmentMismatchError, WarehouseTooNewError } from '../errors.ts';
+import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import { ledgerMigrations, ledgerStatement, ledgerValues } from './lake-statements.ts';
 import { applicationName, type Ledger, LOCK, ledgerSchema, unreachable } from './ledger.ts';
@@ -17,7 +17,7 @@ const CONNECT_MS = 15_000;
 /**
  * The generation that counts; the first to come makes generation 1.
  *
- * @throws EnvironmentMismatchError test and production never share a catalogue
+ * @throws environment-mismatch test and production never share a catalogue
  */
 export async function currentGeneration(
   address: CatalogAddress,
@@ -31,8 +31,13 @@ export async function currentGeneration(
     await ask('claim-pointer', { environment });
     const [found] = await ask('read-pointer');
     if (found?.environment !== environment) {
-      const names = { wanted: environment, found: String(found?.environment) };
-      throw new EnvironmentMismatchError(address.shown, names, 'lake');
+      const owner = String(found?.environment);
+      throw new WarehouseError('environment-mismatch', [
+        `lake ${address.shown}`,
+        owner,
+        environment,
+        `Name another catalogue in BILLSYNC_WAREHOUSE, or set BILLSYNC_ENVIRONMENT=${owner}.`,
+      ]);
     }
     return Number(found.generation);
   });
@@ -60,7 +65,7 @@ export async function migrateLedger(
     const known = ledgerMigrations();
     const last = known.at(-1)?.number ?? 0;
     if (Number(found) > last)
-      throw new WarehouseTooNewError(options.shown, { found: Number(found), known: last });
+      throw new WarehouseError('warehouse-too-new', [options.shown, Number(found), last]);
     for (const migration of known) {
       if (migration.number <= Number(found)) continue;
       await transaction.script(migration.text);

@@ -1,10 +1,9 @@
 /** DuckDB as a writer of a lake uses it: in memory, the lake and the ledgers attached, the readers' views over them. */
 
-import { laterColumns } from '../duckdb/csv-columns.ts';
 import { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
-import { views } from '../duckdb/sql.ts';
-import type { WarehouseCorruptError } from '../errors.ts';
+import { laterColumns, views } from '../duckdb/sql.ts';
+import type { WarehouseError } from '../errors.ts';
 import { attachLake, generationPath, type LakePlace } from './attach-lake.ts';
 import { rowStatement } from './lake-statements.ts';
 import type { RunStatement } from './run-statement.ts';
@@ -18,10 +17,10 @@ export interface LakeDatabaseOptions {
   /** Runs while everything may still be reached: what the data folder needs from a writer. */
   readonly whenAttached?: (session: Session) => Promise<void>;
   /** DuckDB cannot go on: every later call fails. */
-  readonly onFatal?: (error: WarehouseCorruptError) => void;
+  readonly onFatal?: (error: WarehouseError) => void;
 }
 
-/** @throws ExtensionMissingError, CatalogUnreachableError */
+/** @throws extension-missing, catalog-unreachable */
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
   const { place, folders, temporaryFolder, memoryLimit, onFatal } = options;
   return Database.open({

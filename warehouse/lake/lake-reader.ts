@@ -13,9 +13,9 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { rollBackAndClose } from '../../lib/duckdb-values.ts';
 import { readingLimits } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
+import { WarehouseError } from '../errors.ts';
 import { attachLake, type LakePlace } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
-import { NoLakeYetError } from './errors.ts';
 import { knownGeneration } from './generation.ts';
 import { viewScripts } from './lake-database.ts';
 import type { LakeSettings } from './lake-source.ts';
@@ -37,7 +37,7 @@ const opened = new Map<string, Opened>();
  * A connection that sees the warehouse as it is now and goes on seeing it so; it can reach nothing but the lake.
  *
  * @param path of the file of views
- * @throws CatalogUnreachableError, ExtensionMissingError
+ * @throws catalog-unreachable, extension-missing
  */
 export async function connectToLake(path: string, lake: LakeSettings): Promise<DuckDBConnection> {
   const shared = await sharedInstance(path, lake);
@@ -56,16 +56,16 @@ export async function connectToLake(path: string, lake: LakeSettings): Promise<D
   }
 }
 
-/** @throws CatalogUnreachableError nobody answers, or there is no warehouse yet */
+/** @throws catalog-unreachable nobody answers, or there is no warehouse yet */
 export async function attachForReading(lake: LakeSettings, run: RunStatement): Promise<void> {
   await attachLake(run, { ...(await placeOf(lake)), dataPath: lake.dataPath }, { readOnly: true });
 }
 
-/** @throws CatalogUnreachableError nobody answers, or there is no warehouse yet */
+/** @throws catalog-unreachable nobody answers, or there is no warehouse yet */
 export async function placeOf(lake: LakeSettings) {
   const address = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(address);
-  if (generation === null) throw new NoLakeYetError(address.shown);
+  if (generation === null) throw new WarehouseError('no-lake-yet', [address.shown]);
   return { address, generation };
 }
 

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import type { Settings } from '../../lib/config/settings.ts';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
-import { NoLakeYetError } from './errors.ts';
+import { isWarehouseError } from '../errors.ts';
 import type { RunStatement } from './run-statement.ts';
 
 export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
@@ -28,7 +28,7 @@ export async function isPublished(path: string): Promise<boolean> {
     await makePointerFile(path, { ...(await placeOf(lake)), dataPath: lake.dataPath });
     return true;
   } catch (error) {
-    if (error instanceof NoLakeYetError) return false;
+    if (isWarehouseError(error, 'no-lake-yet')) return false;
     throw error;
   }
 }
@@ -52,7 +52,7 @@ export async function shellStatementsFor(
   return shellStatements(lake, await shellVersion());
 }
 
-/** A published file for this process alone. @throws LeftWalError, DamagedFileError, CatalogUnreachableError */
+/** A published file for this process alone. @throws LeftWalError, DamagedFileError, catalog-unreachable */
 export async function openForReading(path: string, temporaryFolder: string): Promise<Database> {
   await refuseLeftWal(path);
   const lake = lakes.get(path);

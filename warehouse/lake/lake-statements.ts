@@ -1,9 +1,8 @@
 /** The lake's own statements: PostgreSQL's for the ledgers, DuckDB's where they differ from those of the single file. */
 
-import { existsSync } from 'node:fs';
-import { type Migration, migrationsIn, readStatement, sql } from '../duckdb/sql.ts';
+import { statementsIn } from '../../lib/sql-file.ts';
+import { type Migration, migrationsIn, sql, withCsvColumns } from '../duckdb/sql.ts';
 import { checkNames, type Params } from '../duckdb/statements.ts';
-import { SHORT_STATEMENTS } from './short-statements.ts';
 
 /** A statement as `pg` takes it: values by number. */
 export interface LedgerStatement {
@@ -19,7 +18,7 @@ export function ledgerStatement(name: string): LedgerStatement {
   let known = ledgerTexts.get(name);
   if (known === undefined) {
     const names: string[] = [];
-    const own = SHORT_STATEMENTS.get(name) ?? ownOrShared('ledger', name);
+    const own = ownOrShared('ledger', name);
     const text = own.replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
       if (!names.includes(word)) names.push(word);
       return `$${names.indexOf(word) + 1}`;
@@ -39,7 +38,7 @@ export function ledgerValues({ text, names }: LedgerStatement, params: Params): 
   });
 }
 
-/** `rows/<name>.sql`, else the single file's statement of that name; rows are inserted into the lake's table. */
+/** The statement of rows.sql, else the single file's statement of that name; rows are inserted into the lake's table. */
 export function rowStatement(name: string): string {
   let text = rowTexts.get(name);
   if (text === undefined) {
@@ -49,9 +48,9 @@ export function rowStatement(name: string): string {
   return text;
 }
 
-function ownOrShared(folder: 'ledger' | 'rows', name: string): string {
-  const own = new URL(`./${folder}/${name}.sql`, import.meta.url);
-  return existsSync(own) ? readStatement(own) : sql(name);
+function ownOrShared(file: 'ledger' | 'rows', name: string): string {
+  const own = statementsIn(new URL(`./${file}.sql`, import.meta.url)).get(name);
+  return own === undefined ? sql(name) : withCsvColumns(own);
 }
 
 /** The ledgers' schema in PostgreSQL, in order. */

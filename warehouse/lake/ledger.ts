@@ -9,10 +9,9 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
+import { WarehouseError } from '../errors.ts';
 import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
-import { CatalogUnreachableError, LakeReplacedError } from './errors.ts';
 import { ledgerStatement, ledgerValues } from './lake-statements.ts';
-import { UNASKED } from './short-statements.ts';
 
 /** First number of a lock: ours, of what kind. The second is the generation, or a load. */
 export const LOCK = {
@@ -32,6 +31,12 @@ export const LOCK = {
   load: 8_158,
 } as const;
 
+/** Statements that only a single file needs, with their answer for a lake: keys of the ledgers find events and stop two writers. */
+const WITHOUT_QUERY: ReadonlyMap<string, readonly Row[]> = new Map([
+  ['are-events-known', [{}]],
+  ['claim-events', []],
+  ['claim-invoices', []],
+]);
 /** Above, a batch takes all invoices at once instead of each. */
 const SINGLE_INVOICES = 50;
 const CONNECTIONS = 10;
@@ -68,7 +73,7 @@ export interface LedgerOptions {
   /** 20 seconds by default. */
   readonly blockedAfterMs?: number;
   /** A rebuild put another generation in place: called once, nothing can be written any more. */
-  readonly onReplaced?: (error: LakeReplacedError) => void;
+  readonly onReplaced?: (error: WarehouseError) => void;
 }
 
 export class Ledger implements Ledgers {
@@ -79,7 +84,7 @@ export class Ledger implements Ledgers {
   readonly #idleLimitMs: number;
   readonly #blockedAfterMs: number;
   readonly #name: string;
-  #onReplaced: ((error: LakeReplacedError) => void) | undefined;
+  #onReplaced: ((error: WarehouseError) => void) | undefined;
 
   /**
    * @param options.role by which a refusal names this process
@@ -114,7 +119,7 @@ export class Ledger implements Ledgers {
     return only(name, await this.all(name, params));
   }
 
-  /** @throws LakeReplacedError, and what PostgreSQL throws */
+  /** @throws lake-replaced, and what PostgreSQL throws */
   transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     return this.#with((client, spoil) => this.#inTransaction(client, work, spoil));
   }
@@ -244,10 +249,10 @@ export class Ledger implements Ledgers {
     await ask(client, 'lock-shared', { class: LOCK.generation, key: 0 });
     const [found] = await ask(client, 'read-pointer');
     if (found?.generation === this.generation) return;
-    const replaced = new LakeReplacedError({
-      ours: this.generation,
-      found: found === undefined ? null : Number(found.generation),
-    });
+    const replaced = new WarehouseError('lake-replaced', [
+      found === undefined ? 'unknown' : Number(found.generation),
+      this.generation,
+    ]);
     this.#onReplaced?.(replaced);
     this.#onReplaced = undefined;
     throw replaced;
@@ -285,10 +290,13 @@ export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
 
-/** @throws CatalogUnreachableError always; a password never stands in it */
-export function unreachable(address: CatalogAddress, error: unknown): CatalogUnreachableError {
+/** @throws catalog-unreachable always; a password never stands in it */
+export function unreachable(address: CatalogAddress, error: unknown): WarehouseError {
   const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
-  return new CatalogUnreachableError(address.shown, withoutPassword(messages.join('; '), address));
+  return new WarehouseError('catalog-unreachable', [
+    address.shown,
+    withoutPassword(messages.join('; '), address),
+  ]);
 }
 
 export function ledgerSchema(generation: number): string {
@@ -326,8 +334,8 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
 
 /** Named, so that PostgreSQL plans each statement once per connection. */
 async function ask(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
-  const unasked = UNASKED.get(name);
-  if (unasked !== undefined) return unasked;
+  const answer = WITHOUT_QUERY.get(name);
+  if (answer !== undefined) return answer;
   const statement = ledgerStatement(name);
   const values = ledgerValues(statement, params);
   return (await query(client, { name, text: statement.text, values })).rows;

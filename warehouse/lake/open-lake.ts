@@ -10,21 +10,17 @@ import type { Archive } from '../../archive/archive.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
-import { claimDataFolder } from '../data-folder.ts';
+import { loadFact, lossOf, recordFailedLoads, repeatUnrepeated, reportSetAside } from '../catch-up.ts';
+import { claimDataFolder, warehousePaths } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
-import { KeyedMutex } from '../duckdb/read-write-lock.ts';
-import { WarehouseLockedError } from '../errors.ts';
+import { KeyedMutex } from '../duckdb/locks.ts';
+import { warehouseLocked } from '../errors.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
+import { LedgerWarehouse } from '../ledger-warehouse.ts';
 import type { FileLoad } from '../load/file-load.ts';
-import { loadBatch, measureBatches } from '../load/load-batch.ts';
-import { loadFile } from '../load/load-file.ts';
-import type { CatchUpProgress, LostRecord, OpenWarehouseOptions } from '../opening.ts';
-import { warehousePaths } from '../paths.ts';
-import { loadFact, lossOf, recordFailedLoads, reportSetAside } from '../recover/catch-up.ts';
-import { repeatUnrepeated } from '../recover/repeat-loads.ts';
-import { LedgerWarehouse } from '../store/ledger-warehouse.ts';
-import type { LakePlace } from './attach-lake.ts';
-import { generationPath } from './attach-lake.ts';
+import { loadBatch, loadFile, measureBatches } from '../load/load-files.ts';
+import type { CatchUpProgress, LostRecord, OpenWarehouseOptions } from '../warehouse.ts';
+import { generationPath, type LakePlace } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
 import { checkBucket } from './check-bucket.ts';
 import { currentGeneration, migrateLedger } from './generation.ts';
@@ -35,7 +31,7 @@ import { LakeStore } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
 import { writePointerFile } from './pointer-file.ts';
 
-/** @throws EnvironmentMismatchError, CatalogUnreachableError, ExtensionMissingError, WarehouseTooNewError */
+/** @throws environment-mismatch, catalog-unreachable, extension-missing, warehouse-too-new */
 export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWarehouse> {
   const { settings, archive, log } = options;
   const now = options.now ?? (() => new Date());
@@ -68,14 +64,14 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   }
 }
 
-/** @throws WarehouseLockedError it is to be had alone, and others are there */
+/** @throws warehouse-locked it is to be had alone, and others are there */
 export async function enterLake(
   ledger: Ledger,
   shown: string,
   how: 'shared' | 'alone',
 ): Promise<() => Promise<void>> {
   const leave = await ledger.presence(how);
-  if (leave === null) throw new WarehouseLockedError(shown, null, (await ledger.others()) || undefined);
+  if (leave === null) throw warehouseLocked(shown, (await ledger.others()) || null);
   return leave;
 }
 

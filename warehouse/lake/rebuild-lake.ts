@@ -10,9 +10,8 @@ import { claimDataFolder } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { RebuildLossError } from '../errors.ts';
 import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.ts';
-import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../opening.ts';
-import { type DoneBefore, markPartialRebuild, resumePartialRebuild } from '../recover/draft.ts';
-import { findLosses } from '../recover/missing-from-rebuild.ts';
+import { type DoneBefore, findLosses, markPartialRebuild, resumePartialRebuild } from '../rebuild.ts';
+import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../warehouse.ts';
 import { generationPath } from './attach-lake.ts';
 import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
 import { Ledger } from './ledger.ts';
@@ -20,7 +19,7 @@ import { removeLeftovers } from './leftovers.ts';
 import { enterLake, lakeAddress, openLake, prepareLake, recordMissingFacts } from './open-lake.ts';
 import { removeFiles } from './remove-files.ts';
 
-/** @throws WarehouseLockedError a writer has the lake open, stop it first; RebuildLossError it would hold less */
+/** @throws warehouse-locked a writer has the lake open, stop it first; RebuildLossError it would hold less */
 export async function rebuildLake(options: RebuildOptions): Promise<CompletedRebuild> {
   const { acceptLoss = false } = options;
   const rebuilt = await makeNext(options, async ({ made, movedAside, moveHere, shown }) => {
@@ -36,7 +35,7 @@ export async function rebuildLake(options: RebuildOptions): Promise<CompletedReb
   }
 }
 
-/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws WarehouseLockedError */
+/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws warehouse-locked */
 export function dryRunLakeRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   return makeNext(options, async ({ made }) => made);
 }

@@ -15,7 +15,7 @@ import { giveS3Credentials } from './s3-credentials.ts';
 
 /**
  * @param shellVersion of the shell, as `1.5.5`; extensions fit one version
- * @throws CatalogUnreachableError nobody answers, or there is no warehouse yet
+ * @throws catalog-unreachable nobody answers, or there is no warehouse yet
  */
 export async function shellStatements(lake: LakeSettings, shellVersion: string): Promise<readonly string[]> {
   const place = { ...(await placeOf(lake)), dataPath: lake.dataPath };

@@ -1,9 +1,8 @@
 /** Which version of an invoice counts, and what is open about it since. */
 
 import type { OutrankedBy } from '../warehouse.ts';
-import { VOID_CONTRADICTED } from './derive-void.ts';
-import { compare, latest } from './instants.ts';
-import type { AttentionLine, InvoiceLines, LoadLine } from './invoice-lines.ts';
+import { VOID_CONTRADICTED } from './derive-status.ts';
+import { type AttentionLine, compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
 
 /** How strongly a file is proven. Count and sum of the header rank like nothing: a load that contradicts them is refused. */
 type Strength =

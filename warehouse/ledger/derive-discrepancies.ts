@@ -3,9 +3,16 @@
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
 import { namedHash } from './derive-current.ts';
-import { statusOf } from './derive-header.ts';
-import { compare, latest } from './instants.ts';
-import type { DiscrepancyLine, Evidence, HeaderCells, InvoiceLines, LoadLine } from './invoice-lines.ts';
+import { statusOf } from './derive-status.ts';
+import {
+  compare,
+  type DiscrepancyLine,
+  type Evidence,
+  type HeaderCells,
+  type InvoiceLines,
+  type LoadLine,
+  latest,
+} from './invoice-lines.ts';
 
 /** Everything that two honest sources say differently of an invoice; nothing of it stops a load. */
 export function discrepanciesOf(

@@ -9,16 +9,16 @@ import { type InvoiceState, RANKS, type Rank } from '../../lib/wire/names.ts';
 import type { Proof } from '../warehouse.ts';
 import { currentLoad, openAttention, openFailure } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
-import { deriveHeader, rankOf } from './derive-header.ts';
-import { type DerivedVoid, deriveVoid } from './derive-void.ts';
-import { earliest, latest } from './instants.ts';
-import type {
-  AttentionLine,
-  DiscrepancyLine,
-  HeaderCells,
-  InvoiceLines,
-  InvoiceRow,
-  LoadLine,
+import { type DerivedVoid, deriveHeader, deriveVoid, rankOf } from './derive-status.ts';
+import {
+  type AttentionLine,
+  type DiscrepancyLine,
+  earliest,
+  type HeaderCells,
+  type InvoiceLines,
+  type InvoiceRow,
+  type LoadLine,
+  latest,
 } from './invoice-lines.ts';
 
 export interface DerivedInvoice {

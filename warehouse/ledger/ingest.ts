@@ -12,12 +12,13 @@ import {
   type Fact,
   type OnUnreadable,
 } from '../../archive/archive.ts';
-import type { Ledgers } from '../duckdb/statements.ts';
-import type { SetAside } from '../opening.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
+import { printable } from '../../lib/wire/text.ts';
+import { isRowError, type Ledgers, type Row, type Statements } from '../duckdb/statements.ts';
+import type { SetAside } from '../warehouse.ts';
 import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
-import { type TakeOptions, takeEntries } from './insert-entries.ts';
-import { insertEvents, insertFacts } from './insert-ledger-lines.ts';
-import { insertSetAside } from './set-aside.ts';
+import { refreshInvoices, type Taken } from './invoice-states.ts';
+import { eventLine, factLines, instant } from './ledger-lines.ts';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
 
@@ -228,4 +229,190 @@ async function* batches<T>(source: AsyncIterable<T>): AsyncGenerator<readonly T[
     }
   }
   if (batch.length > 0) yield batch;
+}
+
+/* Takes a batch of the archive's records into the ledgers, and leaves out the one that cannot be taken. */
+
+export interface TakeOptions {
+  readonly database: Ledgers;
+  readonly now: Date;
+  /** Holds the invoices' locks around a batch. */
+  readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
+}
+
+export interface Entry<Line> {
+  readonly line: Line;
+  readonly cursor: string;
+}
+
+export interface Stream<Line, T extends Taken> {
+  readonly stream: string;
+  readonly placeOf: (line: Line) => string;
+  readonly invoicesOf: (lines: readonly Line[]) => readonly string[];
+  readonly take: (session: Statements, lines: readonly Line[]) => Promise<T>;
+}
+
+export interface TakenEntries<T> {
+  readonly taken: readonly T[];
+  readonly setAside: readonly SetAside[];
+}
+
+/** One transaction when all is well; when one of them is at fault, halves of it, until that one is alone. */
+export async function takeEntries<Line, T extends Taken>(
+  options: TakeOptions,
+  entries: readonly Entry<Line>[],
+  stream: Stream<Line, T>,
+): Promise<TakenEntries<T>> {
+  const lines = entries.map(({ line }) => line);
+  const [first] = lines;
+  const position = entries.at(-1)?.cursor;
+  if (first === undefined || position === undefined) return { taken: [], setAside: [] };
+  const cursor = { stream: stream.stream, position };
+  try {
+    const taken = await takeBatch(options, cursor, stream.invoicesOf(lines), (session) =>
+      stream.take(session, lines),
+    );
+    return { taken: [taken], setAside: [] };
+  } catch (error) {
+    if (!isRecordError(error)) throw error;
+    if (entries.length === 1) {
+      const record = { place: stream.placeOf(first), why: error.message };
+      const setAside = await options.database.transaction(async (session) => {
+        await moveCursor(session, cursor);
+        return insertSetAside(session, [record], options.now);
+      });
+      return { taken: [], setAside };
+    }
+  }
+  const half = Math.ceil(entries.length / 2);
+  const before = await takeEntries(options, entries.slice(0, half), stream);
+  const after = await takeEntries(options, entries.slice(half), stream);
+  return {
+    taken: [...before.taken, ...after.taken],
+    setAside: [...before.setAside, ...after.setAside],
+  };
+}
+
+interface StreamPlace {
+  readonly stream: string;
+  readonly position: string;
+}
+
+async function takeBatch<T extends Taken>(
+  { database, lock }: TakeOptions,
+  cursor: StreamPlace,
+  invoiceIds: readonly string[],
+  take: (session: Statements) => Promise<T>,
+): Promise<T> {
+  return lock(invoiceIds, () =>
+    database.transaction(async (session) => {
+      const taken = await take(session);
+      await refreshInvoices(session, taken);
+      await moveCursor(session, cursor);
+      return taken;
+    }),
+  );
+}
+
+/** An upsert would do, at five times the cost. */
+async function moveCursor(session: Statements, cursor: StreamPlace): Promise<void> {
+  const moved = await session.all('move-cursor', { ...cursor });
+  if (moved.length === 0) await session.all('insert-cursor', { ...cursor });
+}
+
+/* Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
+
+export interface TakenEvents extends Taken {
+  /** Ids that were not in the ledger before, or were refused before. */
+  readonly fresh: readonly string[];
+}
+
+/** Inside the caller's transaction. Does not refresh. */
+export async function insertEvents(
+  session: Statements,
+  events: readonly ArchivedEvent[],
+): Promise<TakenEvents> {
+  // One statement must not meet an id twice; the first line is the one the archive has.
+  const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
+  const asked = { event_ids: wellFormedJson([...byId.keys()]) };
+  const areKnown = (await session.all('are-events-known', asked)).length > 0;
+  const known = areKnown ? await session.all('known-events', asked) : [];
+  const refused: ArchivedEvent[] = [];
+  for (const { event_id: eventId, verdict } of known) {
+    const event = byId.get(String(eventId));
+    if (event !== undefined && verdict === 'quarantined' && event.verdict !== 'quarantined')
+      refused.push(event);
+    else byId.delete(String(eventId));
+  }
+  const fresh = [...byId.values()];
+  const since = oldest(fresh.map(({ receivedAt }) => receivedAt));
+  if (fresh.length === 0) return { fresh: [], invoiceIds: [], since, hasAttention: false };
+  if (refused.length > 0) {
+    await session.all('release-events', { events: wellFormedJson(refused.map(eventLine)) });
+  }
+  const unclaimed = fresh.filter((event) => !refused.includes(event)).map(({ eventId }) => eventId);
+  if (unclaimed.length > 0) await session.all('claim-events', { event_ids: wellFormedJson(unclaimed) });
+  const rows = await session.all('insert-events', { events: wellFormedJson(fresh.map(eventLine)) });
+  const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
+  return {
+    fresh: rows.map((row) => String(row.event_id)),
+    invoiceIds: [...new Set(ids)],
+    since,
+    hasAttention: false,
+  };
+}
+
+/** Inside the caller's transaction. Does not refresh. */
+export async function insertFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
+  const { invoiceIds, ...lines } = factLines(facts);
+  for (const [name, batch] of Object.entries(lines)) {
+    if (batch.length > 0) await session.all(`insert-${name}`, { facts: wellFormedJson(batch) });
+  }
+  return { invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 };
+}
+
+/** In the form in which the ledgers keep instants. */
+function oldest(instants: readonly string[]): string {
+  return instants.map((at) => instant(at) ?? at).sort()[0] ?? '-infinity';
+}
+
+/*  * Records of the archive that cannot be taken in: each is set aside with the reason, told once, and passed over.
+ *
+ * No single record may stop the others. What sets one aside is its own fault alone, never the state of disk, memory or
+ * network: those are thrown on, and everything is tried again.
+ */
+
+/** Inside the caller's transaction. @returns those that nobody knew of before */
+export async function insertSetAside(
+  statements: Statements,
+  records: readonly SetAside[],
+  now: Date,
+): Promise<readonly SetAside[]> {
+  const fresh: SetAside[] = [];
+  for (const { place, why } of records) {
+    const record = { place: printable(place, 300), why: printable(why, 300) };
+    const noted = await statements.all('insert-set-aside', { ...record, recorded_at: now.toISOString() });
+    if (noted.length > 0) fresh.push(record);
+  }
+  return fresh;
+}
+
+/** All that is set aside and not repaired yet. */
+export async function readSetAside(database: {
+  all(name: string): Promise<readonly Row[]>;
+}): Promise<readonly SetAside[]> {
+  const rows = await database.all('select place, why from set_aside order by recorded_at, place');
+  return rows.map(({ place, why }) => ({ place: String(place), why: String(why) }));
+}
+
+/** Whether an error is about what was to be written, so that the same record fails again whenever it is tried. */
+export function isRecordError(error: unknown): error is Error {
+  if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) return true;
+  return isRowError(error) || isDataException(error);
+}
+
+/** PostgreSQL's classes of errors: 22 data, 23 integrity; 54000, a value larger than an index takes. */
+function isDataException(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^(?:22|23)[0-9A-Z]{3}$|^54000$/.test(code);
 }

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-
 import type { Row, Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';

@@ -2,8 +2,16 @@
 
 import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
+import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
-import type { InvoiceSummary, LedgerStatus } from '../warehouse.ts';
+import type {
+  DueInvoice,
+  DueInvoices,
+  DueRequest,
+  InvoiceSummary,
+  LedgerStatus,
+  RemovableFile,
+} from '../warehouse.ts';
 
 /** @param filter.states left out: all */
 export async function readInvoices(
@@ -93,4 +101,67 @@ function text(value: unknown): string | null {
 
 function count(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
+}
+
+/* Which invoices reconciliation has to look after, and the note that the service was asked about them. */
+
+/** Each kind by one statement that answers no more than is asked for, so that a run's cost is not that of all invoices. */
+export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<DueInvoices> {
+  const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
+  const due = { until, limit, partner_id };
+  const never = JSON.stringify(request.neverRetried);
+  const [counted] = await ledgers.all('count-attention');
+  return {
+    unfinished: (await ledgers.all('unfinished-invoices', { partner_id, confirm_voids: confirmVoids })).map(
+      toDue,
+    ),
+    toRecheck: (await ledgers.all('due-rechecks', { ...due, days })).map(toDue),
+    toRetry: (await ledgers.all('due-retries', { ...due, never })).map(toDue),
+    needAttention: Number(counted?.invoices ?? 0),
+  };
+}
+
+/** Until they come due again, these were asked at this instant (ISO 8601 UTC). */
+export async function recordServiceCheck(
+  ledgers: Ledgers,
+  invoiceIds: readonly string[],
+  askedAt: string,
+): Promise<void> {
+  const invoice_ids = JSON.stringify(invoiceIds.flatMap((id) => uuidOrNull(id) ?? []));
+  await ledgers.transaction(async (statements) => {
+    await statements.all('delete-service-checks', { invoice_ids });
+    await statements.all('insert-service-checks', { invoice_ids, checked_at: askedAt });
+  });
+}
+
+function toDue(row: Row): DueInvoice {
+  return { invoiceId: String(row.invoice_id), partnerId: String(row.partner_id) };
+}
+
+/* Which files of the archive a purge may remove without changing what any report answers from an instant on (ADR 20). */
+
+/** @param before ISO 8601 UTC */
+export async function readRemovableFiles(
+  database: Database,
+  before: string,
+): Promise<readonly RemovableFile[]> {
+  const rows = await database.all('removable-files', { before: before.replace(/Z$/, '') });
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return rows.map((row) => ({
+    sha256: String(row.file_sha256),
+    sizeBytes: Number(row.file_size_bytes),
+    invoiceId: String(row.invoice_id),
+    invoiceNumber: text(row.invoice_number),
+    tenantId: text(row.tenant_id),
+    partnerTenantId: text(row.partner_tenant_id),
+    why: row.why as RemovableFile['why'],
+    rows:
+      row.load_id === null
+        ? null
+        : {
+            shipments: Number(row.shipments),
+            billingCost: String(row.billing_cost),
+            currencyCode: text(row.currency_code),
+          },
+  }));
 }

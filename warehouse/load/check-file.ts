@@ -7,20 +7,18 @@ import {
   isOfOtherForm,
   isSpecified,
 } from '../../lib/wire/csv-file.ts';
+import type { Read, Reading } from '../csv/read-csv.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
-import type { Read, Reading } from '../csv/readings.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
-import { MisreadError } from '../errors.ts';
+import { WarehouseError } from '../errors.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
 import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
 import { checkRows } from './check-rows.ts';
-import { loadedRows } from './commit-load.ts';
-import type { FileLoad } from './file-load.ts';
-import { knownLoad } from './known-load.ts';
-import { Refusal, refusedByScan, refusedRows } from './refusal.ts';
+import { knownLoad, loadedRows } from './commit-load.ts';
+import { type FileLoad, Refusal, refusedByScan, refusedRows } from './file-load.ts';
 
 export interface CheckPlaces {
   readonly ledgers: Ledgers;
@@ -28,7 +26,7 @@ export interface CheckPlaces {
   readonly tolerances: readonly CsvTolerance[];
 }
 
-/** @throws MisreadError when csv-parse counts other records than the byte scan, or does not come to an end */
+/** @throws misread when csv-parse counts other records than the byte scan, or does not come to an end */
 export async function checkFile(
   { ledgers, tolerances }: CheckPlaces,
   asked: FileToCheck,
@@ -59,7 +57,8 @@ export async function checkFile(
 
 async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Promise<Read> {
   const read = await readBounded(reading, limitsBySize(file.sizeBytes));
-  if ('stopped' in read) throw new MisreadError(invoiceId, `checking it was stopped, ${read.stopped}`);
+  if ('stopped' in read)
+    throw new WarehouseError('misread', [invoiceId, `checking it was stopped, ${read.stopped}`]);
   return read;
 }
 

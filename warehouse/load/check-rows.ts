@@ -2,21 +2,20 @@
 
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
-import { isCurrency } from '../csv/currencies.ts';
+import { isCurrency } from '../csv/cell-rules.ts';
 import type { Row } from '../duckdb/statements.ts';
-import { MisreadError } from '../errors.ts';
+import { WarehouseError } from '../errors.ts';
 import { isDenied, isNamed } from '../ledger/derive-current.ts';
 import { contradictions } from '../ledger/derive-discrepancies.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
-import type { FileLoad } from './file-load.ts';
-import { Refusal } from './refusal.ts';
+import { type FileLoad, Refusal } from './file-load.ts';
 
 export interface NewLine extends LoadLine {
   readonly tenant: string | null;
 }
 
-/** What the rows amount to. @throws Refusal, MisreadError when that is not what may be loaded */
+/** What the rows amount to. @throws Refusal, misread when that is not what may be loaded */
 export function checkRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const line = lineOf(load, totals, lines);
   const unknown = totals.find(
@@ -24,7 +23,7 @@ export function checkRows(load: FileLoad, totals: readonly Row[], lines: Invoice
   );
   // Where it stands is looked up behind the transaction, not while everybody waits for its end.
   if (unknown !== undefined) {
-    throw new MisreadError(load.invoiceId, `'${unknown.currency_code}' is not a currency`);
+    throw new WarehouseError('misread', [load.invoiceId, `'${unknown.currency_code}' is not a currency`]);
   }
   if (load.isRepeated) return line;
   refuseUnprovedEmptiness(load, lines);
@@ -134,15 +133,18 @@ function expectRows(
 ): void {
   const { records } = load.file.scan;
   if (shipments !== records) {
-    throw new MisreadError(
+    throw new WarehouseError('misread', [
       load.invoiceId,
       `the byte scan counted ${records} records, DuckDB read ${shipments} rows`,
-    );
+    ]);
   }
   if (records === 0) return;
   const first = Math.min(...totals.map((total) => Number(total.first_row)));
   const last = Math.max(...totals.map((total) => Number(total.last_row)));
   if (first !== 1 || last !== records) {
-    throw new MisreadError(load.invoiceId, `rows are numbered ${first} to ${last}, not 1 to ${records}`);
+    throw new WarehouseError('misread', [
+      load.invoiceId,
+      `rows are numbered ${first} to ${last}, not 1 to ${records}`,
+    ]);
   }
 }

@@ -5,16 +5,20 @@
 
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import type { Session } from '../duckdb/session.ts';
-import type { Params, Row, Statements } from '../duckdb/statements.ts';
-import { LoadedMeanwhileError, LoadLostError, MisreadError } from '../errors.ts';
+import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
+import { isWarehouseError, WarehouseError } from '../errors.ts';
 import { outrankedBy } from '../ledger/derive-current.ts';
 import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
-import { type HeldInvoice, readHeldLines, writeInvoices } from '../ledger/invoice-states.ts';
-import type { FileLoadOutcome, LoadedRows } from '../warehouse.ts';
+import {
+  type HeldInvoice,
+  readHeldLines,
+  readInvoiceLines,
+  writeInvoices,
+} from '../ledger/invoice-states.ts';
+import type { FileLoadOutcome, LoadedRows, LoadOutcome, LoadRequest } from '../warehouse.ts';
 import { checkRows, type NewLine } from './check-rows.ts';
-import type { FileLoad, LoadPlaces } from './file-load.ts';
-import { Refusal } from './refusal.ts';
+import { type FileLoad, type LoadPlaces, Refusal } from './file-load.ts';
 
 export interface Commit {
   readonly places: LoadPlaces;
@@ -29,7 +33,7 @@ export interface BatchCommit {
   readonly insert: (loads: readonly FileLoad[]) => Promise<unknown>;
 }
 
-/** One load. @throws Refusal, LoadedMeanwhileError, LoadLostError, MisreadError */
+/** One load. @throws Refusal, loaded-meanwhile, load-lost, misread */
 export async function commitLoad(
   session: Session,
   load: FileLoad,
@@ -43,7 +47,8 @@ export async function commitLoad(
   });
   await readBack(session, [load], loaded);
   const [rows] = loaded;
-  if (rows === undefined) throw new LoadLostError(load.invoiceId, 'the commit answered nothing');
+  if (rows === undefined)
+    throw new WarehouseError('load-lost', [load.invoiceId, 'the commit answered nothing']);
   return { outcome: 'loaded', ...rows };
 }
 
@@ -51,7 +56,7 @@ export async function commitLoad(
  * Several loads of different invoices as one: all that may be loaded count or none does. Each is checked by itself.
  *
  * @returns in their order what came of each; null: it has to be loaded alone, which then says what is wrong
- * @throws LoadLostError
+ * @throws load-lost
  */
 export async function commitLoads(
   session: Session,
@@ -95,7 +100,8 @@ function checkOne(
     return { load, fence, line: checkRows(load, totals, fence) };
   } catch (error) {
     if (error instanceof Refusal) return { outcome: error.outcome };
-    if (error instanceof LoadedMeanwhileError || error instanceof MisreadError) return { outcome: null };
+    if (isWarehouseError(error, 'loaded-meanwhile') || isWarehouseError(error, 'misread'))
+      return { outcome: null };
     throw error;
   }
 }
@@ -138,7 +144,10 @@ async function readBack(
     const committed = loaded[index]?.shipments;
     if (Number(row?.loads) !== 1 || Number(row?.shipments) !== committed) {
       const there = String(row?.shipments ?? 'none');
-      throw new LoadLostError(invoiceId, `${committed} rows were committed, ${there} are there`);
+      throw new WarehouseError('load-lost', [
+        invoiceId,
+        `${committed} rows were committed, ${there} are there`,
+      ]);
     }
   }
 }
@@ -153,7 +162,7 @@ async function readBefore(
   loads: readonly FileLoad[],
 ): Promise<{
   readonly held: ReadonlyMap<string, HeldInvoice>;
-  /** @throws Refusal, LoadedMeanwhileError */
+  /** @throws Refusal, loaded-meanwhile */
   readonly fenceOf: (load: FileLoad) => InvoiceLines;
 }> {
   const { held, lines } = await readHeldLines(
@@ -165,7 +174,7 @@ async function readBefore(
     if (load.isRepeated) return fence;
     if (typeof deriveInvoice(fence)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
     if (fence.loads.some((line) => line.file_sha256 === load.file.sha256)) {
-      throw new LoadedMeanwhileError(load.invoiceId, load.file.sha256);
+      throw new WarehouseError('loaded-meanwhile', [load.file.sha256, load.invoiceId]);
     }
     return fence;
   };
@@ -214,5 +223,59 @@ export function loadedRows(
     outrankedBy: outrankedBy(line, counting, lines),
     isDenied: line.is_denied,
     isDamaged: line.is_damaged,
+  };
+}
+
+/* Whether there is anything to do for a file; asked before the transaction, which asks again. */
+
+type Asked = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
+
+/** @returns in their order the answer for an invoice that is voided or has this file already; null: there is work to do */
+export async function knownLoads(
+  ledgers: Ledgers,
+  asked: readonly Asked[],
+): Promise<readonly (LoadOutcome | null)[]> {
+  const files = asked.map(({ invoiceId, sha256 }) => ({ invoice_id: invoiceId, file_sha256: sha256 }));
+  const rows = await ledgers.all('load-known', { files: JSON.stringify(files) });
+  if (rows.length === 0) return asked.map(() => null);
+  const known = new Map(rows.map((row) => [`${row.invoice_id} ${row.file_sha256}`, row]));
+  const loaded = rows.filter(({ is_voided: isVoided }) => isVoided !== true);
+  const ids = [...new Set(loaded.map((row) => String(row.invoice_id)))];
+  const lines =
+    ids.length === 0
+      ? new Map<string, InvoiceLines>()
+      : await ledgers.transaction((statements) => readInvoiceLines(statements, ids));
+  return asked.map((load) => {
+    const row = known.get(`${load.invoiceId} ${load.sha256}`);
+    if (row?.is_voided === true) return { outcome: 'voided' };
+    return row === undefined ? null : alreadyLoaded(load, lines.get(load.invoiceId));
+  });
+}
+
+/** `knownLoads` of one. */
+export async function knownLoad(ledgers: Ledgers, asked: Asked): Promise<LoadOutcome | null> {
+  const [known] = await knownLoads(ledgers, [asked]);
+  return known ?? null;
+}
+
+/** `knownLoads` of files that are about to be loaded. */
+export function knownFiles(
+  ledgers: Ledgers,
+  loads: readonly Pick<FileLoad, 'invoiceId' | 'file'>[],
+): Promise<readonly (LoadOutcome | null)[]> {
+  const asked = loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 }));
+  return knownLoads(ledgers, asked);
+}
+
+function alreadyLoaded({ sha256 }: Asked, of: InvoiceLines | undefined): LoadOutcome | null {
+  const derived = of === undefined ? null : deriveInvoice(of);
+  if (of === undefined || derived === null) return null;
+  const load = of.loads.find((line) => line.file_sha256 === sha256);
+  if (load === undefined) return null;
+  const counting = of.loads.find((line) => line.load_id === derived.row.current_load_id);
+  return {
+    outcome: 'already_loaded',
+    countingVersion: counting?.version ?? null,
+    ...loadedRows(load, derived, of),
   };
 }

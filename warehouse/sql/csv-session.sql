@@ -1,6 +1,6 @@
 -- name: csv-session
 -- Every connection to a file that may be loaded into goes on with this: how an invoice CSV is read and what a good row is.
--- What stands in double braces is made of lib/wire/csv-file.ts (duckdb/csv-columns.ts).
+-- What stands in double braces is made of lib/wire/csv-file.ts (duckdb/sql.ts).
 -- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
 -- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
 -- One thread reads a file from its beginning to its end: where several split one they guess where a record begins, and

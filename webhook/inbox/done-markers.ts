@@ -1,11 +1,11 @@
 /**
- * Remembers permanently which deliveries were dealt with: `done/ab/<key>` is an empty marker. Those that one process makes are names
- * (hard links) of one file, as long as the file system takes another: a name costs a fifth of a file.
+ * Remembers permanently which deliveries were processed: `done/ab/<key>` is an empty marker. The markers of one process are names
+ * (hard links) of one file, until the file system allows no more.
  *
- * A marker is not flushed by itself, for nearly each lies in a folder of its own, of which there are 256. Its key is: those that
- * are marked together share a line of `done.log` each and one flush. From the log every opening makes again what a power cut took. Once it is
- * long, the folders that it names are flushed, and it begins anew. It may be renamed while another process writes to it; who
- * finds that after its flush writes again.
+ * Markers are not flushed individually, because nearly each is in another of 256 folders. Instead, the keys of a group are
+ * appended to `done.log` with one flush, and each opening restores markers that a power failure removed. When the log is long,
+ * the folders of its keys are flushed and a new log begins. A log may be renamed while another process appends to it; that
+ * process notices it after its flush and appends again.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -33,7 +33,6 @@ import {
 import { namesIn } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import { systemCode } from '../../lib/system-errors.ts';
-import { namedBy } from './inbox-entry.ts';
 
 export interface DoneMarkers {
   has(key: string): boolean;
@@ -42,38 +41,38 @@ export interface DoneMarkers {
 }
 
 const LOG = 'done.log';
-/** About 7,000 keys: so many share the flushes of 256 folders, and an opening makes them again in a moment. */
-const LONG_BYTES = 256 * 1024;
+/** About 7,000 keys share the flushes of 256 folders. */
+const MAX_LOG_BYTES = 256 * 1024;
 
-/** Opens (and makes) the markers below an inbox. @param longBytes from which length on the log begins anew */
-export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Promise<DoneMarkers> {
+/** @param maxLogBytes a longer log is replaced by a new one */
+export async function openDoneMarkers(root: string, maxLogBytes = MAX_LOG_BYTES): Promise<DoneMarkers> {
   const folder = join(root, 'done');
   const logPath = join(root, LOG);
   const shards = new Set<string>();
-  let beginning: Promise<void> | null = null;
-  /** A marker of ours that the next ones are names of. */
+  let rotating: Promise<void> | null = null;
+  /** The marker that the next ones link to. */
   let first: string | null = null;
   const pathOf = (key: string): string => join(folder, key.slice(-2), key);
 
   await makeFolder(folder);
-  await beginAnew();
+  await rotateLog();
 
   const marking = new GroupCommit<string, void>(
     async (keys) => {
-      const size = await log(keys);
-      for (const key of keys) await make(key);
-      // Nobody waits for it: what is not removed is only read once more.
-      if (size > longBytes)
-        beginning ??= beginAnew()
+      const size = await appendToLog(keys);
+      for (const key of keys) await createMarker(key);
+      // In the background; after a failure the log is read again at the next opening.
+      if (size > maxLogBytes)
+        rotating ??= rotateLog()
           .catch(() => undefined)
-          .finally(() => (beginning = null));
+          .finally(() => (rotating = null));
       return keys.map(() => undefined);
     },
     { splitsOnFailure: false },
   );
 
-  /** @returns how long the log is now */
-  async function log(keys: readonly string[]): Promise<number> {
+  /** @returns the size of the log */
+  async function appendToLog(keys: readonly string[]): Promise<number> {
     const text = Buffer.from(`\n${keys.map((key) => `${key} done\n`).join('')}`);
     for (;;) {
       const file = openSync(logPath, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
@@ -89,7 +88,7 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
     }
   }
 
-  async function make(key: string): Promise<void> {
+  async function createMarker(key: string): Promise<void> {
     const path = pathOf(key);
     const shard = dirname(path);
     if (!shards.has(shard)) {
@@ -100,10 +99,10 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
       }
       shards.add(shard);
     }
-    if (first !== null && isNamed(first, path)) return;
+    if (first !== null && isLinked(first, path)) return;
     const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
     try {
-      // Many names will stand for it.
+      // Later markers are links to this file.
       await flushBytes(file, path);
     } finally {
       closeSync(file);
@@ -111,26 +110,26 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
     first = path;
   }
 
-  async function beginAnew(): Promise<void> {
+  async function rotateLog(): Promise<void> {
     if (exists(logPath)) {
       try {
         renameSync(logPath, `${logPath}.${randomBytes(4).toString('hex')}`);
       } catch (error) {
-        // Another process was faster.
+        // ENOENT: another process has rotated it.
         if (systemCode(error) !== 'ENOENT') throw error;
       }
     }
     for (const name of await namesIn(root)) {
-      if (name.startsWith(`${LOG}.`)) await settle(join(root, name));
+      if (name.startsWith(`${LOG}.`)) await flushMarkers(join(root, name));
     }
   }
 
-  /** Makes all that a log names durable by itself, and removes it. */
-  async function settle(path: string): Promise<void> {
+  /** Makes the markers of a log durable and removes the log. */
+  async function flushMarkers(path: string): Promise<void> {
     const keys = keysIn(path);
     for (const [i, key] of keys.entries()) {
-      if (!exists(pathOf(key))) await make(key);
-      // Deliveries are answered meanwhile.
+      if (!exists(pathOf(key))) await createMarker(key);
+      // Requests are served meanwhile.
       if (i % 200 === 199) await setImmediate();
     }
     for (const shard of new Set(keys.map((key) => dirname(pathOf(key))))) await syncFolder(shard);
@@ -141,8 +140,8 @@ export async function openDoneMarkers(root: string, longBytes = LONG_BYTES): Pro
   return { has: (key) => exists(pathOf(key)), mark: (key) => marking.do(key) };
 }
 
-/** false when the file can have no more names, or is gone. */
-function isNamed(file: string, name: string): boolean {
+/** false when the file allows no more links, or is gone. */
+function isLinked(file: string, name: string): boolean {
   try {
     linkSync(file, name);
     return true;
@@ -151,7 +150,7 @@ function isNamed(file: string, name: string): boolean {
   }
 }
 
-/** A line that a power cut or a full disk tore names nothing: nobody was told that it is there. */
+/** A torn line was never confirmed, so it is ignored. */
 function keysIn(path: string): readonly string[] {
   let text: string;
   try {
@@ -161,7 +160,7 @@ function keysIn(path: string): readonly string[] {
     throw error;
   }
   return text.split('\n').flatMap((line) => {
-    const [, key] = /^(\S+) done$/.exec(line) ?? [];
-    return key === undefined || namedBy(key) === null ? [] : [key];
+    const [, key] = /^((?:(?:test|refused)\.)?[0-9a-z][0-9a-z_-]{1,127}) done$/.exec(line) ?? [];
+    return key === undefined ? [] : [key];
   });
 }

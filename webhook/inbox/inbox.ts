@@ -1,27 +1,32 @@
 /**
- * Keeps deliveries on disk from before they are answered until they were archived and given to Temporal.
+ * Keeps deliveries on disk from before they are answered until they are archived and sent to Temporal.
  *
- * `pending/<key>` is a whole delivery; what comes while others are being written shares a file with all that waits, which has the
- * names of each (hard links), and one flush. A marker in `done/` records permanently that a delivery was dealt with.
- * Names are made exclusively, so any number of processes may share the folder: of deliveries with one id exactly one is
- * accepted. The folder is 0700 and its files 0600, because a body holds a presigned URL.
+ * `pending/<key>` is a delivery: a line of JSON about it, then its body. Deliveries that arrive while others are being written share one
+ * file and one flush; each has its own name for that file (a hard link). A marker in `done/` records permanently that a delivery
+ * was processed. Names are created exclusively, so any number of processes may share the folder: of deliveries with one
+ * id exactly one is accepted. The folder is 0700 and its files 0600, because a body contains a presigned URL.
  */
 
-import { constants, readFileSync, statSync } from 'node:fs';
+import { constants, linkSync, readFileSync, statSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
 import { exists, makeFolder, removeSmall, syncFolder, writeSynced } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
+import { GroupCommit } from '../../lib/group-commit.ts';
 import { systemCode } from '../../lib/system-errors.ts';
+import type { ParsedDelivery } from '../../lib/wire/parse-delivery.ts';
 import { openDoneMarkers } from './done-markers.ts';
-import type { DurablePoint } from './durable-point.ts';
-import { bodyOf, encodeEntry, keyOf, type NotedEntry, namedBy, notedIn } from './inbox-entry.ts';
-import { placeTogether } from './place-together.ts';
 
 /**
- * What a delivery is to us: to be acted on, a test event, or refused with a reason. Each kind has its own ids, so
- * neither a test event nor a refused delivery can ever make a real event look like a duplicate.
+ * Points of the fault matrix (docs/faults.md) at which a kill -9 must lose nothing: D1 written, D2 linked and durable,
+ * D3 answered, D4 archived and accepted by Temporal, D5 trimmed. Tests end the process there.
+ */
+export type DurablePoint = (name: 'D1' | 'D2' | 'D3' | 'D4' | 'D5') => void;
+
+/**
+ * Each kind has its own ids, so neither a test event nor a refused delivery can make a real event look like a duplicate.
  */
 export type DeliveryKind = 'event' | 'test' | 'refused';
 
@@ -32,30 +37,45 @@ export interface InboxEntry {
   readonly receivedAt: string;
   /** null when the delivery could not be parsed that far. */
   readonly invoiceId: string | null;
-  /** Why a delivery is refused, a stable code; null otherwise. */
+  /** Stable code of a refusal; null otherwise. */
   readonly code: string | null;
 }
 
+type OnAccepted = (entry: InboxEntry, parsed: ParsedDelivery | undefined) => void;
+
 export interface Inbox {
-  /** Durable before it answers, also when it answers `duplicate`. @throws FsyncError, or the system's error */
-  accept(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'>;
-  /** What waits, in order of arrival; entries already known to the caller are not read again. */
+  /**
+   * Durable before it resolves, also for `duplicate`.
+   *
+   * @param parsed passed to the listeners
+   * @throws FsyncError, or the system's error
+   */
+  accept(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<'accepted' | 'duplicate'>;
+  /** In order of arrival; entries for which `isKnown` returns true are not read again. */
   pending(isKnown?: (key: string) => boolean): Promise<readonly InboxEntry[]>;
-  /** null when it was trimmed meanwhile, perhaps by another process. */
+  /** The body; null when it was trimmed meanwhile, perhaps by another process. */
   read(entry: InboxEntry): Promise<Uint8Array | null>;
-  /** Forgets the body and remembers the id; `as` remembers it as another kind (a foreign partner found late). */
+  /** Removes the body and records the id as processed; `as` records it as another kind (a foreign partner found late). */
   trim(entry: InboxEntry, as?: DeliveryKind): Promise<void>;
   has(entry: Pick<InboxEntry, 'kind' | 'eventId'>): Promise<'pending' | 'done' | 'no'>;
-  /** Called for each delivery accepted in this process. */
-  onAccepted(listener: (entry: InboxEntry) => void): () => void;
-  /** Writes and removes a file, to know whether the next delivery could be kept. */
+  /** Called for each delivery accepted in this process. @returns unsubscribes */
+  onAccepted(listener: OnAccepted): () => void;
+  /** Writes and removes a file. @throws when the next delivery could not be stored */
   probe(): Promise<void>;
 }
 
+interface Part {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Reading one entry of a shared file reads all of it. */
+const SHARED_FILE = { maxItems: 32, maxWeight: 128 * 1024, weigh: ({ bytes }: Part) => bytes.length };
+
 /**
- * Opens (and makes) an inbox; temporary files of dead processes are swept away.
+ * Creates the folder if needed, and removes temporary files of dead processes.
  *
- * @param options.durablePoint is called at points D1 and D2 of the fault matrix (docs/faults.md); tests end the process there
+ * @param options.durablePoint called at D1 and D2
  */
 export async function openInbox(
   root: string,
@@ -66,31 +86,47 @@ export async function openInbox(
   for (const folder of [pendingFolder, temporaryFolder]) await makeFolder(folder);
   await sweepLeftBehind(temporaryFolder);
   const done = await openDoneMarkers(root);
-  const listeners = new Set<(entry: InboxEntry) => void>();
+  const listeners = new Set<OnAccepted>();
   let sequence = 0;
 
   const pendingPath = (key: string): string => join(pendingFolder, key);
-  const place = placeTogether({ temporaryFolder, pathOf: pendingPath }, options.durablePoint);
 
-  async function accept(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'> {
+  /** Returns for each part whether its name was free. The bytes are durable then; the name is after its folder's flush. */
+  const writing = new GroupCommit<Part, boolean | Error>(async (parts) => {
+    const path = temporaryName(temporaryFolder);
+    try {
+      await writeSynced(path, encodeFile(parts));
+      options.durablePoint?.('D1');
+      return parts.map(({ key }) => linkOnce(path, pendingPath(key)));
+    } finally {
+      removeTemporary(path);
+    }
+  }, SHARED_FILE);
+
+  async function accept(
+    entry: InboxEntry,
+    body: Uint8Array,
+    parsed?: ParsedDelivery,
+  ): Promise<'accepted' | 'duplicate'> {
     const key = keyOf(entry);
-    if (await isKept(key)) return 'duplicate';
+    if (await isStored(key)) return 'duplicate';
     sequence += 1;
-    const isNew = await place({ key, bytes: encodeEntry(entry, sequence, body) });
+    const isNew = await writing.do({ key, bytes: encodeEntry(entry, sequence, body) });
+    if (isNew instanceof Error) throw isNew;
     await syncFolder(pendingFolder);
     if (!isNew) return 'duplicate';
     options.durablePoint?.('D2');
-    // Another process may have finished the same delivery between our look at its marker and our link.
+    // Another process may have finished the same delivery between the check of its marker and our link.
     if (done.has(key)) {
       removeSmall(pendingPath(key));
       return 'duplicate';
     }
-    for (const listener of listeners) listener(entry);
+    for (const listener of listeners) listener(entry, parsed);
     return 'accepted';
   }
 
-  /** A duplicate is only called one once the first is durable, which another process may be about to make it. */
-  async function isKept(key: string): Promise<boolean> {
+  /** A duplicate is answered only once the first is durable; another process may be writing it. */
+  async function isStored(key: string): Promise<boolean> {
     if (done.has(key)) return true;
     if (!exists(pendingPath(key))) return false;
     await syncFolder(pendingFolder);
@@ -98,35 +134,33 @@ export async function openInbox(
   }
 
   async function pending(isKnown: (key: string) => boolean = () => false): Promise<readonly InboxEntry[]> {
-    const found: NotedEntry[] = [];
-    let looked = 0;
+    const found: StoredEntry[] = [];
+    let read = 0;
     for (const key of await readdir(pendingFolder)) {
       if (isKnown(key)) continue;
-      // A long backlog is read in chunks, between which deliveries are answered.
-      looked += 1;
-      if (looked % 100 === 0) await setImmediate();
-      const bytes = namedBy(key) === null ? null : readOrNull(pendingPath(key));
-      if (bytes !== null) found.push(decodeOrName(key, bytes, pendingPath(key)));
+      // Requests are served between chunks of a long backlog.
+      read += 1;
+      if (read % 100 === 0) await setImmediate();
+      const bytes = parseKey(key) === null ? null : readOrNull(pendingPath(key));
+      if (bytes !== null) found.push(decodeEntry(key, bytes) ?? damagedEntry(key, pendingPath(key)));
     }
     return found.sort(byArrival).map(({ entry }) => entry);
-  }
-
-  async function trim(entry: InboxEntry, as: DeliveryKind = entry.kind): Promise<void> {
-    // Before the body is removed: without the marker a duplicate would count as new.
-    await done.mark(keyOf({ ...entry, kind: as }));
-    removeSmall(pendingPath(keyOf(entry)));
   }
 
   return {
     accept,
     pending,
-    read: async (entry) => {
+    async read(entry) {
       const key = keyOf(entry);
       const bytes = readOrNull(pendingPath(key));
-      return bytes === null ? null : bodyOf(key, bytes);
+      return bytes === null ? null : decodeBody(key, bytes);
     },
-    trim,
-    has: async (entry) => {
+    async trim(entry, as = entry.kind) {
+      // Before the body is removed: without the marker a duplicate would count as new.
+      await done.mark(keyOf({ ...entry, kind: as }));
+      removeSmall(pendingPath(keyOf(entry)));
+    },
+    async has(entry) {
       const key = keyOf(entry);
       if (done.has(key)) return 'done';
       return exists(pendingPath(key)) ? 'pending' : 'no';
@@ -138,7 +172,6 @@ export async function openInbox(
     async probe() {
       const part = temporaryName(temporaryFolder);
       try {
-        // A file that can be written but not renamed to its place is not kept either.
         await access(`${pendingFolder}/.`, constants.W_OK);
         await writeSynced(part, Buffer.alloc(4096));
       } finally {
@@ -148,22 +181,27 @@ export async function openInbox(
   };
 }
 
-/** An entry that a broken disk damaged still counts as backlog and is named; it must not hide the others. */
-function decodeOrName(key: string, bytes: Uint8Array, path: string): NotedEntry {
-  const noted = notedIn(key, bytes);
-  if (noted !== null) return noted;
-  const named = namedBy(key) ?? { kind: 'refused', eventId: key };
-  // The time of receipt is stored nowhere else.
-  const receivedAt = (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
-  return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
+/** Errors are returned, because the other parts of the group have their names already. */
+function linkOnce(from: string, to: string): boolean | Error {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return systemCode(error) === 'EEXIST' ? false : error;
+  }
 }
 
-function byArrival(a: NotedEntry, b: NotedEntry): number {
-  if (a.entry.receivedAt !== b.entry.receivedAt) return a.entry.receivedAt < b.entry.receivedAt ? -1 : 1;
-  return a.sequence - b.sequence;
+/** A failure must not fail deliveries that are stored; the next start removes the file. */
+function removeTemporary(path: string): void {
+  try {
+    removeSmall(path);
+  } catch {
+    // See above.
+  }
 }
 
-/** Directly: a body is at most 1 MiB, was just written, and waiting for a thread would take longer. */
+/** Synchronous: a body is at most 1 MiB and was just written. */
 function readOrNull(path: string): Buffer | null {
   try {
     return readFileSync(path);
@@ -171,4 +209,104 @@ function readOrNull(path: string): Buffer | null {
     if (['ENOENT', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return null;
     throw error;
   }
+}
+
+/** The file name of an entry. Ids are compared without case, as file systems may. */
+export function keyOf(entry: { readonly kind: DeliveryKind; readonly eventId: string }): string {
+  const id = entry.eventId.toLowerCase();
+  if (!/^[0-9a-z][0-9a-z_-]{1,127}$/.test(id)) throw new RangeError('An event id that cannot name a file.');
+  return entry.kind === 'event' ? id : `${entry.kind}.${id}`;
+}
+
+/** null for a name that is not an entry's, e.g. a file manager's `.DS_Store`. */
+export function parseKey(name: string): { readonly kind: DeliveryKind; readonly eventId: string } | null {
+  const [, kind = 'event', eventId] = /^(?:(test|refused)\.)?([0-9a-z][0-9a-z_-]{1,127})$/.exec(name) ?? [];
+  return eventId === undefined ? null : { kind: kind as DeliveryKind, eventId };
+}
+
+/** @param sequence orders the deliveries that one process accepts within a millisecond */
+export function encodeEntry(entry: InboxEntry, sequence: number, body: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ ...entry, sequence })}\n`), body]);
+}
+
+/** A single entry, or several below a line with their keys and sizes. */
+function encodeFile(parts: readonly Part[]): Uint8Array {
+  const [first] = parts;
+  if (parts.length === 1 && first !== undefined) return first.bytes;
+  const together = parts.map(({ key, bytes }) => ({ key, sizeBytes: bytes.length }));
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify({ together })}\n`),
+    ...parts.map(({ bytes }) => bytes),
+  ]);
+}
+
+interface StoredEntry {
+  readonly entry: InboxEntry;
+  readonly sequence: number;
+}
+
+const Head = z.object({
+  kind: z.enum(['event', 'test', 'refused']),
+  eventId: z.string(),
+  receivedAt: z.iso.datetime(),
+  invoiceId: z.string().nullable(),
+  code: z.string().nullable(),
+  sequence: z.number(),
+});
+
+/** null when the entry's first line is damaged, or is that of another entry; its body may be intact. */
+function decodeEntry(key: string, file: Uint8Array): StoredEntry | null {
+  const bytes = partOf(key, file);
+  const head = Head.safeParse(jsonOrNull(bytes.subarray(0, Math.max(bytes.indexOf(0x0a), 0))));
+  if (!head.success) return null;
+  const { sequence, ...entry } = head.data;
+  const named = parseKey(key);
+  const isSame = named?.kind === entry.kind && named.eventId === entry.eventId.toLowerCase();
+  return isSame ? { entry, sequence } : null;
+}
+
+/** A damaged entry still counts as backlog. */
+function damagedEntry(key: string, path: string): StoredEntry {
+  const named = parseKey(key) ?? { kind: 'refused', eventId: key };
+  const receivedAt = (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
+  return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
+}
+
+/** The body as received, also when the entry's first line is damaged. */
+export function decodeBody(key: string, file: Uint8Array): Uint8Array {
+  const bytes = partOf(key, file);
+  return bytes.subarray(bytes.indexOf(0x0a) + 1);
+}
+
+const BEGIN_TOGETHER = Buffer.from('{"together":');
+const Together = z.object({
+  together: z.array(z.object({ key: z.string(), sizeBytes: z.int().nonnegative() })),
+});
+
+/** The whole file when it holds a single entry, or when its index is damaged. */
+function partOf(key: string, file: Uint8Array): Uint8Array {
+  if (!BEGIN_TOGETHER.equals(file.subarray(0, BEGIN_TOGETHER.length))) return file;
+  const headEnd = file.indexOf(0x0a);
+  const index = Together.safeParse(jsonOrNull(file.subarray(0, Math.max(headEnd, 0))));
+  if (!index.success) return file;
+  let from = headEnd + 1;
+  for (const part of index.data.together) {
+    if (part.key === key) return file.subarray(from, from + part.sizeBytes);
+    from += part.sizeBytes;
+  }
+  return file;
+}
+
+function jsonOrNull(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString());
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function byArrival(a: StoredEntry, b: StoredEntry): number {
+  if (a.entry.receivedAt !== b.entry.receivedAt) return a.entry.receivedAt < b.entry.receivedAt ? -1 : 1;
+  return a.sequence - b.sequence;
 }

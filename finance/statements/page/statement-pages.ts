@@ -8,8 +8,12 @@ import { templatesIn } from '../../../reports/render/templates.ts';
 import { checkFilters, DATE_BASES, type DateBasis } from '../../../reports/report-filters.ts';
 import { askBilled } from '../ask-billed.ts';
 import { StatementRefusedError } from '../errors.ts';
-import { type MadeStatement, makeStatements, type StatementSources } from '../make-statements.ts';
-import { lastMonth } from '../months.ts';
+import {
+  type MadeStatement,
+  makeStatements,
+  type StatementSources,
+  statementMonth,
+} from '../make-statements.ts';
 import { PAPERS } from '../paper-sizes.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
 import { tenantOf } from '../stated-rows.ts';
@@ -26,7 +30,7 @@ type Sources = Omit<StatementSources, 'now'> & { readonly now: () => Date };
 export function statementPages(sources: Sources): GuestPages {
   async function answer(query: Query, reply: FastifyReply, host: GuestHost): Promise<FastifyReply> {
     const tenant = one(query, 'tenant');
-    const period = one(query, 'period') ?? lastMonth(sources.now());
+    const period = one(query, 'period') ?? statementMonth(undefined, sources.now());
     const format = one(query, 'format');
     const by = one(query, 'by');
     const page = {
@@ -43,7 +47,11 @@ export function statementPages(sources: Sources): GuestPages {
     if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
     try {
       const wanted = format === undefined || format === 'json' ? null : formatOf(query, format);
-      const found = await statementOf(sources, { tenant, period, by: checkFilters({ by }).by });
+      const found = await statementOf(sources, {
+        tenant,
+        period: statementMonth(period, sources.now()),
+        by: checkFilters({ by }).by,
+      });
       const file = wanted === null ? null : await fileOf(found, wanted);
       if (file !== null)
         return reply

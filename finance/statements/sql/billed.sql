@@ -14,7 +14,7 @@ from (
         count(distinct tracking_number) as packages,
         sum(billing_cost) as amount
     from statement_lines
-    where report_date >= cast($from as date) and report_date < cast($to as date)
+    where report_date >= cast($from as date) and report_date <= cast($to as date)
     group by all
 )
 order by

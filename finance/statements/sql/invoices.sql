@@ -17,7 +17,7 @@ from (
         count(*) as lines,
         sum(billing_cost) as amount
     from selected_shipments
-    where report_date >= cast($from as date) and report_date < cast($to as date)
+    where report_date >= cast($from as date) and report_date <= cast($to as date)
     group by all
 ) as b
 left join known_invoices as i on i.invoice_id = cast(b.invoice_id as uuid)

@@ -23,5 +23,5 @@ from (
 where (load_id is null or voided_at is not null)
 and list_contains(cast(getvariable('levels') as varchar[]), invoice_level)
 and is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
-and (first_day is null or last_day is null or (last_day >= cast($from as date) and first_day < cast($to as date)))
+and (first_day is null or last_day is null or (last_day >= cast($from as date) and first_day <= cast($to as date)))
 order by tenant, tenant_id, partner_id, invoice_number, invoice_id

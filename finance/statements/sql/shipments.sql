@@ -17,7 +17,7 @@ select
     cast(invoice_id as varchar) as invoice_id,
     file_sha256
 from statement_lines
-where report_date >= cast($from as date) and report_date < cast($to as date)
+where report_date >= cast($from as date) and report_date <= cast($to as date)
 and tenant = $tenant and tenant_id is not distinct from $tenant_id and partner_id is not distinct from $partner_id
 order by invoice_number, invoice_id, row_number
 limit $limit

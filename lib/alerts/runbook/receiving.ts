@@ -76,7 +76,7 @@ export const RECEIVING = {
     severity: 'critical',
     isNotice: true,
     meaning:
-      'A delivery with right credentials was refused before its body was understood: its path, its method, a Content-Encoding, its size or its speed. The billing service delivers an event only twice, so the event may be lost.',
+      'A delivery with valid credentials was refused before its body was understood: its path, its method, a Content-Encoding, its size or its speed. The billing service delivers an event only twice, so the event may be lost.',
     firstLook: [
       'method, path and status in the alert and in the log of the role `webhook`',
       'the proxy before the endpoint: does it change path, method or body?',

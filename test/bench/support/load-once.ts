@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { migrate } from '../../../warehouse/duckdb/migrate.ts';
-import { loadFile } from '../../../warehouse/load/load-file.ts';
+import { migrate } from '../../../warehouse/duckdb/schema.ts';
+import { loadFile } from '../../../warehouse/load/load-files.ts';
 import { BENCH_INVOICE } from './make-csv.ts';
 import { scannedFile } from './scan-file.ts';
 

@@ -3,7 +3,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { migrate } from '../../../warehouse/duckdb/migrate.ts';
+import { migrate } from '../../../warehouse/duckdb/schema.ts';
 
 export interface PublishedSize {
   readonly path: string;

@@ -7,10 +7,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { pino } from 'pino';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { importFiles } from '../../../warehouse/import/import-files.ts';
-import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions } from '../../../warehouse/opening.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { OpenWarehouseOptions } from '../../../warehouse/warehouse.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 
 type Side = 'import floor' | 'rebuild floor' | 'import' | 'rebuild';
 

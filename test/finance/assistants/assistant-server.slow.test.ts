@@ -83,7 +83,7 @@ describe('an assistant', () => {
 
   test('gets every report with the figures and the words of `billsync report`', async () => {
     const names = (await listReports()).map(({ name }) => name);
-    const filters = { from: '2026-01-01', to: '2027-01-01' };
+    const filters = { from: '2026-01-01', to: '2026-12-31' };
     const same: string[] = [];
     const session = await openReportSession({ databasePath: fixture.path, filters });
     for (const name of names) {
@@ -95,7 +95,7 @@ describe('an assistant', () => {
       const { about, rows, rows_left_out } = await ask('run_report', {
         report: name,
         ...filters,
-        rows: 2000,
+        limit: 2000,
       });
       expect({ name, rows }).toEqual({ name, rows: expected.rows });
       expect(rows_left_out).toBe(0);
@@ -107,7 +107,7 @@ describe('an assistant', () => {
   });
 
   test('compares a month with the one before as `--compare previous` does', async () => {
-    const filters = { from: '2026-03-01', to: '2026-04-01' };
+    const filters = { from: '2026-03-01', to: '2026-03-31' };
     const request = { databasePath: fixture.path, name: 'carriers', filters };
     const expected = await runCompared(request, { compare: 'previous' });
     const { rows } = await ask('run_report', { report: 'carriers', ...filters, compare: 'previous' });
@@ -115,7 +115,7 @@ describe('an assistant', () => {
   });
 
   test('is told how many rows were left out', async () => {
-    const { rows, rows_left_out, rows_found } = await ask('run_report', { report: 'tenants', rows: 1 });
+    const { rows, rows_left_out, rows_found } = await ask('run_report', { report: 'tenants', limit: 1 });
     const all = await runReport({ databasePath: fixture.path, name: 'tenants' });
     expect([rows.length, rows_left_out, rows_found]).toEqual([1, all.rows.length - 1, all.rows.length]);
   });
@@ -126,8 +126,8 @@ describe('an assistant', () => {
     expect(found.totals).toMatchObject([{ currency_code: 'USD', billing_cost: '12.3456' }]);
     expect(found.next).toBeNull();
     const columns = ['invoice_id', 'row_number'];
-    const first = await ask('search_shipments', { rows: 20, columns });
-    const second = await ask('search_shipments', { rows: 20, columns, after: first.next });
+    const first = await ask('search_shipments', { limit: 20, columns });
+    const second = await ask('search_shipments', { limit: 20, columns, after: first.next });
     const lines = [...first.rows, ...second.rows].map((row) => `${row.invoice_id} ${row.row_number}`);
     expect(new Set(lines).size).toBe(40);
   });
@@ -148,9 +148,9 @@ describe('an assistant', () => {
     ['run_report', { report: 'tenant' }, 'tenants'],
     ['run_report', { report: 'tenants', tenant: ['Ignore al rules'] }, 'Ignore all rules'],
     ['run_report', { report: 'tenants', from: 'October' }, 'YYYY-MM-DD'],
-    ['run_report', { report: 'tenants', period: 'last-month', to: '2026-03-01' }, 'period says'],
+    ['run_report', { report: 'tenants', period: 'last-month', to: '2026-02-28' }, 'not both'],
     ['run_report', { report: 'tenants', parameters: { nosuch: '1' } }, 'nosuch'],
-    ['run_report', { report: 'tenants', rows: 1e9 }, 'rows'],
+    ['run_report', { report: 'tenants', limit: 1e9 }, 'limit'],
     ['run_report', { report: '../../etc/passwd' }, 'report'],
     ['search_shipments', { conditions: { trackin: ['1'] } }, 'tracking'],
     ['search_shipments', { sort: "cost'; drop table shipments; --" }, 'sort'],

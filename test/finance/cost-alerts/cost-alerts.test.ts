@@ -85,8 +85,8 @@ describe('a rule', () => {
     expect(only?.what).toContain(
       'billing_cost 150.0001, average_before 100.0000, difference 50.0001, change_percent 50.0001',
     );
-    expect(only?.command).toBe('billsync report tenants --from 2026-03-16 --to 2026-03-23');
-    expect(only?.page).toBe('/reports/tenants?from=2026-03-16&to=2026-03-23');
+    expect(only?.command).toBe('billsync report tenants --from 2026-03-16 --to 2026-03-22');
+    expect(only?.page).toBe('/reports/tenants?from=2026-03-16&to=2026-03-22');
   });
 
   test.each([
@@ -155,7 +155,7 @@ describe('what a rule finds', () => {
     await write(SPEND);
     await lookAtCosts(options({ dashboardUrl: 'https://admin.example/bill' }));
     expect(raised[0]?.detail).toBe(
-      'https://admin.example/bill/reports/tenants?from=2026-03-16&to=2026-03-23',
+      'https://admin.example/bill/reports/tenants?from=2026-03-16&to=2026-03-22',
     );
   });
 

@@ -23,6 +23,7 @@ import { makeStatements } from '../../../finance/statements/make-statements.ts';
 import { sentFolder } from '../../../finance/statements/sent-statements.ts';
 import type { Statement } from '../../../finance/statements/statement.ts';
 import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
+import { parsePeriod } from '../../../reports/period.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
 import { runReport } from '../../../reports/run-report.ts';
 import type { Plant } from '../../../sandbox/billing/month-lines.ts';
@@ -86,11 +87,6 @@ async function tenantsReport(path: string, period: { from?: string; to?: string 
   return rows.map((row) => `${row.tenant_id} ${row.currency_code} ${row.billing_cost}`).sort();
 }
 
-const daysOf = (period: string) => {
-  const next = new Date(Date.UTC(Number(period.slice(0, 4)), Number(period.slice(5)), 1));
-  return { from: `${period}-01`, to: next.toISOString().slice(0, 10) };
-};
-
 test('statements of each month sum to the report, and what was voided after them is corrected once, by the next', async () => {
   expect(voided.length).toBe(2);
   const sent: Statement[] = [];
@@ -107,7 +103,7 @@ test('statements of each month sum to the report, and what was voided after them
         lines === 0 ? [] : [`${each.tenant_id} ${currency_code} ${sum}`],
       ),
     );
-    expect(figures.sort()).toEqual(await tenantsReport(fixture.path, daysOf(period)));
+    expect(figures.sort()).toEqual(await tenantsReport(fixture.path, parsePeriod(period)));
     sent.push(...made);
   }
   const corrections = sent.flatMap(({ period: by, corrections: each }) =>
@@ -271,7 +267,7 @@ test('an assistant answers the questions of a month end with the figures of `rep
     }),
   );
   try {
-    const month = { ...daysOf('2026-10'), by: 'invoice-date' };
+    const month = { ...parsePeriod('2026-10'), by: 'invoice-date' };
     for (const [report, parameters, filters] of [
       ['tenants', {}, month],
       ['cost', { by: 'carrier+service+zone' }, month],
@@ -281,7 +277,7 @@ test('an assistant answers the questions of a month end with the figures of `rep
       ['accrual', {}, {}],
       ['gaps', {}, {}],
     ] as const) {
-      const asked = { name: 'run_report', arguments: { report, parameters, ...filters, rows: 2_000 } };
+      const asked = { name: 'run_report', arguments: { report, parameters, ...filters, limit: 2_000 } };
       const { structuredContent, isError } = await client.callTool(asked);
       expect(isError ?? false, report).toBe(false);
       const { rows } = await runReport({ databasePath: last.path, name: report, parameters, filters });

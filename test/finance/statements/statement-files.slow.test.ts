@@ -34,7 +34,8 @@ describe('billsync statement', () => {
     [['--tenant', 'Acme'], 2, 'in which form?'],
     [['--tenant', 'Acme', '--all-tenants', '--format', 'csv'], 2, '--all-tenants means every tenant'],
     [['--tenant', 'Acne', '--format', 'csv'], 3, 'nearest is Acme'],
-    [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-1'], 2, '"2026-1" is no month'],
+    [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-1'], 2, '"2026-1" is not a period'],
+    [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-Q4'], 2, 'A statement covers one month'],
     [['--all-tenants', '--format', 'csv', '--period', '2025-01'], 3, 'no tenant has anything to report'],
     [['--tenant', 'Acme', '--format', 'csv', '--final'], 2, 'add --yes'],
   ])('refuses %j with exit code %i', async (args, exitCode, words) => {
@@ -220,7 +221,7 @@ describe('the page of statements', () => {
 
   test.each([
     ['?tenant=nobody', 404, 'No tenant is'],
-    ['?tenant=tenant-Acme&period=2026-99', 400, 'is no month'],
+    ['?tenant=tenant-Acme&period=2026-99', 400, 'is not a period'],
     ['?tenant=tenant-Acme&format=doc', 400, 'There is no format'],
     ['?tenant=tenant-Acme&format=pdf&paper=a5', 400, 'There is no such paper'],
   ])('tells %s with status %i', async (query, status, words) => {

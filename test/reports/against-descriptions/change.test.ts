@@ -56,9 +56,9 @@ test('bridge', () =>
     {
       parameters: {
         first_from: '2026-01-01',
-        first_to: '2026-03-01',
+        first_to: '2026-02-28',
         second_from: '2026-03-01',
-        second_to: '2026-05-01',
+        second_to: '2026-04-30',
       },
     },
   ));

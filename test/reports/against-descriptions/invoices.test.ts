@@ -377,7 +377,7 @@ describe('gaps', () => {
             kind: 'voided',
             ...said,
             expected_from: textOf(Math.min(...days)),
-            expected_to: textOf(Math.max(...days) + 1),
+            expected_to: textOf(Math.max(...days)),
           },
           ...{ missing: 1, after_invoice: voided.number, before_invoice: null, usual_step: null },
         },
@@ -393,12 +393,12 @@ describe('gaps', () => {
         if (late < 1) continue;
         found.push({
           ...{ kind: 'overdue', ...said, expected_from: textOf(open) },
-          expected_to: textOf(open + late * middle),
+          expected_to: textOf(open + late * middle - 1),
           ...{ missing: late, after_invoice: beat.latest, before_invoice: null, usual_step: middle },
         });
       } else if (2 * (next.start - beat.start) >= 3 * middle && open < next.start) {
         found.push({
-          ...{ kind: 'period', ...said, expected_from: textOf(open), expected_to: textOf(next.start) },
+          ...{ kind: 'period', ...said, expected_from: textOf(open), expected_to: textOf(next.start - 1) },
           missing: Math.max(Math.round((next.start - beat.start) / middle) - 1, 1),
           ...{ after_invoice: beat.latest, before_invoice: next.earliest, usual_step: middle },
         });
@@ -444,9 +444,4 @@ describe('gaps', () => {
       ...numbersMissing('S-', invoices, { tenant: null, invoice_level: null }),
     ]);
   });
-});
-
-test('there is enough of everything', () => {
-  expect(new Set(invoices.map(({ state }) => state)).size).toBe(5);
-  expect(invoices.length).toBeGreaterThan(35);
 });

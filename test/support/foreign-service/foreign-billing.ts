@@ -1,6 +1,7 @@
 /** What the foreign service knows: invoices with their rows, the events it made of them, and its presigned URLs. */
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { testName } from '../test-name.ts';
 import { csvOf, type ForeignRow, madeUpRow, totalOf, uuidOf } from './foreign-rows.ts';
 
 export interface ForeignInvoice {
@@ -59,7 +60,7 @@ export class ForeignBilling {
     this.partnerId = uuidOf(`partner ${options.seed}`);
   }
 
-  create({ tenant = 'Nordwind', currencyCode = 'USD', rows = 3 }: NewForeignInvoice = {}): StoredInvoice {
+  create({ tenant = testName(), currencyCode = 'USD', rows = 3 }: NewForeignInvoice = {}): StoredInvoice {
     const sequence = this.#invoices.size + 1;
     const invoiceId = uuidOf(`invoice ${this.#options.seed} ${sequence}`);
     const wanted = typeof rows === 'number' ? Array.from({ length: rows }, () => ({})) : rows;

@@ -1,7 +1,8 @@
-/** Prints how many files of a run are done, at every tenth of them, and at the end which fast files are slow. */
+/** Prints how far a run is at every tenth of its files, the environment of each file that fails, and which fast files are slow. */
 
 import { relative } from 'node:path';
 import type { Reporter, TestModule, TestSpecification } from 'vitest/node';
+import { environmentOf } from './environment.ts';
 
 /** A file that takes longer is named `*.slow.test.ts`. A busy machine exceeds it too, so it is a hint and no failure. */
 const MAX_FAST_MS = 8_000;
@@ -10,24 +11,24 @@ export class ProgressReporter implements Reporter {
   #files = 0;
   #done = 0;
   #startedMs = 0;
-  #slow: string[] = [];
+  #remarks: string[] = [];
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     this.#files = specifications.length;
     this.#done = 0;
     this.#startedMs = performance.now();
-    this.#slow = [];
+    this.#remarks = [];
   }
 
   onTestModuleEnd(module: TestModule): void {
     this.#done += 1;
+    const file = relative(module.project.config.root, module.moduleId);
     const { duration } = module.diagnostic();
-    if (module.project.name.startsWith('fast-') && duration > MAX_FAST_MS) {
-      const file = relative(module.project.config.root, module.moduleId);
-      this.#slow.push(
+    if (!module.ok()) this.#remarks.push(`environment of ${file}: ${JSON.stringify(environmentOf(file))}\n`);
+    if (module.project.name.startsWith('fast-') && duration > MAX_FAST_MS)
+      this.#remarks.push(
         `${file} took ${Math.round(duration / 1_000)} s: name it *.slow.test.ts, or shorten it\n`,
       );
-    }
     const tenth = (files: number) => Math.floor((files * 10) / this.#files);
     if (this.#files < 20 || tenth(this.#done) === tenth(this.#done - 1)) return;
     const seconds = Math.round((performance.now() - this.#startedMs) / 1_000);
@@ -35,6 +36,6 @@ export class ProgressReporter implements Reporter {
   }
 
   onTestRunEnd(): void {
-    process.stderr.write(this.#slow.join(''));
+    process.stderr.write(this.#remarks.join(''));
   }
 }

@@ -1,5 +1,6 @@
 /** Few prices, many lines of each, from a seed: what reports that compare like with like need to have something to say. */
 
+import { testName } from '../test-name.ts';
 import type { PlainLine } from './plain-arithmetic.ts';
 import {
   anInvoice,
@@ -36,7 +37,7 @@ export function denseInvoices(seed: number, count: number): FixtureInvoice[] {
   const pick = <T>(...values: readonly T[]): T => values[below(values.length)] as T;
   return Array.from({ length: count }, (_, index) => {
     const month = 1 + (index % 4);
-    const tenant = index % 3 === 0 ? 'Beta' : 'Acme';
+    const tenant = index % 3 === 0 ? testName() : 'Acme';
     const lines = Array.from({ length: 30 }, (): FixtureShipment => {
       const service = pick('Ground', 'Ground', 'UPS Ground Saver', '2Day', null);
       const zone = pick('2', 'Zone 5', '05', null);

@@ -53,7 +53,7 @@ export interface Oracle {
 const FILTERED: readonly { readonly filters: ReportFilters; readonly passes: (line: Line) => boolean }[] = [
   { filters: {}, passes: () => true },
   {
-    filters: { from: '2026-02-01', to: '2026-04-15', carriers: ['UPS'], tenants: ['Acme'] },
+    filters: { from: '2026-02-01', to: '2026-04-14', carriers: ['UPS'], tenants: ['Acme'] },
     passes: ({ shipDate, carrier, tenant }) =>
       shipDate >= '2026-02-01' && shipDate < '2026-04-15' && carrier === 'ups' && tenant === 'Acme',
   },

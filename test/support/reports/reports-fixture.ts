@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { migrate } from '../../../warehouse/duckdb/migrate.ts';
+import { migrate } from '../../../warehouse/duckdb/schema.ts';
 import { type SharedSessions, sharedSessions } from './shared-sessions.ts';
 
 export interface FixtureShipment {

@@ -1,10 +1,4 @@
-/**
- * DuckDB as analysts have it: its Python module, its command line and Harlequin, from PyPI, kept in the ignored cache; and
- * pandas, Polars and two readers of workbooks.
- *
- * They share one folder, so that all have DuckDB at the version of ours. Two thirds of its 310 MB are Harlequin's
- * (pyarrow, which it draws its tables with).
- */
+/** DuckDB for Python and its command line, pandas, Polars and two readers of workbooks, from PyPI, in the ignored cache. */
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -12,15 +6,11 @@ import { promisify } from 'node:util';
 import { keepPythonTool } from './kept-tools.ts';
 
 const TOOLS = {
-  name: 'duckdb-tools-1.5.5-harlequin-2.17.0-dataframes',
+  name: 'duckdb-tools-1.5.5-dataframes',
   packages: [
     'duckdb==1.5.5',
     'pytz==2026.2',
     'duckdb-cli==1.5.5',
-    'harlequin==2.17.0',
-    'textual==8.2.8',
-    'textual-fastdatatable==0.19.3',
-    'textual-textarea==0.18.5',
     'pyarrow==26.0.1',
     'pandas==3.1.1',
     'polars==2.1.0',
@@ -32,7 +22,7 @@ const TOOLS = {
 const NEWER = { name: 'duckdb-2.0.0-pytz', packages: ['duckdb==2.0.0', 'pytz==2026.2'] };
 const run = promisify(execFile);
 
-/** The folder of the packages; `bin/duckdb` and `bin/harlequin` are in it. @throws Error python3 or pip is missing */
+/** The folder of the packages; `bin/duckdb` is in it. @throws Error python3 or pip is missing */
 export async function installDuckDbTools(): Promise<string> {
   const [tools] = await Promise.all([keepPythonTool(TOOLS), keepPythonTool(NEWER)]);
   return tools;
@@ -43,19 +33,6 @@ export async function runPython(folder: string, program: string, version: '1.5' 
   const path = await keepPythonTool(version === '1.5' ? TOOLS : NEWER);
   const env = { ...process.env, PYTHONPATH: path, TZ: 'UTC' };
   return (await run('python3', ['-c', program], { cwd: folder, env })).stdout;
-}
-
-/**
- * Starts Harlequin in `folder` by the line of shell that a reader would type, runs a query in it and answers the
- * characters of its screen, a line each.
- */
-export async function runHarlequin(folder: string, line: string, query: string): Promise<string> {
-  const [command, ...args] = line.trim().split(' ');
-  if (command !== 'harlequin') throw new Error(`${line} does not start Harlequin.`);
-  const program = join(import.meta.dirname, 'harlequin-screen.py');
-  // What it remembers of the last time must not come into the picture, nor what somebody set for himself.
-  const env = { PATH: process.env.PATH, PYTHONPATH: await installDuckDbTools(), HOME: folder };
-  return (await run('python3', [program, query, ...args], { cwd: folder, env })).stdout;
 }
 
 /** Runs a line of shell in `folder`, where `duckdb` is the command line of the same version. */

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -23,16 +23,6 @@ export function keepPythonTool(tool: KeptTool): Promise<string> {
   return keep(tool, 'python3 with pip and PyPI', (draft) =>
     run('python3', [...pip, '--target', draft, ...tool.packages], { timeout: PATIENCE_MS }),
   );
-}
-
-/** From the registry of npm: a folder that has `node_modules`. @throws Error the packages cannot be had */
-export function keepNodeTool(tool: KeptTool): Promise<string> {
-  const npm = ['install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
-  return keep(tool, 'npm and its registry', async (draft) => {
-    // Makes it a project: with `--prefix` npm would look there for the machine's settings too, such as its authorities.
-    await writeFile(join(draft, 'package.json'), '{}');
-    await run('npm', [...npm, ...tool.packages], { cwd: draft, timeout: PATIENCE_MS });
-  });
 }
 
 /**

@@ -42,7 +42,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const port = await freePort();
   // However it ends, nothing of it stays: shared memory in its own folder, which goes with it, and not in /dev/shm.
   const shared = '-c dynamic_shared_memory_type=mmap';
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${work} -c fsync=off ${shared}`;
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off ${shared}`;
   await call('pg_ctl', '-D', data, '-l', join(work, 'log'), '-w', '-t', '30', '-o', options, 'start');
   return {
     port,

@@ -11,7 +11,7 @@ import { type AlertName, RUNBOOK } from '../../../lib/alerts/runbook/runbook.ts'
 import { createDataConverter } from '../../../lib/temporal/codec.ts';
 import type { TemporalConnection } from '../../../lib/temporal/connect.ts';
 import { invoiceWorkflowId } from '../../../lib/wire/names.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { reportScheduleId, scheduleId } from '../../../workflows/client/schedules.ts';
 import { anArchivedEvent, anEvent as anEventWith } from '../../archive/an-event.ts';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';

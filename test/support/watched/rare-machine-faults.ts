@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { encodeEntry } from '../../../webhook/inbox/inbox-entry.ts';
+import { encodeEntry } from '../../../webhook/inbox/inbox.ts';
 import { aDelivery } from '../../webhook/a-delivery.ts';
 import { acknowledge, run } from './invoice-faults.ts';
 import { loaded, type RareFault, rare, rebuild, restartWorker, untilLoaded } from './rare-faults.ts';
@@ -64,7 +64,7 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
     name: 'expiry of the client certificate',
   },
   rare('webhook/connections', '1,300 connections that say nothing', {
-    metric: 'billsync_webhook_connections_ended_total\\{why="[a-z ]+",role="webhook"\\} [1-9]',
+    metric: 'billsync_webhook_connections_ended_total\\{reason="[a-z ]+",role="webhook"\\} [1-9]',
     async inject({ product }) {
       const { port, hostname } = new URL(product.webhookUrl);
       sockets = Array.from({ length: 1_300 }, () =>

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CONNECTIONS, Database } from '../../../warehouse/duckdb/database.ts';
-import { DatabaseClosedError } from '../../../warehouse/errors.ts';
 
 let folder: string;
 let database: Database;
@@ -49,7 +48,7 @@ describe('a database that is closed', () => {
     const outcomes = Promise.allSettled([...lent, waiting]);
     await begin;
     database.close();
-    await expect(waiting).rejects.toThrow(DatabaseClosedError);
+    await expect(waiting).rejects.toMatchObject({ code: 'database-closed' });
     await expect(database.use(async () => 1)).rejects.toThrow('used after it was closed');
     end();
     for (const outcome of await outcomes) {

@@ -9,9 +9,9 @@ import {
   type Imported,
   type ImportRequest,
   importFile,
-} from '../../../warehouse/import/import-file.ts';
+} from '../../../warehouse/import/import-files.ts';
 import type { LoadedRows } from '../../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;

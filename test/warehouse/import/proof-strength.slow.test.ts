@@ -3,10 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Imported, type ImportRequest, importFile } from '../../../warehouse/import/import-file.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { type Imported, type ImportRequest, importFile } from '../../../warehouse/import/import-files.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { LoadRequest } from '../../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {
   aCsv,
   anEvent,

@@ -49,7 +49,7 @@ test('a catalogue that does not answer is named without its password', async () 
   const address = readCatalogAddress('postgres:host=127.0.0.1 port=1 dbname=lake user=w password=geheim');
   const asking = currentGeneration(address, 'test');
   await expect(asking).rejects.toMatchObject({
-    name: 'CatalogUnreachableError',
+    code: 'catalog-unreachable',
     message: expect.stringContaining('host=127.0.0.1 port=1'),
   });
   await expect(asking).rejects.not.toMatchObject({ message: expect.stringContaining('geheim') });

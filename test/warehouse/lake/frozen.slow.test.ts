@@ -6,11 +6,14 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Archive } from '../../../archive/archive.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
 import { createHealth } from '../../../lib/health/health.ts';
+import { KeyedMutex } from '../../../warehouse/duckdb/locks.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
+import { ingestLake } from '../../../warehouse/lake/ingest-lake.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { lakeCheck } from '../../../worker/process-checks.ts';
 import { makeDataDir } from '../support.ts';
@@ -100,6 +103,41 @@ test('a process that waits for a lock raises an alert that names the holder, unt
   expect(health.report().components['lake locks']?.isHealthy).toBe(true);
   await holder.close();
   await waiting.close();
+});
+
+test('workers that wait for one reading of the archive share the next one, which has everything that they asked for', async () => {
+  const [first, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let readings = 0;
+  const endsAfter = (wait: () => Promise<void>) => ({
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        await wait();
+        return { done: true, value: undefined };
+      },
+    }),
+  });
+  const archive = {
+    events: () =>
+      endsAfter(async () => {
+        readings += 1;
+        first.resolve();
+        if (readings === 1) await held.promise;
+      }),
+    factsAfter: () => endsAfter(async () => undefined),
+  } as unknown as Archive;
+  const ledgers = [ledgerOf(), ledgerOf(), ledgerOf()];
+  const read = (ledger: Ledger | undefined) =>
+    ingestLake({ ledger: ledger ?? ledgerOf(), archive, now: new Date(), locks: new KeyedMutex() });
+  const reading = read(ledgers[0]);
+  await first.promise;
+  const waiting = [read(ledgers[1]), read(ledgers[2])];
+  await setTimeout(200);
+  held.resolve();
+  await Promise.all([reading, ...waiting]);
+  expect(readings).toBe(2);
+  await read(ledgers[0]);
+  expect(readings).toBe(3);
+  for (const ledger of ledgers) await ledger.close();
 });
 
 test('a writer is present again after PostgreSQL lost it, and ends when it was replaced meanwhile', async () => {

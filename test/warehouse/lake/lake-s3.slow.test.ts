@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
 import { removeFiles } from '../../../warehouse/lake/remove-files.ts';
 import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { startS3Server } from '../../archive/s3-server.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.ts';
 import { askLake, type LakeServer, lookAtLake, startLakeServer } from './support.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
-import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';

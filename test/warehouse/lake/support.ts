@@ -7,7 +7,7 @@ import pg from 'pg';
 import { openPublishedFile, readElsewhere } from '../../../reports/published-file.ts';
 import { connectToLake } from '../../../warehouse/lake/lake-reader.ts';
 import { type LakeSettings, lakeSourceOf } from '../../../warehouse/lake/lake-source.ts';
-import type { OpenWarehouseOptions } from '../../../warehouse/opening.ts';
+import type { OpenWarehouseOptions } from '../../../warehouse/warehouse.ts';
 import { installDuckDbExtensions } from '../../support/tools/duckdb-extensions.ts';
 import { type PostgresServer, startPostgres } from '../../support/tools/postgres.ts';
 import { settingsFor } from '../support.ts';

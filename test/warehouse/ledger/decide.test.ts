@@ -1,7 +1,7 @@
 /** What a person decides: a void undone, an older version that counts. It holds until something newer is said. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { Decision } from '../../../warehouse/warehouse.ts';
 import {
   aCsv,
@@ -25,7 +25,8 @@ const WHO = { invoiceId: INVOICE, by: 'ada', reason: 'the service says it stands
 
 async function total(knownOn?: string): Promise<unknown> {
   const { path } = await t.warehouse.publish();
-  const from = knownOn === undefined ? 'shipments' : `shipments_as_known_on(timestamp '${knownOn}')`;
+  const from =
+    knownOn === undefined ? 'shipments' : `shipments_as_known_on(timestamp '${knownOn}' at time zone 'UTC')`;
   const [row] = await ask(path, `select sum(billing_cost)::varchar as cost from ${from}`);
   return row?.cost;
 }
@@ -88,7 +89,7 @@ describe('a void that rests on an event alone', () => {
         instants.map((instant) =>
           ask(
             path,
-            `select sum(billing_cost)::varchar as cost from shipments_as_known_on(timestamp '${instant}')`,
+            `select sum(billing_cost)::varchar as cost from shipments_as_known_on(timestamp '${instant}' at time zone 'UTC')`,
           ),
         ),
       );
@@ -98,7 +99,7 @@ describe('a void that rests on an event alone', () => {
         instants.map((instant) =>
           ask(
             path,
-            `select count(*)::integer as rows from voided_shipments_as_known_on(timestamp '${instant}')`,
+            `select count(*)::integer as rows from voided_shipments_as_known_on(timestamp '${instant}' at time zone 'UTC')`,
           ),
         ),
       );

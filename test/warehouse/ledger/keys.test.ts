@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ArchivedEvent } from '../../../archive/archive.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { migrate } from '../../../warehouse/duckdb/migrate.ts';
-import { insertEvents } from '../../../warehouse/ledger/insert-ledger-lines.ts';
+import { migrate } from '../../../warehouse/duckdb/schema.ts';
+import { insertEvents } from '../../../warehouse/ledger/ingest.ts';
 import { refreshInvoices } from '../../../warehouse/ledger/invoice-states.ts';
 import { anEvent } from '../support.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
-import { BatchingLoader } from '../../../warehouse/load/load-batch.ts';
+import { BatchingLoader } from '../../../warehouse/load/load-files.ts';
 import type { FileLoadOutcome, LoadOutcome } from '../../../warehouse/warehouse.ts';
 
 interface NamedLoad {

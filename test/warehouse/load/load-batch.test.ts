@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { LoadOutcome } from '../../../warehouse/warehouse.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine-folder.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {
   aCsv,
   anEvent,
@@ -64,7 +64,7 @@ async function loadOf(n: number, bytes = aCsv(rowsOf(n), idOf(n))): Promise<() =
 }
 
 function outcomes(settled: readonly PromiseSettledResult<LoadOutcome>[]): string[] {
-  return settled.map((one) => (one.status === 'fulfilled' ? one.value.outcome : String(one.reason.name)));
+  return settled.map((one) => (one.status === 'fulfilled' ? one.value.outcome : String(one.reason.code)));
 }
 
 async function loaded(): Promise<readonly unknown[]> {
@@ -142,7 +142,7 @@ describe('loads that wait together', () => {
     const told = JSON.parse(readFileSync(description, 'utf8'));
     told.scan.records += 1;
     writeFileSync(description, JSON.stringify(told));
-    expect(outcomes(await loadTogether(loads))).toEqual(['loaded', 'loaded', 'MisreadError', 'loaded']);
+    expect(outcomes(await loadTogether(loads))).toEqual(['loaded', 'loaded', 'misread', 'loaded']);
     expect(await loaded()).toEqual([1, 2, 4].map(expected));
   });
 

@@ -1,7 +1,7 @@
 /** An invoice without shipments: its file is a header and nothing else, which is what a failed export looks like too. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import {
   aCsv,
   anEvent,

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { CSV_HEADERS, CSV_TOLERANCES, type CsvTolerance } from '../../../lib/wire/csv-file.ts';
 import { rejection } from '../../../warehouse/import/refused-files.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
 import {
   archiveCsv,

@@ -15,13 +15,12 @@ import {
   STORED_COLUMNS,
 } from '../../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
-import { isCurrency } from '../../../warehouse/csv/currencies.ts';
+import { isCurrency } from '../../../warehouse/csv/cell-rules.ts';
 import { findBrokenRows } from '../../../warehouse/csv/find-broken-rows.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 import type { Row } from '../../../warehouse/duckdb/statements.ts';
-import { type Chunks, cutIntoChunks, numberChunks } from '../../../warehouse/load/chunks.ts';
-import { tolerate } from '../../../warehouse/load/tolerate.ts';
+import { type Chunks, cutIntoChunks, numberChunks, tolerate } from '../../../warehouse/load/chunks.ts';
 import { makeMemoryFolder } from '../../support/memory-folder.ts';
 import { anyCsvFile, INVOICE } from './any-csv-file.ts';
 import { type ReferenceVerdict, readReference } from './reference-reader.ts';

@@ -12,14 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  EnvironmentMismatchError,
-  WarehouseCorruptError,
-  WarehouseLockedError,
-} from '../../../warehouse/errors.ts';
-import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { startPublisher } from '../../../warehouse/publish/publisher.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import { startPublisher } from '../../../warehouse/publisher.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   aCsv,
@@ -125,8 +119,8 @@ describe('openWarehouse', () => {
     );
     const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
     await expect(opening).rejects.toMatchObject({
-      name: 'WarehouseLockedError',
-      owner: { pid: 1, role: 'worker' },
+      code: 'warehouse-locked',
+      message: expect.stringContaining('process 1 (worker)'),
     });
     rmSync(lock);
   });
@@ -145,13 +139,13 @@ describe('openWarehouse', () => {
 
   test('refuses a second instance in the same process', async () => {
     const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-    await expect(opening).rejects.toBeInstanceOf(WarehouseLockedError);
+    await expect(opening).rejects.toMatchObject({ code: 'warehouse-locked' });
   });
 
   test('refuses the data folder of the other environment', async () => {
     const settings = { ...t.settings, environment: 'production' as const };
     const opening = openWarehouse({ settings, archive: t.archive, log: silent });
-    await expect(opening).rejects.toBeInstanceOf(EnvironmentMismatchError);
+    await expect(opening).rejects.toMatchObject({ code: 'environment-mismatch' });
   });
 
   test('says that a damaged file is damaged', async () => {
@@ -159,7 +153,7 @@ describe('openWarehouse', () => {
     await t.warehouse.close();
     truncateSync(join(t.dataDir, 'warehouse.duckdb'), 5_000);
     const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-    await expect(opening).rejects.toBeInstanceOf(WarehouseCorruptError);
+    await expect(opening).rejects.toMatchObject({ code: 'warehouse-corrupt' });
   });
 
   test('keeps what was loaded, and the file for its owner alone', async () => {
@@ -235,7 +229,7 @@ describe('rebuildWarehouse', () => {
 
   test('refuses while a worker has the warehouse', async () => {
     const rebuilding = rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-    await expect(rebuilding).rejects.toBeInstanceOf(WarehouseLockedError);
+    await expect(rebuilding).rejects.toMatchObject({ code: 'warehouse-locked' });
   });
 });
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
-import { rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { settingsFor } from '../support.ts';
 
 const [dataDir = '', loads = '0', settings] = process.argv.slice(2);

@@ -7,11 +7,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { RebuildLossError, WarehouseLockedError } from '../../../warehouse/errors.ts';
+import { RebuildLossError } from '../../../warehouse/errors.ts';
 import { findLacking } from '../../../warehouse/ledger/archive-diff.ts';
-import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/opening.ts';
-import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/rebuild-warehouse.ts';
+import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/warehouse.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import {
   aCsv,
@@ -63,8 +62,8 @@ async function refused(over: Partial<RebuildOptions> = {}): Promise<RebuildOutco
   expect([await shipments(), bytesOfWarehouse()]).toEqual(before);
   expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
   expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
-  expect(await dryRunRebuild(options(over))).toEqual(error.made);
-  return error.made;
+  expect(await dryRunRebuild(options(over))).toEqual(error.outcome);
+  return error.outcome;
 }
 
 test('an archived file that is missing or damaged is told, and the warehouse stays until the loss is accepted', async () => {
@@ -168,7 +167,7 @@ test('a load that a crash kept from the archive is told to it before, and not lo
 });
 
 test('a rehearsal says what a rebuild would make, replaces nothing, and is refused while a worker has the warehouse', async () => {
-  await expect(dryRunRebuild(options())).rejects.toBeInstanceOf(WarehouseLockedError);
+  await expect(dryRunRebuild(options())).rejects.toMatchObject({ code: 'warehouse-locked' });
   await t.warehouse.close();
   const before = await shipments();
   expect(await dryRunRebuild(options())).toEqual({
@@ -244,7 +243,7 @@ test('what a dead rebuild left is swept by who opens the warehouse, and by nobod
   );
   for (const path of left) writeFileSync(path, 'half a warehouse');
   const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-  await expect(opening).rejects.toBeInstanceOf(WarehouseLockedError);
+  await expect(opening).rejects.toMatchObject({ code: 'warehouse-locked' });
   expect(left.map((path) => existsSync(path))).toEqual([true, true]);
   await t.reopen();
   expect(left.map((path) => existsSync(path))).toEqual([false, false]);

@@ -1,8 +1,7 @@
 /** From a number back to where it came from: versions compared, a tracking number explained, levels compared. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { explainTracking } from '../../../warehouse/trace/explain.ts';
-import { diffVersions } from '../../../warehouse/trace/version-diff.ts';
+import { diffVersions, explainTracking } from '../../../warehouse/published-copy.ts';
 import {
   aCsv,
   anEvent,

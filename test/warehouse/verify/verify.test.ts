@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fact } from '../../../archive/archive.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { verifyWarehouse } from '../../../warehouse/verify/verify.ts';
+import { verifyWarehouse } from '../../../warehouse/verify.ts';
 import {
   aCsv,
   anEvent,

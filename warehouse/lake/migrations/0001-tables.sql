@@ -180,6 +180,15 @@ create table ingest_cursors (
     position text not null
 );
 
+-- Reads of the archive into the ledgers, one at a time among all processes, by number: the last one that was started, the last one
+-- that was finished, and the last of those that left no fact for later.
+create table ingest_runs (
+    started bigint not null,
+    finished bigint not null,
+    finished_whole bigint not null
+);
+insert into ingest_runs values (0, 0, 0);
+
 create table verification_log (
     load_id integer not null,
     verified_at timestamp not null

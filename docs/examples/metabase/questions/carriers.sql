@@ -8,7 +8,7 @@ select
 from tenant_shipments
 where true
     [[and ship_date >= {{from}}]]
-    [[and ship_date <= {{until}}]]
+    [[and ship_date <= {{to}}]]
     [[and tenant = {{tenant}}]]
 group by carrier, currency_code
 order by currency_code, billing_cost desc, carrier

@@ -8,6 +8,6 @@ where true
     [[and carrier = {{carrier}}]]
     [[and tenant = {{tenant}}]]
     [[and ship_date >= {{from}}]]
-    [[and ship_date <= {{until}}]]
+    [[and ship_date <= {{to}}]]
 order by billing_cost desc, tracking_number, row_number
 limit 2000

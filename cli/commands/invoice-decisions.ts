@@ -1,0 +1,152 @@
+/** `billsync invoices restore` and `use-version`: what only a person may decide, kept with who, when and why. */
+
+import type { Command } from 'commander';
+import type { Settings } from '../../lib/config/settings.ts';
+import { userName } from '../../lib/runtime.ts';
+import type { Decided, Decision } from '../../warehouse/warehouse.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { findInvoice, invoiceName } from '../find-invoices.ts';
+import { CANNOT_BE_UNDONE, confirm } from '../terminal/interaction.ts';
+import { printable } from '../terminal/table.ts';
+import { contextOf, verb } from '../verb.ts';
+import { withWriter, workerIsRunning } from '../writer.ts';
+
+interface Flags {
+  readonly reason: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+type DecisionRequest =
+  | { readonly kind: 'restore' }
+  | { readonly kind: 'use-version'; readonly version: number };
+
+/** `billsync invoices restore ID --reason WHY`: an invoice that only an event voided counts again (ADR 19). */
+export function restoreCommand(): Command {
+  const command = verb(
+    'restore <invoice>',
+    'Restores to the totals an invoice that only an event voided and that the service says is valid.',
+    'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it is valid"',
+  );
+  return withFlags(command).action((wanted: string, flags: Flags, command: Command) =>
+    decide(command, {
+      wanted,
+      flags,
+      request: { kind: 'restore' },
+      what: 'Restore',
+      after: CANNOT_BE_UNDONE,
+    }),
+  );
+}
+
+/** `billsync invoices use-version ID VERSION --reason WHY`: any loaded file counts until another is announced. */
+export function useVersionCommand(): Command {
+  const command = verb(
+    'use-version <invoice> <version>',
+    'Makes any file of an invoice that was loaded count, until the service announces another one.',
+    'billsync invoices use-version INV-000042 1 --reason "version 2 lacks a carrier"',
+  );
+  return withFlags(command).action((wanted: string, versionText: string, flags: Flags, command: Command) => {
+    if (!/^[1-9]\d{0,8}$/.test(versionText)) {
+      throw new CliError(EXIT.usage, `${printable(versionText)} is no version`, {
+        hint: 'it is a whole number; `billsync invoices show` lists the versions of an invoice',
+      });
+    }
+    const request = { kind: 'use-version', version: Number(versionText) } as const;
+    const after = 'use-version with the version that counts now undoes it';
+    return decide(command, { wanted, flags, request, what: `Count version ${versionText} of`, after });
+  });
+}
+
+function withFlags(command: Command): Command {
+  return command
+    .requiredOption('--reason <why>', 'why, in your own words; kept with your name and the time')
+    .option('--dry-run', 'say what would be done')
+    .option('--yes', 'do not ask');
+}
+
+async function decide(
+  command: Command,
+  asked: {
+    readonly wanted: string;
+    readonly flags: Flags;
+    readonly request: DecisionRequest;
+    readonly what: string;
+    /** What becomes of it; asked with. */
+    readonly after: string;
+  },
+): Promise<void> {
+  const { settings, output } = contextOf(command);
+  const { wanted, flags, request, what } = asked;
+  const reason = flags.reason.trim();
+  if (reason === '') throw new CliError(EXIT.usage, '--reason is empty', { hint: 'say why in a few words' });
+  const { openPublished } = await import('../published.ts');
+  const published = await openPublished(settings);
+  const invoice = await findInvoice(published, wanted).finally(() => published.close());
+  const invoiceId = String(invoice.invoice_id);
+  const name = `invoice ${invoiceName(invoice)}`;
+  const isDryRun = flags.dryRun === true;
+  if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags, asked.after);
+  const decision: Decision = { ...request, invoiceId, by: userName(), reason, isDryRun };
+  const decided = await take(settings, decision);
+  if (decided.outcome !== 'done') throw refusal(decided, name);
+  if (isDryRun) return output.note(`Would do it: ${what.toLowerCase()} ${name}.`);
+  const state = decided.state ?? 'unknown';
+  const counts = request.kind === 'use-version' ? `version ${request.version} counts, and ` : '';
+  output.note(
+    `Done: ${counts}${name} is ${state} now. \`billsync invoices show ${invoiceId}\` has who, when and why.`,
+  );
+}
+
+async function take(settings: Settings, decision: Decision): Promise<Decided> {
+  // A lake has many writers and no lock to take.
+  if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
+    const { publishedPath } = await import('../published.ts');
+    const { dryRunDecision } = await import('../../warehouse/published-copy.ts');
+    return dryRunDecision(publishedPath(settings), decision);
+  }
+  return withWriter(settings, {
+    role: 'decide',
+    async ask(client) {
+      const { requestDecision } = await import('../../workflows/client/writer-client.ts');
+      const decided = await requestDecision(client, settings, decision);
+      const partnerId = decided.partnerId ?? settings.partnerId;
+      // Its workflow may wait for this, or nobody may be getting its file any more.
+      if (
+        decision.kind === 'restore' &&
+        decided.outcome === 'done' &&
+        !decision.isDryRun &&
+        partnerId !== null
+      ) {
+        const { lookUpInvoice } = await import('../../workflows/client/invoice-client.ts');
+        const address = { partnerId, invoiceId: decision.invoiceId };
+        await lookUpInvoice(client, settings, address, { cause: 'person' });
+      }
+      return decided;
+    },
+    async direct(warehouse) {
+      const decided = await warehouse.decide(decision);
+      if (decided.outcome === 'done' && !decision.isDryRun) await warehouse.publish();
+      return decided;
+    },
+  });
+}
+
+function refusal({ outcome, state, versions }: Decided, name: string): CliError {
+  switch (outcome) {
+    case 'not-voided':
+      return new CliError(EXIT.nothingMatched, `${name} is not voided, it is ${state}`);
+    case 'voided-by-service':
+      return new CliError(EXIT.usage, `the service itself says that ${name} is voided`, {
+        hint: 'nothing brings it back here; ask the billing service to bill it again',
+      });
+    case 'no-such-version':
+      return new CliError(EXIT.nothingMatched, `${name} has no such version`, {
+        hint: versions.length === 0 ? 'no file of it is loaded' : `it has ${versions.join(', ')}`,
+      });
+    case 'counts-already':
+      return new CliError(EXIT.nothingMatched, `that version of ${name} counts already`);
+    default:
+      return new CliError(EXIT.nothingMatched, `nothing is known of ${name}`);
+  }
+}

@@ -1,0 +1,177 @@
+/** Finds invoices in what people have at hand: lines, a CSV with a column for them, or JSON lines; by id or number. */
+
+import { CsvError, parse } from 'csv-parse/sync';
+import type { Settings } from '../lib/config/settings.ts';
+import { beginningOf } from '../lib/wire/text.ts';
+import { nearestNames } from '../reports/nearest-names.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import { CliError, EXIT } from './errors.ts';
+import type { PublishedReader } from './published.ts';
+import { printable } from './terminal/table.ts';
+
+/** An invoice as a person named it, and where: a line or a row of a file, or nothing for an argument. */
+export interface NamedInvoice {
+  readonly word: string;
+  readonly place: string | null;
+}
+
+const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Names under which spreadsheets and the service's own CSV carry the id, compared without case, spaces and `_`. */
+const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
+
+/**
+ * The ids of what was named, each once, in the order of naming. A number is looked up in the published file, as
+ * `invoices show` does; nothing is opened where all are ids.
+ *
+ * @throws CliError (exit 3) naming a number that no invoice has with the nearest, (exit 2) one that several have
+ */
+export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
+  if (named.every(({ word }) => GUID.test(word)))
+    return [...new Set(named.map(({ word }) => word.toLowerCase()))];
+  const { openPublished } = await import('./published.ts');
+  const published = await openPublished(settings);
+  const rows = await published.ask('invoice-numbers').finally(() => published.close());
+  const idsByNumber = new Map<string, string[]>();
+  for (const { invoice_number: number, invoice_id: id } of rows) {
+    idsByNumber.set(String(number), [...(idsByNumber.get(String(number)) ?? []), String(id)]);
+  }
+  const ids = named.map(({ word, place }) => {
+    if (GUID.test(word)) return word.toLowerCase();
+    const [id, ...others] = idsByNumber.get(word) ?? [];
+    if (id === undefined) throw unknown({ word, place }, [...idsByNumber.keys()]);
+    if (others.length === 0) return id;
+    throw new CliError(EXIT.usage, `${others.length + 1} invoices have the number ${printable(word)}`, {
+      subject: [id, ...others].join(', '),
+      hint: 'name one of them by its id',
+    });
+  });
+  return [...new Set(ids)];
+}
+
+function unknown({ word, place }: NamedInvoice, numbers: readonly string[]): CliError {
+  const where = place === null ? '' : `${place}: `;
+  const nearest = nearestNames(word, numbers).map(printable);
+  return new CliError(
+    EXIT.nothingMatched,
+    `${where}no invoice has the id or number ${printable(beginningOf(word, 60))}`,
+    {
+      hint:
+        nearest.length > 0
+          ? `did you mean ${nearest.join(' or ')}?`
+          : 'an invoice that no event announced has to be named by its id: 11111111-2222-3333-4444-555555555555',
+    },
+  );
+}
+
+/** @throws CliError (exit 2) a file that is neither CSV nor JSON, though it begins so, or a row without an id */
+export function readInvoices(text: string): NamedInvoice[] {
+  const trimmed = text.replace(/^\uFEFF/, '').trim();
+  if (trimmed === '') return [];
+  if (trimmed.startsWith('{') || trimmed.startsWith('[')) return readJson(trimmed);
+  const [first = ''] = trimmed.split(/\r?\n/);
+  const isHeader = (separator: string | RegExp): boolean =>
+    !first.startsWith('#') && !GUID.test(first.trim()) && idColumnsOf(first.split(separator)).length > 0;
+  if (isHeader(',')) return readCsv(trimmed);
+  if (isHeader(/[;\t]/))
+    throw new CliError(EXIT.usage, 'line 1 has no commas between its columns', {
+      hint: 'save the file as CSV with commas',
+    });
+  return readLines(trimmed);
+}
+
+/** A `#` begins a comment. */
+function readLines(text: string): NamedInvoice[] {
+  return text.split(/\r?\n/).flatMap((line, index) => {
+    const word = line.replace(/#.*$/, '').trim();
+    return word === '' ? [] : [{ word, place: `line ${index + 1}` }];
+  });
+}
+
+function readCsv(text: string): NamedInvoice[] {
+  const [header = [], ...rows] = parsedCsv(text);
+  const [column = 0, ...others] = idColumnsOf(header);
+  if (others.length > 0)
+    throw new CliError(EXIT.usage, `line 1 has ${others.length + 1} columns for the id of an invoice`, {
+      subject: [column, ...others].map((at) => header[at]?.trim()).join(', '),
+      hint: 'keep one of them',
+    });
+  return rows.flatMap((row, index) => {
+    const place = `row ${index + 1}`;
+    const word = row[column]?.trim() ?? '';
+    if (word !== '') return [{ word, place }];
+    if (row.every((cell) => cell.trim() === '')) return [];
+    throw new CliError(EXIT.usage, `${place} names no invoice`, { hint: 'write its id, or remove the row' });
+  });
+}
+
+/** @throws CliError (exit 2) a row has more or fewer cells than the header, or a quotation mark is not closed */
+function parsedCsv(text: string): string[][] {
+  try {
+    return parse(text, { skip_empty_lines: true });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new CliError(EXIT.usage, `the file is not CSV: ${error.message}`, {
+      hint: 'put a text with a comma into quotation marks',
+      cause: error,
+    });
+  }
+}
+
+function idColumnsOf(header: readonly string[]): readonly number[] {
+  return header.flatMap((written, at) => {
+    const name = written.replace(/["\s_]/g, '').toLowerCase();
+    return ID_COLUMNS.includes(name) || /^[a-z]+invoiceid$/.test(name) ? [at] : [];
+  });
+}
+
+/** An array, or a value per line; each a text, or an object with the id under one of its names. */
+function readJson(text: string): NamedInvoice[] {
+  const values = text.startsWith('[')
+    ? [parsed(text, 'the array')].flat()
+    : text
+        .split(/\r?\n/)
+        .flatMap((line, index) => (line.trim() === '' ? [] : [parsed(line, `line ${index + 1}`)]));
+  return values.map((value, index) => {
+    const entry =
+      typeof value === 'object' && value !== null
+        ? Object.entries(value)[idColumnsOf(Object.keys(value))[0] ?? -1]?.[1]
+        : value;
+    const place = `value ${index + 1}`;
+    const word = typeof entry === 'string' ? entry.trim() : '';
+    if (word !== '') return { word, place };
+    throw new CliError(EXIT.usage, `${place} names no invoice`, {
+      hint: 'take texts, or objects with invoice_id',
+    });
+  });
+}
+
+function parsed(text: string, place: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliError(EXIT.usage, `${place} is not JSON`, { cause: error });
+  }
+}
+
+/** @throws CliError (exit 3) when no invoice has that id or number */
+export async function findInvoice(published: PublishedReader, wanted: string): Promise<ReportRow> {
+  const found = await published.ask('invoice', { invoice: wanted });
+  const [invoice, ...others] = found;
+  if (invoice === undefined) {
+    throw new CliError(EXIT.nothingMatched, `no invoice has the id or number ${printable(wanted)}`, {
+      hint: '`billsync invoices list` shows all; `billsync backfill ID` fetches one that no event announced',
+    });
+  }
+  if (others.length > 0) {
+    throw new CliError(EXIT.usage, `${found.length} invoices have the number ${printable(wanted)}`, {
+      subject: found.map(({ invoice_id }) => String(invoice_id)).join(', '),
+      hint: 'name one of them by its id',
+    });
+  }
+  return invoice;
+}
+
+/** An imported invoice has no number, only an id. */
+export function invoiceName({ invoice_number, invoice_id }: ReportRow): string {
+  return printable(String(invoice_number ?? invoice_id));
+}

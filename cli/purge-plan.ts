@@ -1,0 +1,205 @@
+/**
+ * What a purge would remove, and what it leaves though it is old enough (ADR 20).
+ *
+ * Left is what work goes on with, what a hold names, and every file that a total needs: those are never in the plan.
+ */
+
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Archive } from '../archive/archive.ts';
+import { type Hold, isHeld, type Owner, readRetention } from '../archive/retention.ts';
+import { namesIn } from '../lib/files/files.ts';
+import type { Quarantine, QuarantinedThing } from '../lib/wire/quarantine.ts';
+import type { RemovableFile, Warehouse } from '../warehouse/warehouse.ts';
+import { discardQuarantined } from '../webhook/requeue.ts';
+
+/**
+ * `events`: bodies of events as received. `files`: CSVs that no total needs. `refused`: what lies in quarantine. `copies`: old
+ * warehouses that a rebuild left.
+ */
+export const PURGE_CLASSES = ['events', 'files', 'refused', 'copies'] as const;
+export type PurgeClass = (typeof PURGE_CLASSES)[number];
+
+export interface OldCopy {
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+export interface OldEvent {
+  readonly eventId: string;
+  /** Of its body. */
+  readonly sizeBytes: number;
+}
+
+/** How much that is old enough stays, and why. */
+export interface Kept {
+  readonly inFlight: number;
+  readonly onHold: number;
+}
+
+export interface PurgePlan {
+  /** ISO 8601 UTC. */
+  readonly before: string;
+  readonly events: readonly OldEvent[];
+  readonly files: readonly RemovableFile[];
+  readonly refused: readonly QuarantinedThing[];
+  readonly copies: readonly OldCopy[];
+  readonly kept: Readonly<Record<PurgeClass, Kept>>;
+}
+
+export interface PlanOptions {
+  readonly before: string;
+  readonly classes: ReadonlySet<PurgeClass>;
+  readonly archive: Archive;
+  readonly warehouse: Warehouse;
+  readonly quarantine: Quarantine;
+  readonly dataDir: string;
+}
+
+/** Reads what it is asked about; removes nothing. */
+export async function planPurge(options: PlanOptions): Promise<PurgePlan> {
+  const { before, classes, archive, warehouse, quarantine } = options;
+  const kept = { events: counter(), files: counter(), refused: counter(), copies: counter() };
+  const stays = await whatStays(archive, warehouse);
+  const mayGo = (of: PurgeClass, owner: Owner): boolean => {
+    const reason = stays(owner);
+    if (reason !== null) kept[of][reason] += 1;
+    return reason === null;
+  };
+  const things = await quarantine.list();
+  const refused = classes.has('refused')
+    ? things.filter(({ at, invoiceId }) => at < before && mayGo('refused', { invoiceId, tenantIds: [] }))
+    : [];
+  const left = things.filter((thing) => !refused.includes(thing));
+  return {
+    ...{ before, kept, refused },
+    events: classes.has('events') ? await oldEvents(options, left, mayGo) : [],
+    files: classes.has('files') ? await oldFiles(options, left, mayGo) : [],
+    copies: classes.has('copies') ? await oldCopies(options, mayGo) : [],
+  };
+}
+
+type MayGo = (of: PurgeClass, owner: Owner) => boolean;
+
+const counter = (): { inFlight: number; onHold: number } => ({ inFlight: 0, onHold: 0 });
+
+/** Why a thing stays whatever its age; null: it need not. */
+async function whatStays(
+  archive: Archive,
+  warehouse: Warehouse,
+): Promise<(owner: Owner) => keyof Kept | null> {
+  const open = await warehouse.invoices({ states: ['draft', 'finalized', 'needs_attention'] });
+  const inFlight = new Set(open.map(({ invoiceId }) => invoiceId));
+  const { holds } = await readRetention(archive);
+  const tenants = holds.length === 0 ? new Map<string, Owner>() : await tenantsOf(warehouse);
+  return (owner) => {
+    const invoiceId = owner.invoiceId?.toLowerCase() ?? null;
+    if (invoiceId !== null && inFlight.has(invoiceId)) return 'inFlight';
+    return isHeldByAny(holds, { ...owner, invoiceId }, tenants) ? 'onHold' : null;
+  };
+}
+
+/** By what the warehouse knows of the invoice as well; one that it does not know is anybody's. */
+function isHeldByAny(holds: readonly Hold[], owner: Owner, tenants: ReadonlyMap<string, Owner>): boolean {
+  if (holds.length === 0) return false;
+  const known = owner.invoiceId === null ? undefined : tenants.get(owner.invoiceId);
+  if (known === undefined) return isHeld(holds, { invoiceId: null, tenantIds: [] });
+  return isHeld(holds, { ...owner, tenantIds: [...owner.tenantIds, ...known.tenantIds] });
+}
+
+async function tenantsOf(warehouse: Warehouse): Promise<ReadonlyMap<string, Owner>> {
+  const invoices = await warehouse.invoices();
+  return new Map(
+    invoices.map(({ invoiceId, header: { tenantId, partnerTenantId } }) => [
+      invoiceId,
+      { invoiceId, tenantIds: [tenantId, partnerTenantId] },
+    ]),
+  );
+}
+
+/** A delivery that can still be taken up again keeps its body here too. */
+async function oldEvents(
+  { archive, before }: PlanOptions,
+  left: readonly QuarantinedThing[],
+  mayGo: MayGo,
+): Promise<readonly OldEvent[]> {
+  const waiting = new Set(left.map(({ eventId }) => eventId?.toLowerCase()));
+  const old: OldEvent[] = [];
+  for await (const { event } of archive.events()) {
+    const { eventId, receivedAt, envelope } = event;
+    if (receivedAt >= before || envelope === '') continue;
+    const invoice = event.event?.invoice;
+    const owner = {
+      invoiceId: invoice?.invoiceId ?? null,
+      tenantIds: [invoice?.tenantId, invoice?.partnerTenantId],
+    };
+    if (waiting.has(eventId.toLowerCase()) || !mayGo('events', owner)) continue;
+    old.push({ eventId, sizeBytes: Buffer.byteLength(envelope) });
+  }
+  return old;
+}
+
+async function oldFiles(
+  { archive, warehouse, before }: PlanOptions,
+  left: readonly QuarantinedThing[],
+  mayGo: MayGo,
+): Promise<readonly RemovableFile[]> {
+  const waiting = new Set(left.map(({ sha256 }) => sha256));
+  const old: RemovableFile[] = [];
+  for (const file of await warehouse.removableFiles(before)) {
+    const { sha256, invoiceId, tenantId, partnerTenantId } = file;
+    const isThere = (await archive.file(sha256)) !== null;
+    if (!isThere || waiting.has(sha256)) continue;
+    if (mayGo('files', { invoiceId, tenantIds: [tenantId, partnerTenantId] })) old.push(file);
+  }
+  return old;
+}
+
+/** Their names say when they were moved aside. */
+async function oldCopies({ dataDir, before }: PlanOptions, mayGo: MayGo): Promise<readonly OldCopy[]> {
+  const folder = join(dataDir, 'aside');
+  const old: OldCopy[] = [];
+  for (const name of await namesIn(folder)) {
+    const [, date, hour, minute, second] =
+      /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d\.\d{3}Z)-/.exec(name) ?? [];
+    if (date === undefined || `${date}T${hour}:${minute}:${second}` >= before) continue;
+    const path = join(folder, name);
+    if (mayGo('copies', { invoiceId: null, tenantIds: [] }))
+      old.push({ path, sizeBytes: (await stat(path)).size });
+  }
+  return old;
+}
+
+export interface PurgeOptions {
+  readonly archive: Archive;
+  readonly quarantine: Quarantine;
+  readonly by: string;
+  readonly reason: string;
+  readonly now?: () => Date;
+  readonly onProgress: (done: number, of: number) => void;
+}
+
+export async function runPurge(plan: PurgePlan, options: PurgeOptions): Promise<void> {
+  const { archive, quarantine, by, reason, onProgress, now = () => new Date() } = options;
+  const of = plan.refused.length + plan.events.length + plan.files.length + plan.copies.length;
+  let done = 0;
+  const each = async <T>(things: readonly T[], remove: (thing: T) => Promise<unknown>): Promise<void> => {
+    for (const thing of things) {
+      await remove(thing);
+      done += 1;
+      onProgress(done, of);
+    }
+  };
+  const at = (): string => now().toISOString();
+  const note = `purged, older than ${plan.before}: ${reason}`;
+  await each(plan.refused, ({ quarantineId }) =>
+    discardQuarantined(quarantineId, { quarantine, archive, note }),
+  );
+  await each(plan.events, ({ eventId }) => archive.trimEvent(eventId, at()));
+  // A file that came for two invoices is told of both.
+  await each(plan.files, async ({ sha256, sizeBytes, invoiceId }) => {
+    await archive.putFact({ kind: 'purged', at: at(), invoiceId, sha256, sizeBytes, by, reason });
+    await archive.removeFile(sha256);
+  });
+  await each(plan.copies, ({ path }) => rm(path, { force: true }));
+}

@@ -1,4 +1,0 @@
--- title: Everything a tenant is or was called
--- grain: name
-select unnest(list_distinct(coalesce(names, []) || [tenant_id, partner_tenant_id])) as name
-from tenants

@@ -1,0 +1,116 @@
+/** Rows as a table for eyes: aligned, without frames, no wider than the terminal when words can be cut. */
+
+import { styleText } from 'node:util';
+import stringWidth from 'string-width';
+import { hasColors } from '../../lib/runtime.ts';
+import { visible } from '../../lib/wire/text.ts';
+
+export interface Column<T> {
+  readonly title: string;
+  readonly value: (row: T) => string | number | null | undefined;
+  readonly align?: 'left' | 'right';
+  /** Words that may be cut short where a terminal is narrow; figures and ids never are. */
+  readonly canShrink?: boolean;
+}
+
+/** A table without frames, cells as wide as they must be; on a terminal no wider than that: words are cut, the last columns left out. */
+export function renderTable<T>(rows: readonly T[], allColumns: readonly Column<T>[]): string {
+  const allCells = rows.map((row) => allColumns.map(({ value }) => printable(value(row))));
+  const terminal = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const count = terminal === undefined ? allColumns.length : fittingColumns(allCells, allColumns, terminal);
+  const columns = allColumns.slice(0, count);
+  const cells = count === allColumns.length ? allCells : allCells.map((row) => row.slice(0, count));
+  const fitted = terminal === undefined ? cells : shrunk(cells, columns, terminal);
+  const titles = columns.map(({ title }) => title);
+  const widths = widthsOf(titles, fitted);
+  const line = (texts: readonly string[], style: (text: string) => string): string =>
+    texts
+      .map((text, at) => {
+        const room = ' '.repeat((widths[at] ?? 0) - stringWidth(text));
+        return columns[at]?.align === 'right' ? `${room}${style(text)}` : `${style(text)}${room}`;
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd();
+  const head = line(titles, (title) => paint('bold', title));
+  const leftOut = allColumns.slice(count).map(({ title }) => title);
+  const note =
+    leftOut.length === 0
+      ? []
+      : ['', `Left out, as the terminal is narrow: ${leftOut.join(', ')}. A wider one or --json shows all.`];
+  return [head, ...fitted.map((row) => line(row, (text) => text)), ...note].join('\n');
+}
+
+/** How many columns, from the first, fit when words are cut as far as they may be; at least one. */
+function fittingColumns<T>(
+  cells: readonly (readonly string[])[],
+  columns: readonly Column<T>[],
+  terminal: number,
+): number {
+  const titles = columns.map(({ title }) => title);
+  let used = -GAP;
+  for (const [at, width] of widthsOf(titles, cells).entries()) {
+    used += GAP + (columns[at]?.canShrink === true ? Math.min(width, NARROWEST) : width);
+    if (used > terminal) return Math.max(1, at);
+  }
+  return columns.length;
+}
+
+const GAP = 2;
+const NARROWEST = 20;
+
+/** Takes what is too much from the widest column of words, then from the next. */
+function shrunk<T>(
+  cells: readonly (readonly string[])[],
+  columns: readonly Column<T>[],
+  terminal: number,
+): readonly (readonly string[])[] {
+  const titles = columns.map(({ title }) => title);
+  const widths = [...widthsOf(titles, cells)];
+  const words = columns.map((_, at) => at).filter((at) => columns[at]?.canShrink === true);
+  for (;;) {
+    const excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - terminal;
+    const widest = words.reduce(
+      (best, at) => ((widths[at] ?? 0) > (widths[best] ?? 0) ? at : best),
+      words[0] ?? -1,
+    );
+    const width = widths[widest] ?? 0;
+    if (excess <= 0) return cells.map((row) => row.map((cell, at) => cutTo(cell, widths[at] ?? 0)));
+    // It does not fit whatever is cut: then the words may as well be whole.
+    if (width <= NARROWEST) return cells;
+    const second = Math.max(NARROWEST, ...words.filter((at) => at !== widest).map((at) => widths[at] ?? 0));
+    widths[widest] = Math.max(width - excess, Math.min(second, width - 1), NARROWEST);
+  }
+}
+
+function widthsOf(titles: readonly string[], cells: readonly (readonly string[])[]): readonly number[] {
+  const widths = titles.map((title) => stringWidth(title));
+  for (const row of cells) {
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, stringWidth(cell));
+  }
+  return widths;
+}
+
+function cutTo(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = '';
+  for (const character of text) {
+    if (stringWidth(kept + character) >= width) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+/** Color for what is written to `stream`; plain where that shows none. */
+export function paint(
+  style: Parameters<typeof styleText>[0],
+  text: string,
+  stream: { readonly isTTY?: boolean } = process.stdout,
+): string {
+  // styleText's own look at the streams is for stdout alone.
+  return hasColors(stream) ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** Text of others, with everything invisible written out; a value that is not there is a dash. */
+export function printable(value: string | number | null | undefined): string {
+  return value === null || value === undefined ? '–' : visible(String(value));
+}

@@ -1,0 +1,112 @@
+/** What commands say to the workflows: over the Temporal that the settings or the data folder name. */
+
+import type { Client } from '@temporalio/client';
+import { openArchive } from '../archive/open-archive.ts';
+import { requireService, type Settings } from '../lib/config/settings.ts';
+import { createLogger } from '../lib/log/log.ts';
+import { isAlive } from '../lib/processes.ts';
+import type { ReportRow } from '../reports/report-result.ts';
+import type { ReplayOptions } from '../webhook/requeue.ts';
+import type { InvoiceAddress } from '../workflows/client/invoice-client.ts';
+import { CliError, EXIT } from './errors.ts';
+import { readRunFile } from './roles/run-file.ts';
+
+/** @throws TemporalUnreachableError (exit 5) */
+export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
+  const { connectTemporal } = await import('../lib/temporal/connect.ts');
+  const connection = await connectTemporal(settings, { log: commandLog(settings) });
+  try {
+    return await work(connection.client);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Commands speak through their output; what libraries log is only of interest when it is bad. */
+export function commandLog(settings: Settings) {
+  return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
+}
+
+/**
+ * Asks the invoice's workflow to try again, starting one when none is open.
+ *
+ * @throws TemporalUnreachableError nothing was asked
+ */
+export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
+  const { retryInvoice } = await import('../workflows/client/invoice-client.ts');
+  await withTemporal(settings, (client) => retryInvoice(client, settings, address));
+}
+
+/**
+ * Who the invoice belongs to: as an event told, else as the account of whoever asks, since one that was fetched by its id
+ * came without an event. @throws CliError (exit 2), or what keeps the service from telling
+ */
+export async function addressOf(settings: Settings, invoice: ReportRow): Promise<InvoiceAddress> {
+  const partnerId = invoice.partner_id ?? (await learnPartnerId(settings));
+  return { partnerId: String(partnerId), invoiceId: String(invoice.invoice_id) };
+}
+
+export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
+  readonly dryRun: boolean;
+}
+
+/** @returns how many events match, and were sent unless it was a dry run */
+export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
+  const { replayEvents } = await import('../webhook/requeue.ts');
+  const { sendInvoiceEvent } = await import('../workflows/client/invoice-client.ts');
+  const archive = await openArchive(settings);
+  try {
+    if (request.dryRun) return (await replayEvents({ ...request, archive, send: async () => {} })).matched;
+    return await withTemporal(settings, async (client) => {
+      const send: ReplayOptions['send'] = (event) => sendInvoiceEvent(client, settings, event);
+      return (await replayEvents({ ...request, archive, send })).sent;
+    });
+  } finally {
+    await archive.close();
+  }
+}
+
+/** @throws SettingsError, CredentialsRefusedError, UnreachableError */
+export async function learnPartnerId(settings: Settings): Promise<string> {
+  if (settings.partnerId !== null) return settings.partnerId;
+  const known = partnerIdOfRunning(settings) ?? (await knownPartnerId(settings));
+  if (known !== null) return known;
+  requireService(settings);
+  const { createBillingService } = await import('../billing/client.ts');
+  const archive = await openArchive(settings);
+  const service = createBillingService({ settings, archive });
+  try {
+    await service.fetchToken();
+    const [partnerId] = service.partnerIds();
+    if (partnerId !== undefined) return partnerId;
+  } finally {
+    await service.close();
+    await archive.close();
+  }
+  throw new CliError(EXIT.usage, 'the token does not say whose invoices these are', {
+    hint: 'set BILLSYNC_PARTNER_ID',
+  });
+}
+
+/** `up --sandbox` knows an account that no setting here names. */
+function partnerIdOfRunning(settings: Settings): string | null {
+  const up = readRunFile(settings, 'up');
+  return up?.partnerId !== undefined && isAlive(up.pid) ? up.partnerId : null;
+}
+
+/** A folder that has heard events knows; then no further settings are needed beside a running `up`. */
+async function knownPartnerId(settings: Settings): Promise<string | null> {
+  try {
+    const { openPublished } = await import('./published.ts');
+    const published = await openPublished(settings);
+    try {
+      const [row, ...others] = await published.ask('partners');
+      return row !== undefined && others.length === 0 ? String(row.partner_id) : null;
+    } finally {
+      published.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NotPublishedError') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,177 @@
+/** Periods: calendar days in UTC, written `YYYY-MM-DD`; the first and the last day are both included. */
+
+import { ReportFilterError } from './errors.ts';
+
+export interface Period {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** As typed: two days, or one text that `parsePeriod` reads. */
+export interface PeriodInput {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period?: string | undefined;
+}
+
+/** Relative to the current day; month-to-date and year-to-date end yesterday. */
+export const RELATIVE_PERIODS = [
+  ...['yesterday', 'last-week', 'month-to-date', 'last-month', 'last-quarter', 'year-to-date'],
+] as const;
+
+export const PERIOD_FORMS = `2026, 2026-10, 2026-Q4, 2026-10-05, 2026-10-01..2026-10-15, or ${RELATIVE_PERIODS.join(', ')}`;
+
+/** @throws ReportFilterError the text is not a period; `filter` is the option that the message names */
+export function parsePeriod(text: string, now = new Date(), filter = 'period'): Period {
+  const [, first, last] = /^(\S+?)\.\.(\S+)$/.exec(text) ?? [];
+  if (first !== undefined && last !== undefined)
+    return checkOrder({ from: checkDay(filter, first), to: checkDay(filter, last) });
+  const found = relativePeriod(text, now) ?? calendarPeriod(text);
+  if (found !== null) return found;
+  throw new ReportFilterError(filter, `"${text}" is not a period. Write ${PERIOD_FORMS}.`);
+}
+
+/** The bounds that an input gives. @throws ReportFilterError */
+export function periodBounds(
+  { from, to, period }: PeriodInput,
+  now?: Date,
+): { readonly from: string | null; readonly to: string | null } {
+  if (period === undefined) {
+    const days = {
+      from: from === undefined ? null : checkDay('from', from),
+      to: to === undefined ? null : checkDay('to', to),
+    };
+    if (days.from !== null && days.to !== null) checkOrder({ from: days.from, to: days.to });
+    return days;
+  }
+  if ((from ?? to) !== undefined)
+    throw new ReportFilterError('period', 'Give either period, or from and to, not both.');
+  return parsePeriod(period, now);
+}
+
+/** A calendar day that exists, `YYYY-MM-DD`. @throws ReportFilterError */
+export function checkDay(filter: string, value: string): string {
+  if (timeOf(value) !== null) return value;
+  throw new ReportFilterError(filter, `"${value}" is not a date for ${filter}. Write it as YYYY-MM-DD.`);
+}
+
+/** The given number of weeks that end on the day before `day`. */
+export function weeksBefore(day: string, weeks: number): Period {
+  return { from: shiftDay(day, -7 * weeks), to: shiftDay(day, -1) };
+}
+
+/** The day `days` later. A text that is not a day is returned as it is, for the check that refuses it by name. */
+export function shiftDay(day: string, days: number): string {
+  const time = timeOf(day);
+  if (time === null) return day;
+  const shifted = new Date(time + days * DAY_MS).toISOString().slice(0, 10);
+  // The day after 9999-12-31 has no four-digit year.
+  return shifted.startsWith('+') ? day : shifted;
+}
+
+export const COMPARISONS = ['previous', 'last-year'] as const;
+
+/**
+ * The period that another is compared with: `previous` (of the same length; whole months before whole months),
+ * `last-year` (the same days), or any period that `parsePeriod` reads.
+ *
+ * @throws ReportFilterError the period to compare has no first or last day, or `compare` is not a period
+ */
+export function comparedPeriod(compare: string, input: PeriodInput, now = new Date()): Period {
+  const comparison = COMPARISONS.find((name) => name === compare);
+  if (comparison === undefined) return parsePeriod(compare, now, 'compare');
+  const { from, to } = periodBounds(input, now);
+  if (from === null || to === null)
+    throw new ReportFilterError('compare', 'A comparison needs a period with a first and a last day.');
+  const next = shiftDay(to, 1);
+  if (comparison === 'last-year')
+    return { from: monthsBefore(from, 12), to: shiftDay(monthsBefore(next, 12), -1) };
+  const months = monthsBetween(from, next);
+  if (months !== null) return { from: monthsBefore(from, months), to: shiftDay(from, -1) };
+  const days = (Date.parse(next) - Date.parse(from)) / DAY_MS;
+  return { from: shiftDay(from, -days), to: shiftDay(from, -1) };
+}
+
+/** `2026-10-01 to 2026-10-31`. @param days null: without a bound */
+export function periodText({
+  from,
+  to,
+}: {
+  readonly from: string | null;
+  readonly to: string | null;
+}): string {
+  if (from === null && to === null) return 'all dates';
+  if (from === null) return `until ${to}`;
+  return to === null ? `from ${from}` : `${from} to ${to}`;
+}
+
+const DAY_MS = 86_400_000;
+
+function checkOrder({ from, to }: Period): Period {
+  if (from <= to) return { from, to };
+  throw new ReportFilterError('to', `The last day, ${to}, is earlier than the first day, ${from}.`);
+}
+
+function relativePeriod(text: string, now: Date): Period | null {
+  const name = RELATIVE_PERIODS.find((known) => known === text);
+  const today = now.toISOString().slice(0, 10);
+  const yesterday = shiftDay(today, -1);
+  switch (name) {
+    case undefined:
+      return null;
+    case 'yesterday':
+      return { from: yesterday, to: yesterday };
+    case 'last-week':
+      // Weeks begin on Monday.
+      return weeksBefore(shiftDay(today, -((now.getUTCDay() + 6) % 7)), 1);
+    case 'last-month':
+      return monthsFrom(now, -1, 1);
+    case 'last-quarter':
+      return monthsFrom(now, -3 - (now.getUTCMonth() % 3), 3);
+    // On the first day of a month or year no day of it is over, so the previous one is meant.
+    case 'month-to-date':
+      return { from: `${yesterday.slice(0, 7)}-01`, to: yesterday };
+    case 'year-to-date':
+      return { from: `${yesterday.slice(0, 4)}-01-01`, to: yesterday };
+  }
+}
+
+/** A day, month, quarter or year. */
+function calendarPeriod(text: string): Period | null {
+  if (timeOf(text) !== null) return { from: text, to: text };
+  const [, year, quarter, month] = /^(\d{4})(?:-Q([1-4])|-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
+  if (year === undefined || year < '0001') return null;
+  const start = new Date(`${year}-01-01T00:00:00Z`);
+  if (quarter !== undefined) return monthsFrom(start, 3 * (Number(quarter) - 1), 3);
+  return month === undefined ? monthsFrom(start, 0, 12) : monthsFrom(start, Number(month) - 1, 1);
+}
+
+/** @param first counted from the month of `start` */
+function monthsFrom(start: Date, first: number, count: number): Period {
+  const day = (month: number, date: number): string => {
+    const time = new Date(start);
+    time.setUTCMonth(start.getUTCMonth() + month, date);
+    return time.toISOString().slice(0, 10);
+  };
+  return { from: day(first, 1), to: day(first + count, 0) };
+}
+
+function timeOf(day: string): number | null {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  // `Date` reads 30 February as 2 March.
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) ? time : null;
+}
+
+/** The number of whole months; null when the period begins or ends within one. @param next the day after the last */
+function monthsBetween(from: string, next: string): number | null {
+  if (!from.endsWith('-01') || !next.endsWith('-01')) return null;
+  const months = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
+  return months(next) - months(from);
+}
+
+/** The same day of an earlier month, its last day where it has fewer days. */
+function monthsBefore(day: string, months: number): string {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  const last = new Date(Date.UTC(year, month - months, 0)).getUTCDate();
+  return new Date(Date.UTC(year, month - 1 - months, Math.min(date, last))).toISOString().slice(0, 10);
+}

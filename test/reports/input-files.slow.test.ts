@@ -1,0 +1,378 @@
+/** The CSV files that a person keeps beside the reports: what they change, and what is refused of them. */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runReport } from '../../reports/run-report.ts';
+import { askReport, cells } from '../support/reports/ask-report.ts';
+import {
+  anInvoice,
+  aShipment,
+  type FixtureShipment,
+  reportsFixture,
+} from '../support/reports/reports-fixture.ts';
+
+const table = async (name: string, ...lines: string[]): Promise<string> => {
+  const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);
+  await writeFile(path, `${lines.join('\r\n')}\r\n`);
+  return path;
+};
+
+test.each([
+  [
+    'a doubled column',
+    'invoice_number,currency_code,amount,Amount\nI-1,USD,1,2\n',
+    'line 1 has the column amount twice',
+  ],
+  [
+    'Windows-1252',
+    Buffer.from('invoice_number,currency_code,amount,tenant\nI-1,USD,1,Acm\xe9\n', 'latin1'),
+    'line 2, byte 14',
+  ],
+  [
+    'a decimal comma',
+    'invoice_number,currency_code,amount\nI-1,USD,"1,50"\n',
+    'line 2: amount is "1,50", which has a comma',
+  ],
+  [
+    'a decimal comma without quotes',
+    'invoice_number,currency_code,amount\nI-1,USD,1,50\n',
+    'line 2 has 4 cells',
+  ],
+  ['semicolons', 'invoice_number;currency_code;amount\nI-1;USD;1,50\n', 'no commas between its columns'],
+  ['nothing', '', 'line 1 is empty: write a header'],
+  ['a header alone', 'invoice_number,currency_code,amount\n', 'has no rows below its header'],
+])('refuses a file with %s and names the place', async (_what, bytes, message) => {
+  const payments = join(tmpdir(), `billsync-${process.pid}-unusable.csv`);
+  await writeFile(payments, bytes);
+  await expect(askReport('payables', [], { tables: { payments } })).rejects.toThrow(message);
+});
+
+describe('the optional tables', () => {
+  const invoices = [
+    anInvoice([
+      aShipment({ tracking: 'A', cost: '10', weight: '2', zone: 'Zone 5' }),
+      aShipment({ tracking: 'B', cost: '12', weight: '2.5' }),
+      aShipment({ tracking: 'C', cost: '4', carrier: 'fedex' }),
+    ]),
+  ];
+
+  test.each([
+    ['rates', 'rate-variance', 'so no line is covered'],
+    ['costs', 'margin', 'so no tracking number is covered'],
+    ['payments', 'payables', 'so every invoice counts as open'],
+    ['payments', 'register', 'so every invoice counts as open'],
+    ['statements', 'carrier-statements', 'so every charge counts as not stated'],
+    ['budget', 'budget', 'so there are no rows'],
+  ])('are reported in the head when missing: no %s, %s', async (name, report, so) => {
+    const { head } = await askReport(report, invoices);
+    expect(head.notes[0]).toContain(`${so} (--${name} FILE, or report-files/${name}.csv).`);
+  });
+
+  test('are read from the folder beside the published file', async () => {
+    const fixture = await reportsFixture(invoices);
+    await mkdir(join(fixture.folder, 'report-files'));
+    await writeFile(
+      join(fixture.folder, 'report-files', 'costs.csv'),
+      'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',
+    );
+    const ask = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });
+    expect(cells(await ask('margin'), 'carrier', 'own_cost')).toContainEqual(['fedex', '3.0000']);
+    expect((await ask('carriers')).rows).toHaveLength(2);
+    // One that is named is taken instead, and one that the report does not read is refused.
+    const others = await table('others', 'carrier,tracking_number,currency_code,cost', 'fedex,D,USD,3');
+    expect(cells(await ask('margin', { costs: others }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
+    await expect(ask('carriers', { costs: others })).rejects.toThrow(
+      'carriers does not read --costs; it joins no file',
+    );
+    await fixture.remove();
+  });
+
+  test('refuses a file that lacks a column or a number, with the place', async () => {
+    const headless = await table('headless', 'carrier,cost', 'ups,1');
+    await expect(askReport('margin', invoices, { tables: { costs: headless } })).rejects.toThrow(
+      'lacks tracking_number, currency_code',
+    );
+    const words = await table('words', 'carrier,tracking_number,currency_code,cost', 'ups,A,USD,1e3');
+    await expect(askReport('margin', invoices, { tables: { costs: words } })).rejects.toThrow(
+      'line 2: cost is "1e3"',
+    );
+    await expect(askReport('margin', invoices, { tables: { costs: '/no/such/file.csv' } })).rejects.toThrow(
+      'cannot be read as costs',
+    );
+  });
+});
+
+describe('weights', () => {
+  const dhl: Partial<FixtureShipment> = { carrier: 'DHL', unit: 'KG' };
+  // 0.4 kg, 0.5 kg and 1 lb (0.45359 kg) are half a kilogram each; 0.5001 kg is a whole one.
+  const lines = [
+    aShipment({ ...dhl, weight: '0.4', cost: '8' }),
+    aShipment({ ...dhl, weight: '0.5', cost: '10' }),
+    aShipment({ ...dhl, weight: '1', unit: 'LB', cost: '12' }),
+    aShipment({ ...dhl, weight: '0.5001', cost: '15' }),
+    // Four ounces are a quarter of a pound; 16 oz are the last that go in steps of four, 1.01 lb are rated as 2 lb.
+    aShipment({ carrier: 'usps', weight: '0.2', cost: '3' }),
+    aShipment({ carrier: 'usps', weight: '1', cost: '5' }),
+    aShipment({ carrier: 'usps', weight: '1.01', cost: '7' }),
+    aShipment({ carrier: 'ups', weight: '1.01', cost: '9' }),
+    aShipment({ carrier: 'ups', weight: null, unit: null, cost: '2' }),
+  ];
+  const header = 'carrier,unit,step,up_to';
+  const steps = () => table('weights', header, 'dhl,KG,0.5,', 'USPS,oz,4,16', 'USPS,lb,1,');
+
+  test('rate a carrier in the units and steps of the file, all others in whole pounds', async () => {
+    const ask = async (tables: { weights?: string }) =>
+      cells(
+        await askReport('rate-card', [anInvoice(lines)], { tables }),
+        ...['carrier', 'lb', 'rated_weight', 'rated_unit', 'shipments', 'median'],
+      );
+    expect(await ask({ weights: await steps() })).toEqual([
+      ['DHL', '1.1023', '0.5000', 'kg', 3, '10.0000'],
+      ['DHL', '2.2046', '1.0000', 'kg', 1, '15.0000'],
+      ['ups', '2.0000', '2.0000', 'lb', 1, '9.0000'],
+      ['usps', '0.2500', '4.0000', 'oz', 1, '3.0000'],
+      ['usps', '1.0000', '16.0000', 'oz', 1, '5.0000'],
+      ['usps', '2.0000', '2.0000', 'lb', 1, '7.0000'],
+    ]);
+    // Without the file 0.4 kg and 1 lb are one pound, 0.5 kg and 0.5001 kg two.
+    expect((await ask({})).slice(0, 2)).toEqual([
+      ['DHL', 1, '1.0000', 'lb', 2, '10.0000'],
+      ['DHL', 2, '2.0000', 'lb', 2, '12.5000'],
+    ]);
+  });
+
+  test('apply to the named carriers, and with an empty carrier to all others', async () => {
+    const weights = await table('all', 'carrier,unit,step', ',lb,5', 'DHL,kg,1');
+    const result = await askReport('rate-card', [anInvoice(lines)], { tables: { weights } });
+    expect(cells(result, 'carrier', 'rated_weight', 'rated_unit')).toEqual([
+      ['DHL', '1.0000', 'kg'],
+      ['ups', '5.0000', 'lb'],
+      ['usps', '5.0000', 'lb'],
+    ]);
+  });
+
+  test('compare only equal weights in every report that compares prices', async () => {
+    // January: two express parcels of 0.4 kg for 10 and 0.5 kg for 10. February: the same for 11. By whole pounds these are
+    // two cells of one parcel; by half kilograms one of two, and the only price of its zone was raised by 10 %.
+    const month = (shipDate: string, cost: string): FixtureShipment[] =>
+      ['0.4', '0.5'].map((weight) => aShipment({ ...dhl, service: 'Express', weight, cost, shipDate }));
+    const invoices = [
+      anInvoice([
+        ...month('2026-01-10', '10'),
+        ...month('2026-02-10', '11'),
+        aShipment({ ...dhl, weight: '0.45', cost: '6', shipDate: '2026-02-10' }),
+      ]),
+    ];
+    const weights = await steps();
+    const ask = (name: string, parameters = {}) =>
+      askReport(name, invoices, { tables: { weights }, parameters });
+    const changes = await ask('price-changes', { min_shipments: '2' });
+    expect(cells(changes, 'month', 'cells_compared', 'median_change_percent')).toEqual([
+      ['2026-02', 1, '10.00'],
+    ]);
+    // Ground at half a kilogram costs 6: each of four express parcels is like it, 42 less 24.
+    const services = await ask('services');
+    expect(cells(services, 'service_level', 'like_for_like_shipments', 'premium_like_for_like')).toEqual([
+      ['Express', 4, '18.0000'],
+      ['Ground', null, null],
+    ]);
+    // Two parcels cost 1 more each; the third, of another service, is the rest.
+    expect(cells(await ask('bridge'), 'step', 'amount')[2]).toEqual(['price', '2.0000']);
+  });
+
+  test('price a shipment at the weight that the other carrier rates', async () => {
+    // UPS's 0.6 lb is one pound of its own and half a kilogram at DHL, where that costs 8; DHL's 0.4 kg (0.88 lb) and 0.5 kg
+    // (1.1 lb) are one and two pounds at UPS, which has a price for one pound only, 9.
+    const invoices = [
+      anInvoice([
+        aShipment({ carrier: 'ups', weight: '0.6', cost: '9' }),
+        aShipment({ ...dhl, weight: '0.4', cost: '8' }),
+        aShipment({ ...dhl, weight: '0.5', cost: '8' }),
+      ]),
+    ];
+    const result = await askReport('what-if', invoices, {
+      tables: { weights: await steps() },
+      parameters: { min_shipments: '1' },
+    });
+    expect(cells(result, 'carrier', 'shipments', 'covered_shipments', 'repriced_cost', 'saving')).toEqual([
+      ['DHL', 2, 1, '9.0000', '-1.0000'],
+      ['ups', 1, 1, '8.0000', '1.0000'],
+    ]);
+  });
+
+  test.each([
+    ['dhl,kg,0,', /line 2: step is "0", which is too small: write at least 0.01/],
+    ['dhl,kg,-1,', /line 2: step is "-1", which is too small/],
+    ['dhl,stone,1,', /line 2: unit is "stone", which is not a unit of weight: write lb, kg or oz/],
+    ['dhl,kg,half,', /line 2: step is "half", which is not a number: write digits/],
+    ['dhl,kg,,', /line 2: step is empty: write a value/],
+    ['dhl,kg,0.5,30', /line 2 is for light weights only: add a line of carrier "dhl" with an empty up_to/],
+    ['dhl,kg,0.5,\r\nDHL,lb,1,', /line 3 has the same carrier and up_to as .* line 2: keep one of them/],
+  ])('refuses weights that say %j, with the line and what to do', async (line, message) => {
+    const weights = await table('bad-weights', header, line);
+    await expect(askReport('rate-card', [], { tables: { weights } })).rejects.toThrow(message);
+  });
+});
+
+describe('the head', () => {
+  const [may, june] = ['2026-05-10', '2026-06-10'];
+  const invoices = [
+    anInvoice([aShipment({ tracking: 'A', shipDate: may, carrierInvoiceDate: june })], {
+      ...{ number: 'INV-1', tenant: 'Acme', differences: [['period', '1', '2']] },
+    }),
+    anInvoice([aShipment({ tracking: 'V', shipDate: may })], {
+      number: 'INV-2',
+      state: 'voided',
+      voidedAt: june,
+    }),
+  ];
+
+  test.each([
+    [
+      'margin',
+      'costs',
+      'carrier,tracking_number,currency_code,cost',
+      ' UPS , A ,usd,7',
+      'ups,B,USD,1',
+      'ups B USD',
+    ],
+    [
+      'adjustments',
+      'disputes',
+      'carrier,tracking_number,currency_code,amount',
+      'Ups,A,USD,7',
+      'ups,V,USD,1',
+      'ups V USD',
+    ],
+    [
+      'register',
+      'payments',
+      'invoice_number,currency_code,amount',
+      'INV-1,USD,1',
+      'INV-2,USD,1',
+      'INV-2 USD',
+    ],
+    [
+      'proof',
+      'accepted',
+      'invoice_number,rule,reason',
+      'INV-1,period,agreed',
+      'INV-1,currency,so',
+      'INV-1 currency',
+    ],
+    [
+      'carrier-statements',
+      'statements',
+      'carrier,carrier_invoice_date,currency_code,amount',
+      `UPS,${june},USD,1`,
+      `ups,${may},USD,1`,
+      `ups ${may} USD`,
+    ],
+    [
+      'budget',
+      'budget',
+      'month,tenant,carrier,currency_code,amount',
+      '2026-05,,UPS,USD,1',
+      '2026-05,Beta,,USD,1',
+      '2026-05 Beta USD',
+    ],
+    [
+      'rate-variance',
+      'rates',
+      'carrier,service_level,zone,from_lb,to_lb,currency_code,rate',
+      'UPS,,,,,USD,9',
+      'upss,,,,,USD,9',
+      'upss USD',
+    ],
+    ['rate-card', 'weights', 'carrier,unit,step,up_to', 'UPS,lb,1,', 'dhl,kg,1,', 'dhl'],
+  ])(
+    'of %s reports how many rows of --%s matched and which did not, regardless of filters',
+    async (report, name, header, matching, other, named) => {
+      const path = await table(`matched-${name}`, header, matching, other);
+      const { head } = await askReport(report, invoices, {
+        tables: { [name]: path },
+        filters: { from: '2026-07-01' },
+      });
+      expect(head.notes).toContainEqual(
+        expect.stringMatching(
+          new RegExp(`\\.csv \\(--${name}\\): 1 of 2 rows matched, these did not: line 3 \\(${named}\\)\\.$`),
+        ),
+      );
+    },
+  );
+
+  test('lists the first unmatched rows and the number of further ones', async () => {
+    const rows = ['A', ...'BCDEFGH'].map((tracking) => `ups,${tracking},USD,1`);
+    const costs = await table('many', 'carrier,tracking_number,currency_code,cost', ...rows);
+    const { head } = await askReport('margin', invoices, { tables: { costs } });
+    expect(head.files.join()).toMatch(/1 of 8 rows matched, .*line 7 \(ups F USD\) and 2 more\.$/);
+  });
+
+  test('counts exchange rates by the lines that can be converted', async () => {
+    const budget = await table('b', 'month,tenant,carrier,currency_code,amount', '2026-05,,,EUR,1');
+    const fx = await table(
+      'fx',
+      'month,from_currency,to_currency,rate',
+      '2026-05,USD,EUR,0.9',
+      '2026-04,USD,EUR,0.9',
+    );
+    const { head } = await askReport('budget', invoices, { tables: { budget, fx } });
+    expect(head.files[1]).toMatch(
+      /\(--fx\): 1 of 2 rows matched, these did not: line 3 \(2026-04 USD EUR\)\.$/,
+    );
+  });
+});
+
+describe('any file', () => {
+  test('is refused for a misspelt column, an unknown currency and a duplicate rate', async () => {
+    const refused = async (name: string, key: string, ...lines: string[]): Promise<string> =>
+      askReport(name, [], { tables: { [key]: await table('odd', ...lines) } }).then(
+        () => 'taken',
+        (error: Error) => error.message,
+      );
+    expect(
+      await refused(
+        'rate-variance',
+        'rates',
+        'carrier,service_level,zone,from_lb,to_lb,currency_code,rate,valid_form',
+      ),
+    ).toContain('line 1: the header has the column "valid_form": write valid_from if you mean that.');
+    expect(
+      await refused('margin', 'costs', 'carrier,tracking_number,currency_code,cost', 'ups,A,dollar,1'),
+    ).toContain('line 2: currency_code is "dollar", which is not a currency');
+    expect(
+      await refused('budget', 'fx', 'month,from_currency,to_currency,rate', ',eur,USD,1.1', ',EUR,usd,1.2'),
+    ).toContain('line 3 has the same month, from_currency and to_currency as');
+  });
+});
+
+describe('payments', () => {
+  const invoice = (tenant: string, due: string, cost: string) =>
+    anInvoice([aShipment({ tenant, cost })], { number: 'INV-1', due });
+  const owed = async (lines: readonly string[], filters = {}) => {
+    const payments = await table('payments', 'invoice_number,currency_code,amount,tenant', ...lines);
+    const invoices = [invoice('Acme', '2026-03-25', '100'), invoice('Beta', '2026-03-20', '100')];
+    const result = await askReport('register', invoices, { tables: { payments }, filters });
+    return cells(result, 'tenant', 'total', 'open_amount');
+  };
+
+  test('of a number that two invoices share are subtracted once, from the earliest due date', async () => {
+    // Beta's is due first: 100 of 150 pay it, and 50 are left for Acme's.
+    const expected = [
+      ['Beta', '100.0000', '0.0000'],
+      ['Acme', '100.0000', '50.0000'],
+    ];
+    expect(await owed(['INV-1,USD,150,'])).toEqual(expected);
+    // The same whoever asks.
+    expect(await owed(['INV-1,USD,150,'], { tenants: ['Acme'] })).toEqual(expected.slice(1));
+  });
+
+  test('of a named tenant are subtracted from its own invoice, including an overpayment', async () => {
+    expect(await owed(['INV-1,USD,130,ACME', 'INV-1,USD,-5,tenant-beta', 'INV-9,USD,7,'])).toEqual([
+      ['Beta', '100.0000', '105.0000'],
+      ['Acme', '100.0000', '-30.0000'],
+    ]);
+  });
+});

@@ -1,0 +1,136 @@
+/** The quarantine keeps what was refused, whole but for keys in URLs, and never grows without end. */
+
+import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { QuarantinedThing, RefusedThing } from '../../../lib/wire/quarantine.ts';
+import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
+import { brokenRecord } from '../../archive/broken-records.ts';
+
+let root: string;
+
+beforeEach(async () => {
+  root = join(await mkdtemp(join(tmpdir(), 'quarantine-')), 'quarantine');
+});
+
+const aFile = { kind: 'file', code: 'csv-rejected', sha256: 'a'.repeat(64) } as const;
+
+function aThing(over: Partial<QuarantinedThing> = {}): RefusedThing {
+  return {
+    kind: 'delivery',
+    at: '2026-03-01T00:00:00.000Z',
+    code: 'not-json',
+    reason: 'The body is no JSON.',
+    invoiceId: null,
+    eventId: null,
+    sha256: null,
+    findings: [],
+    findingCount: 0,
+    ...over,
+  };
+}
+
+describe('quarantine', () => {
+  test('a delivery is kept whole but for the query of its URL, readable by its owner only', async () => {
+    const quarantine = await openQuarantine(root);
+    const raw = Buffer.concat([
+      Buffer.from('{"url":"https:\\/\\/s.example\\/f.csv?X-Amz-Signature=topsecret\\u0026b=1","n":1.10} '),
+      Buffer.from([0xff, 0xfe]),
+    ]);
+    const id = await quarantine.put(aThing(), raw);
+    const shown = await quarantine.show(id);
+    expect(shown?.thing).toMatchObject({ code: 'not-json', quarantineId: id });
+    expect(Buffer.from(shown?.body ?? []).toString('latin1')).toBe(
+      '{"url":"https:\\/\\/s.example\\/f.csv","n":1.10} \xff\xfe',
+    );
+    for (const name of await readdir(root)) {
+      expect((await stat(join(root, name))).mode & 0o777).toBe(0o600);
+      expect(await readFile(join(root, name), 'latin1')).not.toContain('topsecret');
+    }
+  });
+
+  test('the same thing refused again is one entry; another process sees it', async () => {
+    const quarantine = await openQuarantine(root);
+    const other = await openQuarantine(root);
+    const first = await quarantine.put(aThing(), Buffer.from('x'));
+    expect(await quarantine.put(aThing({ at: '2026-03-02T00:00:00.000Z' }), Buffer.from('x'))).toBe(first);
+    await quarantine.put(aThing(), Buffer.from('y'));
+    expect(await other.list()).toHaveLength(2);
+    await other.remove(first);
+    expect(await quarantine.list()).toHaveLength(1);
+    expect(await quarantine.show(first)).toBeNull();
+  });
+
+  test('a file without a body has its findings', async () => {
+    const quarantine = await openQuarantine(root);
+    const findings = [{ line: 3, row: 2, column: 'Ship Date', rule: 'date', value: '2026-2-3' }];
+    const id = await quarantine.put(aThing({ ...aFile, findings, findingCount: 1, sizeBytes: 1141 }));
+    expect(await quarantine.show(id)).toMatchObject({ body: null, thing: { findings, sizeBytes: 1141 } });
+  });
+
+  test('a large file, which lies in the archive, takes no room from deliveries', async () => {
+    const quarantine = await openQuarantine(root, { maxBytes: 1000 });
+    await quarantine.put(aThing(), Buffer.from('x'));
+    await quarantine.put(aThing({ ...aFile, sizeBytes: 1_000_000 }));
+    expect(await quarantine.list()).toHaveLength(2);
+  });
+
+  test('full, it drops the oldest rubbish first and spares what could be requeued', async () => {
+    const dropped: string[] = [];
+    const quarantine = await openQuarantine(root, {
+      maxItems: 3,
+      onDropped: (thing) => dropped.push(thing.quarantineId),
+    });
+    const put = (code: string, minute: number): Promise<string> =>
+      quarantine.put(aThing({ code, eventId: `${minute}`, at: `2026-03-01T00:0${minute}:00.000Z` }));
+    const foreign = await put('foreign-partner', 0);
+    const oldest = await put('not-json', 1);
+    const newer = await put('invalid-payload', 2);
+    await put('not-json', 3);
+    expect(dropped).toEqual([oldest]);
+    await put('unknown-event-type', 4);
+    expect(dropped).toEqual([oldest, newer]);
+    expect((await quarantine.list()).map((thing) => thing.quarantineId)).toContain(foreign);
+  });
+
+  test('its bodies stay within their bytes', async () => {
+    const quarantine = await openQuarantine(root, { maxBytes: 10_000 });
+    for (let i = 0; i < 20; i += 1) await quarantine.put(aThing(), Buffer.alloc(1_000, `${i}.`));
+    const kept = await quarantine.list();
+    expect(kept.reduce((sum, thing) => sum + thing.sizeBytes, 0)).toBeLessThanOrEqual(10_000);
+    expect(kept.length).toBe(10);
+  });
+
+  test('an id that could leave the folder is refused', async () => {
+    const quarantine = await openQuarantine(root);
+    await expect(quarantine.show('../../etc/passwd')).rejects.toThrow(RangeError);
+    await expect(quarantine.remove('x')).rejects.toThrow(RangeError);
+  });
+});
+
+test('whatever lies in the place of one description, the quarantine opens, and lists it and all others', async () => {
+  const quarantine = await openQuarantine(root);
+  const whole = await quarantine.put(aThing({ eventId: 'a' }), Buffer.from('one'));
+  const broken = await quarantine.put(aThing({ eventId: 'b' }), Buffer.from('two'));
+  const path = join(root, `${broken}.json`);
+  const json = (await readFile(path, 'utf8')).trim();
+  await fc.assert(
+    fc.asyncProperty(brokenRecord(json), async (bytes) => {
+      await writeFile(path, bytes);
+      const again = await openQuarantine(root);
+      const listed = await again.list();
+      expect(listed.map(({ quarantineId }) => quarantineId).sort()).toEqual([whole, broken].sort());
+      const shown = await again.show(broken);
+      expect(Buffer.from(shown?.body ?? []).toString()).toBe('two');
+      await again.put(aThing({ eventId: 'a' }), Buffer.from('one'));
+    }),
+    { numRuns: 60 },
+  );
+  await writeFile(path, 'nonsense');
+  const again = await openQuarantine(root);
+  expect((await again.show(broken))?.thing).toMatchObject({ code: 'description-damaged', kind: 'delivery' });
+  await again.remove(broken);
+  expect(await again.list()).toHaveLength(1);
+});

@@ -1,0 +1,119 @@
+/** What a person may do with what was received: send it again, put it through the door again, or discard it. */
+
+import { describe, expect, test } from 'vitest';
+import type { InvoiceEvent } from '../../lib/wire/names.ts';
+import { startForwarder } from '../../webhook/forwarder.ts';
+import { createReceiver } from '../../webhook/receive-delivery.ts';
+import { discardQuarantined, replayEvents, requeueDelivery } from '../../webhook/requeue.ts';
+import { anArchivedEvent, anEvent } from '../archive/an-event.ts';
+import { aDelivery, openParts, type Parts } from './a-delivery.ts';
+
+describe('replayEvents', () => {
+  async function anArchive(): Promise<Parts & { invoiceId: string }> {
+    const parts = await openParts();
+    const event = anEvent();
+    const accepted = (receivedAt: string, over: Partial<InvoiceEvent> = {}): Promise<unknown> => {
+      const own = { ...anEvent(), ...over };
+      return parts.archive.putEvent(anArchivedEvent({ eventId: own.eventId, receivedAt, event: own }));
+    };
+    await accepted('2026-03-01T00:00:00.000Z', { invoice: event.invoice });
+    await accepted('2026-03-02T00:00:00.000Z', { eventType: 'invoice_voided' });
+    await accepted('2026-03-03T00:00:00.000Z', {
+      invoice: { ...anEvent().invoice, tenantId: null, partnerTenantId: 'ACME' },
+    });
+    await parts.archive.putEvent(anArchivedEvent({ verdict: 'test' }));
+    await parts.archive.putEvent(anArchivedEvent({ verdict: 'quarantined', reason: 'foreign-partner' }));
+    return { ...parts, invoiceId: event.invoice.invoiceId };
+  }
+
+  test('accepted events are sent again in order of arrival, test and refused ones never', async () => {
+    const { archive } = await anArchive();
+    const sent: InvoiceEvent[] = [];
+    const send = async (event: InvoiceEvent): Promise<void> => void sent.push(event);
+    expect(await replayEvents({ archive, send })).toEqual({ matched: 3, sent: 3 });
+    expect(sent.map((event) => event.eventType)).toEqual([
+      'invoice_created',
+      'invoice_voided',
+      'invoice_created',
+    ]);
+  });
+
+  test('time, type, invoice and tenant choose; a dry run sends nothing', async () => {
+    const { archive, invoiceId } = await anArchive();
+    const send = async (): Promise<void> => {
+      throw new Error('a dry run sends nothing');
+    };
+    const matched = async (filter: object): Promise<number> =>
+      (await replayEvents({ archive, send, dryRun: true, ...filter })).matched;
+    expect(await matched({})).toBe(3);
+    expect(await matched({ since: '2026-03-02T00:00:00Z' })).toBe(2);
+    expect(await matched({ since: '2026-03-02T00:00:00Z', until: '2026-03-03T00:00:00Z' })).toBe(1);
+    expect(await matched({ type: 'invoice_voided' })).toBe(1);
+    expect(await matched({ invoiceId: invoiceId.toUpperCase() })).toBe(1);
+    expect(await matched({ tenantId: 'ACME' })).toBe(1);
+    expect(await matched({ tenantId: '22222222-2222-2222-2222-222222222222' })).toBe(2);
+    await expect(matched({ since: 'yesterday' })).rejects.toThrow('Not an instant');
+  });
+});
+
+describe('requeueDelivery', () => {
+  async function refused(): Promise<Parts & { eventId: string; quarantineId: string }> {
+    const parts = await openParts();
+    const { eventId, body } = aDelivery();
+    await createReceiver({ ...parts, partnerIds: () => ['another'] }).receive(Buffer.from(body));
+    const [thing] = await parts.quarantine.list();
+    return { ...parts, eventId, quarantineId: thing?.quarantineId ?? '' };
+  }
+
+  test('after the fix a refused delivery goes the way of every other', async () => {
+    const parts = await refused();
+    const { archive, quarantineId, eventId } = parts;
+    const sent: InvoiceEvent[] = [];
+    const forwarder = startForwarder({
+      ...parts,
+      send: async (event) => void sent.push(event),
+      timing: { pollMs: 20 },
+    });
+    await forwarder.drain();
+    expect((await archive.event(eventId))?.verdict).toBe('quarantined');
+    expect(await requeueDelivery(quarantineId, { ...parts, dryRun: true })).toEqual({
+      outcome: 'requeued',
+      eventId,
+    });
+    expect(await parts.quarantine.list()).toHaveLength(1);
+    expect(await requeueDelivery(quarantineId, parts)).toEqual({ outcome: 'requeued', eventId });
+    expect(await forwarder.drain()).toBe(true);
+    await forwarder.close();
+    expect(sent.map((event) => event.eventId)).toEqual([eventId]);
+    expect(await archive.event(eventId)).toMatchObject({ verdict: 'accepted', event: { eventId } });
+    expect(await parts.quarantine.list()).toEqual([]);
+  });
+
+  test('without a fix it stays where it is, with the reason', async () => {
+    const parts = await refused();
+    const { quarantineId } = parts;
+    const outcome = await requeueDelivery(quarantineId, { ...parts, partnerIds: () => ['another'] });
+    expect(outcome).toMatchObject({ outcome: 'still-refused', code: 'foreign-partner' });
+    expect(await parts.quarantine.list()).toHaveLength(1);
+    expect(await requeueDelivery('d-0000000000000000', parts)).toEqual({ outcome: 'not-found' });
+  });
+
+  test('what came again meanwhile is a duplicate', async () => {
+    const parts = await refused();
+    const { eventId } = parts;
+    await createReceiver(parts).receive(Buffer.from(aDelivery({ metadata: { eventId } }).body));
+    expect(await requeueDelivery(parts.quarantineId, parts)).toEqual({ outcome: 'duplicate', eventId });
+  });
+
+  test('a discarded one is gone, and that somebody decided so is a fact', async () => {
+    const { archive, quarantine, quarantineId } = await refused();
+    const discard = (): Promise<boolean> =>
+      discardQuarantined(quarantineId, { archive, quarantine, note: 'rubbish' });
+    expect(await discard()).toBe(true);
+    expect(await discard()).toBe(false);
+    const facts = [];
+    for await (const fact of archive.facts()) facts.push(fact);
+    expect(facts).toMatchObject([{ kind: 'discard', quarantineId, note: 'rubbish' }]);
+    expect(await quarantine.list()).toEqual([]);
+  });
+});

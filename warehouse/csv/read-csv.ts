@@ -1,0 +1,270 @@
+/** What csv-parse is asked to do with a file, as values that can be sent to a thread. */
+
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Info, parse } from 'csv-parse/sync';
+import {
+  CSV_HEADERS,
+  type CsvForm,
+  type CsvHeader,
+  type CsvScan,
+  type CsvTolerance,
+  isHeaderOnly,
+  readForm,
+} from '../../lib/wire/csv-file.ts';
+import { CsvScanner, MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { addDamage, type DamageCounts, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
+import type { Row } from '../duckdb/statements.ts';
+import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';
+
+/** @property invoiceId null: nobody knows whose rows they are, and any UUID will do */
+export interface Reading {
+  readonly csvPath: string;
+  readonly invoiceId: string | null;
+  /** The scan has told of records with too few or too many fields: only the cells of the others are looked at. */
+  readonly skipsRagged: boolean;
+  /** Reads a file of another form than the specified one. */
+  readonly tolerate?: {
+    readonly tolerances: readonly CsvTolerance[];
+    /** Where its rows are written in the specified form, cut into chunks; null: nowhere. */
+    readonly folder: string | null;
+    /** `RECORDS_PER_CUT` unless told. */
+    readonly recordsPerCut?: number | undefined;
+  };
+}
+
+export interface Read {
+  readonly broken: BrokenRows;
+  /** Of the rows that break no rule, as `totalsOf` says it of rows that are loaded. */
+  readonly totals: readonly Row[];
+  /** Of a tolerant reading: what the byte scan says under these tolerances; null when they do not reach to the file's form. */
+  readonly scan: CsvScan | null;
+  /** Chunks that were written. */
+  readonly chunks: number;
+}
+
+export async function readNow(reading: Reading): Promise<Read> {
+  const { csvPath, invoiceId, skipsRagged, tolerate } = reading;
+  if (tolerate !== undefined) return readTolerantly(reading, tolerate);
+  const totals = new RowTotals();
+  const broken = await findBrokenRows(csvPath, invoiceId, {
+    skipsRagged,
+    onGoodRow: (row) => totals.add(row),
+  });
+  return { broken, totals: totals.rows(), scan: null, chunks: 0 };
+}
+
+const NOTHING_BROKEN: BrokenRows = { findings: [], findingCount: 0, isCutOff: false, records: 0 };
+
+async function readTolerantly(
+  { csvPath, invoiceId }: Reading,
+  { tolerances, folder, recordsPerCut }: NonNullable<Reading['tolerate']>,
+): Promise<Read> {
+  const none = { broken: NOTHING_BROKEN, totals: [], chunks: 0 };
+  const form = readFormOf(csvPath);
+  if (form === null || !form.needs.every((need) => tolerances.includes(need))) return { ...none, scan: null };
+  const takesLineFeeds = tolerances.includes('line-ends');
+  const scan = scanTolerantly(csvPath, form, takesLineFeeds);
+  if (scan.findingCount > 0) {
+    if (isHeaderOnly(scan)) return { ...none, scan };
+    const { findings, findingCount } = scan;
+    return { ...none, scan, broken: { findings, findingCount, isCutOff: false, records: scan.records } };
+  }
+  const tolerated: Tolerated = { form, takesLineFeeds, dropsZeros: tolerances.includes('decimals') };
+  const totals = new RowTotals();
+  const writer = folder === null ? null : new ChunkWriter(folder, recordsPerCut);
+  try {
+    const broken = await findBrokenRows(csvPath, invoiceId, {
+      tolerated,
+      onGoodRow(cells, added) {
+        totals.add(cells);
+        writer?.write(cells, added);
+      },
+    });
+    const told = writer?.tooBig == null ? broken : tooBig(writer.tooBig, broken);
+    return { broken: told, totals: totals.rows(), scan, chunks: writer?.count ?? 0 };
+  } finally {
+    writer?.close();
+  }
+}
+
+/** With its added columns as JSON. */
+function tooBig(row: number, { records }: BrokenRows): BrokenRows {
+  const value = `more than ${MAX_RECORD_BYTES} bytes with its added columns as JSON`;
+  const finding = { line: null, row, column: null, rule: 'record-too-big', value };
+  return { findings: [finding], findingCount: 1, isCutOff: false, records };
+}
+
+const BLOCK_BYTES = 1 << 18;
+
+function scanTolerantly(csvPath: string, { names }: CsvForm, takesLineFeeds: boolean): CsvScan {
+  const scanner = new CsvScanner(undefined, { names, takesLineFeeds });
+  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  const file = openSync(csvPath, 'r');
+  try {
+    for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer)) {
+      scanner.push(buffer.subarray(0, length));
+    }
+  } finally {
+    closeSync(file);
+  }
+  return scanner.end();
+}
+
+/* The count and sum of rows as csv-parse reads them, as `totalsOf` says it of rows that are loaded. */
+
+interface Total {
+  shipments: number;
+  cost: bigint;
+  tenant: string;
+  first: string;
+  last: string;
+  damage: DamageCounts;
+}
+
+const INDEX = Object.fromEntries(CSV_HEADERS.map((name, index) => [name, index])) as Record<
+  CsvHeader,
+  number
+>;
+
+/** What rows amount to for each currency. */
+export class RowTotals {
+  readonly #of = new Map<string, Total>();
+  #rows = 0;
+
+  /** A row that breaks no rule. */
+  add(row: readonly string[]): void {
+    const cell = (name: CsvHeader): string => row[INDEX[name]] ?? '';
+    const [code, tenant, day] = [cell('Currency Code'), cell('Tenant'), cell('Ship Date')];
+    const total = this.#of.get(code) ?? {
+      shipments: 0,
+      cost: 0n,
+      tenant,
+      first: day,
+      last: day,
+      damage: NO_DAMAGE,
+    };
+    total.shipments += 1;
+    total.damage = addDamage(total.damage, cell);
+    total.cost += toTenThousandths(cell('Billing Cost'));
+    if (tenant < total.tenant) total.tenant = tenant;
+    if (day < total.first) total.first = day;
+    if (day > total.last) total.last = day;
+    this.#of.set(code, total);
+    this.#rows += 1;
+  }
+
+  rows(): Row[] {
+    return [...this.#of].map(([currency_code, { shipments, cost, tenant, first, last, damage }]) => ({
+      ...{
+        load_id: 0,
+        currency_code,
+        is_code: true,
+        shipments,
+        billing_cost: fromTenThousandths(cost),
+        tenant,
+      },
+      ...damage,
+      ...{ first_ship_date: first, last_ship_date: last, first_row: 1, last_row: this.#rows },
+    }));
+  }
+}
+
+/* Reads which columns a file has, for one whose header is not the specified one. */
+
+/** Longest header row in bytes; a longer first line is no header. */
+const HEADER_BYTES = 64 << 10;
+
+/** null when its first line is no header that could be tolerated. @throws the system's error (`ENOENT`, …) */
+export function readFormOf(csvPath: string): CsvForm | null {
+  const { head, isWhole } = readHead(csvPath);
+  try {
+    const [first] = parse(head, {
+      ...{ bom: true, info: true, to: 1, record_delimiter: ['\r\n', '\n'], max_record_size: HEADER_BYTES },
+    }) as unknown as readonly { readonly record: readonly string[]; readonly info: Info }[];
+    if (first === undefined || (!isWhole && first.info.bytes >= head.length)) return null;
+    return readForm(first.record);
+  } catch {
+    // The byte scan reports what cannot be read.
+    return null;
+  }
+}
+
+function readHead(csvPath: string): { readonly head: Buffer; readonly isWhole: boolean } {
+  const file = openSync(csvPath, 'r');
+  try {
+    const buffer = Buffer.alloc(HEADER_BYTES);
+    const length = readSync(file, buffer, 0, HEADER_BYTES, 0);
+    return { head: buffer.subarray(0, length), isWhole: fstatSync(file).size <= length };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/* Writes rows of a tolerated file as `cutIntoChunks` cuts a specified one, with the added columns as a fifteenth cell. */
+
+const BUFFERED_CHARACTERS = 1 << 18;
+
+export class ChunkWriter {
+  readonly #folder: string;
+  readonly #recordsPerCut: number;
+  #count = 0;
+  #rows = 0;
+  #file: number | null = null;
+  #buffered = '';
+  #tooBig: number | null = null;
+
+  /** @param folder is there */
+  constructor(folder: string, recordsPerCut = RECORDS_PER_CUT) {
+    this.#folder = folder;
+    this.#recordsPerCut = recordsPerCut;
+  }
+
+  /** Chunks that were begun. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The first record that became too big for a reader, from 1; null: none did. */
+  get tooBig(): number | null {
+    return this.#tooBig;
+  }
+
+  /** @throws the system's error (`ENOSPC`, …) */
+  write(cells: readonly string[], added: string | null): void {
+    if (this.#rows % this.#recordsPerCut === 0) this.#begin();
+    this.#rows += 1;
+    const record = `${[...cells, added ?? ''].map(quoted).join(',')}\r\n`;
+    // As JSON, control characters take six times the room.
+    if (3 * record.length > MAX_RECORD_BYTES && Buffer.byteLength(record) > MAX_RECORD_BYTES) {
+      this.#tooBig ??= this.#rows;
+    }
+    this.#buffered += record;
+    if (this.#buffered.length > BUFFERED_CHARACTERS) this.#flush();
+  }
+
+  close(): void {
+    if (this.#file === null) return;
+    this.#flush();
+    closeSync(this.#file);
+    this.#file = null;
+  }
+
+  #begin(): void {
+    this.close();
+    this.#file = openSync(join(this.#folder, `${this.#count}.csv`), 'wx', 0o600);
+    this.#count += 1;
+    this.#buffered = `${[...CSV_HEADERS, 'Added Columns'].join(',')}\r\n`;
+  }
+
+  #flush(): void {
+    const bytes = Buffer.from(this.#buffered);
+    this.#buffered = '';
+    for (let at = 0; at < bytes.length; ) at += writeSync(this.#file as number, bytes, at);
+  }
+}
+
+function quoted(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}

@@ -1,0 +1,246 @@
+/**
+ * Opens the warehouse for its one writer: lock, environment, schema, and whatever a crash left undone.
+ *
+ * Opening reads on in the archive, so a warehouse that is behind (an older copy, a deleted file) catches up by itself;
+ * `rebuild` is the same on an empty file.
+ */
+
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Archive } from '../archive/archive.ts';
+import { sweepLeftBehind } from '../lib/files/files.ts';
+import type { LockFile } from '../lib/files/lock-file.ts';
+import { isAlive } from '../lib/processes.ts';
+import { createSemaphore } from '../lib/semaphore.ts';
+import { catchUp } from './catch-up.ts';
+import {
+  claimDataFolder,
+  RESERVED_BYTES,
+  requireDiskSpace,
+  sizeOf,
+  type WarehousePaths,
+  warehousePaths,
+} from './data-folder.ts';
+import { CONNECTIONS, Database, removeDatabase } from './duckdb/database.ts';
+import { KeyedMutex, lockWarehouse, ReadWriteLock } from './duckdb/locks.ts';
+import { migrate } from './duckdb/schema.ts';
+import { type Ingested, ingest } from './ledger/ingest.ts';
+import { LedgerWarehouse } from './ledger-warehouse.ts';
+import { knownFiles } from './load/commit-load.ts';
+import type { FileLoad, LoadPlaces } from './load/file-load.ts';
+import { BatchingLoader, loadBatch, loadFile, measureBatches, type OnBatch } from './load/load-files.ts';
+import { publish } from './publish.ts';
+import type { NewLoad, Store, StoreIngest } from './store.ts';
+import type {
+  FileLoadOutcome,
+  LoadOutcome,
+  OpenWarehouseOptions,
+  Publication,
+  Warehouse,
+} from './warehouse.ts';
+
+/** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
+export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
+  const { settings, archive, log } = options;
+  const now = options.now ?? (() => new Date());
+  const paths = warehousePaths(settings);
+  await claimDataFolder(settings.dataDir, settings.environment);
+  await mkdir(dirname(paths.database), { recursive: true, mode: 0o700 });
+  await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
+  const lock = await lockWarehouse(paths.lock, {
+    role: options.role ?? 'worker',
+    now: now(),
+    patienceMs: options.lockPatienceMs ?? 0,
+  });
+  let database: Database | undefined;
+  try {
+    await sweepDrafts(paths.published);
+    // Whoever rebuilds has the lock: what lies there a dead rebuild left.
+    await removeDatabase(paths.rebuilding);
+    await sweepLeftBehind(paths.temporaryFolder);
+    database = await Database.open({
+      path: paths.database,
+      folders: paths.readableFolders,
+      temporaryFolder: paths.temporaryFolder,
+      memoryLimit: settings.warehouseMemoryLimit,
+      onFatal(error) {
+        log.fatal({ err: error }, 'the warehouse cannot go on');
+        options.onFatal?.(error);
+      },
+    });
+    await chmod(paths.database, 0o600);
+    await migrate(database, now());
+    const caughtUp = await catchUp({
+      database,
+      archive,
+      log,
+      now: now(),
+      onSetAside: options.onSetAside,
+      ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
+    });
+    const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
+    const { lastLoadId } = caughtUp;
+    const loading = { onBatch: measureBatches(options.metrics), lingerMs: options.lingerMs ?? 0 };
+    const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, ...loading };
+    return new LedgerWarehouse(new FileStore(parts), options);
+  } catch (error) {
+    database?.close();
+    await lock.release();
+    throw error;
+  }
+}
+
+/** Copies that a dead process did not finish, and what its reports spilled. */
+async function sweepDrafts(publishedPath: string): Promise<void> {
+  const folder = dirname(publishedPath);
+  const name = new RegExp(
+    `^${basename(publishedPath).replaceAll('.', '\\.')}\\.(\\d+)(?:\\.tmp|-\\d+\\.spill)$`,
+  );
+  for (const entry of await readdir(folder)) {
+    const pid = Number(name.exec(entry)?.[1] ?? Number.NaN);
+    if (Number.isInteger(pid) && (pid === process.pid || !isAlive(pid))) {
+      await rm(join(folder, entry), { force: true, recursive: true });
+    }
+  }
+}
+
+/*  * Rows and ledgers in one DuckDB file, for the one process that writes it.
+ *
+ * Locks come first, then a turn at the file, a connection last: what holds a turn waits for nobody. Only a load has its
+ * connection before lock and turn, which it takes for its transaction alone; and one connection is never a load's, so they
+ * never wait for each other in a ring.
+ */
+
+export interface FileStoreParts {
+  readonly database: Database;
+  readonly onBatch: OnBatch;
+  readonly archive: Archive;
+  readonly now: () => Date;
+  readonly paths: WarehousePaths;
+  readonly lock: LockFile;
+  readonly lastLoadId: number;
+  /** Of the disk, left to others. */
+  readonly reservedBytes: number;
+  /** See `OpenWarehouseOptions`. */
+  readonly lingerMs: number;
+}
+
+/** Locks are taken in the order of these words, `#` before any invoice id; `#0` by who holds none. */
+const PUBLISH = '#0-publish';
+const LOAD = '#0-load';
+const INGEST = '#1-ingest';
+const LEDGER = '#2-ledger';
+
+export class FileStore implements Store {
+  readonly #parts: FileStoreParts;
+  readonly #locks = new KeyedMutex();
+  /** Shared by all who write, exclusive for a publication. */
+  readonly #readWriteLock = new ReadWriteLock();
+  readonly #loadInTurn = createSemaphore(CONNECTIONS - 1);
+  readonly #loader: BatchingLoader<NewLoad>;
+  #lastLoadId: number;
+
+  constructor(parts: FileStoreParts) {
+    this.#parts = parts;
+    this.#lastLoadId = parts.lastLoadId;
+    const ways = {
+      alone: (load: NewLoad) => this.#loadAlone(load),
+      together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
+      known: (loads: readonly NewLoad[]) => knownFiles(parts.database, loads),
+    };
+    this.#loader = new BatchingLoader<NewLoad>(ways, parts);
+  }
+
+  get rows(): Database {
+    return this.#parts.database;
+  }
+
+  get ledgers(): Database {
+    return this.#parts.database;
+  }
+
+  async ingest(request: StoreIngest): Promise<Ingested> {
+    const { database, archive, now } = this.#parts;
+    await this.#requireDiskSpace();
+    return this.#locks.run(INGEST, () =>
+      ingest({
+        database,
+        archive,
+        now: now(),
+        ...request,
+        lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#readWriteLock.shared(work)),
+      }),
+    );
+  }
+
+  async aroundLoad<T>(
+    { invoiceId, sizeBytes }: { readonly invoiceId: string; readonly sizeBytes: number },
+    work: () => Promise<T>,
+  ): Promise<T> {
+    // A large file is cut into copies of its parts first; its rows take less than it does.
+    await this.#requireDiskSpace(2 * sizeBytes);
+    return this.#locks.run(`${LOAD} ${invoiceId}`, work);
+  }
+
+  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome> {
+    return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
+  }
+
+  aroundStep<T>(work: () => Promise<T>): Promise<T> {
+    return this.#readWriteLock.shared(work);
+  }
+
+  publish(): Promise<Publication> {
+    const { database, paths, now } = this.#parts;
+    return this.#locks.run(PUBLISH, () =>
+      publish({
+        database,
+        publishedPath: paths.published,
+        temporaryFolder: paths.temporaryFolder,
+        now: now(),
+        alone: (work) =>
+          this.#readWriteLock.exclusive(async () => {
+            await this.#requireDiskSpace(await sizeOf(database.path));
+            return work();
+          }),
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#parts.database.close();
+    await this.#parts.lock.release();
+  }
+
+  #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
+    const numbered = this.#numbered(load);
+    return this.#loadInTurn(() => loadFile(this.#parts.database, numbered, this.#places([load])));
+  }
+
+  #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
+    const numbered = loads.map((load) => this.#numbered(load));
+    return this.#loadInTurn(() => loadBatch(this.#parts.database, numbered, this.#places(loads)));
+  }
+
+  #numbered(load: NewLoad): FileLoad {
+    this.#lastLoadId += 1;
+    return { ...load, loadId: this.#lastLoadId };
+  }
+
+  /** Rows and ledgers in one transaction. Events of the invoices wait for that alone, not for the whole load. */
+  #places(loads: readonly NewLoad[]): LoadPlaces {
+    const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
+    return {
+      ledger: (session, work) =>
+        this.#locks.runAll(invoiceIds, () =>
+          this.#readWriteLock.shared(() => session.transaction(() => work(session))),
+        ),
+      rows: (_session, work) => work(),
+    };
+  }
+
+  async #requireDiskSpace(needBytes = 0): Promise<void> {
+    const { database, reservedBytes } = this.#parts;
+    await requireDiskSpace(database.path, needBytes + reservedBytes);
+  }
+}

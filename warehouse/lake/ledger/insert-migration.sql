@@ -1,1 +1,0 @@
-insert into schema_migrations values ($number::integer, $name, $applied_at::timestamp)

@@ -1,0 +1,71 @@
+-- DuckDB statements over a lake, where they differ from those of warehouse/sql.
+
+-- name: base-views
+-- The base tables under the names that warehouse/views/ asks for.
+create schema if not exists internal;
+create or replace view internal.shipment_rows as select * from lake.main.shipment_rows;
+create or replace view internal.event_ledger as select * from ledger.event_ledger;
+create or replace view internal.duplicate_ledger as select * from ledger.duplicate_ledger;
+create or replace view internal.details_ledger as select * from ledger.details_ledger;
+create or replace view internal.attention_ledger as select * from ledger.attention_ledger;
+create or replace view internal.file_ledger as select * from ledger.file_ledger;
+create or replace view internal.loads as select * exclude (is_recorded) from ledger.loads;
+create or replace view internal.invoice_state as select * from ledger.invoice_state;
+create or replace view internal.discrepancy_lines as select * from ledger.discrepancy_lines;
+create or replace view internal.publication_log as select * from ledger.publication_log;
+create or replace view internal.ingest_cursors as select * from ledger.ingest_cursors;
+create or replace view internal.set_aside as select * from ledger.set_aside;
+create or replace view internal.verification_log as select * from ledger.verification_log;
+create or replace view internal.service_checks as select * from ledger.service_checks;
+
+-- name: create-rows
+-- The rows of all loads, in Parquet files. Appended by load; every file knows its lowest and highest load_id, so a
+-- load's rows are found without reading the others. DuckLake knows no keys: what counts is decided in the ledgers.
+create table if not exists lake.main.shipment_rows (
+    load_id integer not null,
+    row_number integer not null,
+    {{table columns}},
+    added_columns varchar
+)
+
+-- name: leftover-loads
+-- Rows whose load no ledger counts: in flight, or left by a writer that died. Files know their load ids, so only the
+-- columns of small files are read.
+select distinct r.load_id
+from lake.main.shipment_rows as r
+anti join ledger.loads as l on l.load_id = r.load_id
+order by r.load_id
+
+-- name: mark-verified
+insert into ledger.verification_log select unnest($load_ids::integer[]), $verified_at::timestamp
+
+-- name: orphan-rows
+-- Loads whose invoice nobody knows: one transaction writes both. Rows without a load are left over from a dead writer,
+-- seen by nobody, and removed (leftovers.ts).
+select 'orphan-load' as rule, l.load_id::varchar as what, l.invoice_id::varchar as found
+from loads as l
+anti join invoice_state as i on i.invoice_id = l.invoice_id
+
+-- name: publication-view
+-- A lake is read as it is now, so its publication tells of now; the sequence moves with what was published to readers.
+create or replace view publication as
+select
+    coalesce((select max(sequence) from internal.publication_log), 0)::integer as sequence,
+    date_trunc('millisecond', now()) as published_at,
+    (select count(*) from internal.invoice_state) as invoices,
+    (select count(*) from internal.invoice_state where current_load_id is not null and voided_at is null) as loaded_invoices,
+    (select coalesce(sum(l.shipments), 0) from internal.invoice_state as i join internal.loads as l on l.load_id = i.current_load_id
+        where i.voided_at is null)::bigint as shipments,
+    (select count(*) from internal.event_ledger) as events,
+    (select max(load_id) from internal.loads) as last_load_id,
+    (select max(received_at) from internal.event_ledger) at time zone 'UTC' as last_event_received_at;
+
+-- name: small-files
+-- Files worth merging with their neighbours.
+select count(*)::integer as files
+from ducklake_list_files('lake', 'shipment_rows')
+where data_file_size_bytes < 16777216
+
+-- name: written-files
+-- The files that loads were written to, inside their transaction; those of others between them may be among them.
+select distinct filename as path from lake.main.shipment_rows where load_id between $first::integer and $last::integer

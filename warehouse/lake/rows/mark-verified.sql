@@ -1,1 +1,0 @@
-insert into ledger.verification_log select unnest($load_ids::integer[]), $verified_at::timestamp

@@ -1,0 +1,161 @@
+/**
+ * Gives readers a copy: writers wait, CHECKPOINT, the file is copied, proved, and put in place by a rename.
+ *
+ * A copy of the live file would miss what lies in the WAL, so the checkpoint comes first and nobody writes meanwhile.
+ * Readers that have the old copy open keep it; whoever opens the name sees the old or the new one, never a half.
+ * The last three stay beside it under their sequence, so that a report can be asked again as it was. All of them are read-only files:
+ * a kept copy is a further name of the published bytes.
+ */
+
+import { constants } from 'node:fs';
+import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { namesIn } from '../lib/files/files.ts';
+import { leftWals } from '../lib/files/published-file.ts';
+import { Database } from './duckdb/database.ts';
+import type { Row } from './duckdb/statements.ts';
+import { WarehouseError } from './errors.ts';
+import type { Publication } from './warehouse.ts';
+
+export interface PublishRequest {
+  readonly database: Database;
+  /** Where readers look; kept copies go into `snapshots/` beside it. */
+  readonly publishedPath: string;
+  readonly temporaryFolder: string;
+  readonly now: Date;
+  /** Runs work while nobody writes. */
+  readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+const KEPT = 3;
+
+/** @throws publication-failed the copy is not what it should be; the old one stays */
+export async function publish(request: PublishRequest): Promise<Publication> {
+  const { database, publishedPath } = request;
+  const draft = `${publishedPath}.${process.pid}.tmp`;
+  try {
+    const { proof, publication } = await request.alone(() => copyAlone(request, draft));
+    await chmod(draft, 0o400);
+    await flush(draft);
+    await prove(draft, proof, request.temporaryFolder);
+    await keep(draft, publishedPath, publication.sequence);
+    const removedWals = await removeLeftWals(publishedPath);
+    await rename(draft, publishedPath);
+    await flush(dirname(publishedPath));
+    return { ...publication, path: publishedPath, removedWals };
+  } catch (error) {
+    await rm(draft, { force: true });
+    if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
+      throw new WarehouseError('publication-failed', [`the disk is full at ${database.path}`], {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+async function copyAlone(
+  { database, now, publishedPath }: PublishRequest,
+  draft: string,
+): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWals'> }> {
+  await rm(draft, { force: true });
+  // A warehouse that was made anew may not know how far the one before it had counted.
+  const above = numberOf((await keptCopies(publishedPath)).at(-1));
+  return database.use(async (session) => {
+    await session.transaction(async () => {
+      await session.all('insert-publication', { published_at: now.toISOString(), above });
+      await session.all('trim-publications');
+    });
+    await session.checkpoint();
+    const proof = await session.first('publication-proof');
+    const last = await session.first('last-publication');
+    await copyFile(database.path, draft, constants.COPYFILE_FICLONE);
+    return {
+      proof,
+      publication: {
+        sequence: Number(last.sequence),
+        publishedAt: String(last.published_at),
+        invoices: Number(last.invoices),
+        shipments: Number(last.shipments),
+      },
+    };
+  });
+}
+
+/** Opens the copy as a reader would and lets it tell what it holds. */
+async function prove(draft: string, expected: Row, temporaryFolder: string): Promise<void> {
+  let found: Row;
+  try {
+    const copy = await Database.open({
+      path: draft,
+      folders: [],
+      temporaryFolder,
+      memoryLimit: null,
+      readOnly: true,
+    });
+    try {
+      found = await copy.use((session) => session.first('publication-proof'));
+    } finally {
+      copy.close();
+    }
+  } catch (error) {
+    throw new WarehouseError('publication-failed', ['the copy cannot be opened'], { cause: error });
+  }
+  const differing = Object.keys(expected).filter((key) => String(expected[key]) !== String(found[key]));
+  if (differing.length > 0) {
+    const told = differing.map((key) => `${key} ${expected[key]} became ${found[key]}`).join(', ');
+    throw new WarehouseError('publication-failed', [`the copy differs: ${told}`]);
+  }
+  if (String(found.stored_rows) !== String(found.recorded_rows)) {
+    throw new WarehouseError('publication-failed', [
+      `${found.stored_rows} rows are stored, loads recorded ${found.recorded_rows}; run verify`,
+    ]);
+  }
+}
+
+/** Kept copies are further names of the same bytes, so the newest costs nothing. */
+async function keep(draft: string, publishedPath: string, sequence: number): Promise<void> {
+  const folder = keptFolder(publishedPath);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const kept = join(folder, `reports-${`${sequence}`.padStart(8, '0')}.duckdb`);
+  await rm(kept, { force: true });
+  await link(draft, kept).catch(async (error: NodeJS.ErrnoException) => {
+    // A file system without hard links keeps none; the published copy itself does not depend on them.
+    if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
+  });
+  const all = await keptCopies(publishedPath);
+  for (const old of all.slice(0, Math.max(0, all.length - KEPT)))
+    await rm(join(folder, old), { force: true });
+}
+
+/** A write-ahead log beside the published file or a kept copy would be applied by every reader. @returns those that were there */
+async function removeLeftWals(publishedPath: string): Promise<readonly string[]> {
+  const left = await leftWals(publishedPath);
+  for (const path of left) await rm(path, { force: true });
+  return left;
+}
+
+function keptFolder(publishedPath: string): string {
+  return join(dirname(publishedPath), 'snapshots');
+}
+
+/** Names of the kept copies, the newest last. */
+async function keptCopies(publishedPath: string): Promise<readonly string[]> {
+  const entries = await namesIn(keptFolder(publishedPath));
+  return entries.filter((entry) => KEPT_NAME.test(entry)).sort((a, b) => numberOf(a) - numberOf(b));
+}
+
+function numberOf(name: string | undefined): number {
+  return Number(KEPT_NAME.exec(name ?? '')?.[1] ?? 0);
+}
+
+const KEPT_NAME = /^reports-(\d+)\.duckdb$/;
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,267 @@
+/** Answers where a billed shipment comes from: row, line, file, hash, URL, event, workflow run. */
+
+import { createReadStream } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { parse } from 'csv-parse';
+import type { Archive } from '../archive/archive.ts';
+import type { InvoiceState } from '../lib/wire/names.ts';
+import { uuidOrNull } from '../lib/wire/text.ts';
+import type { Row } from './duckdb/statements.ts';
+import { openForReading } from './lake/lake-source.ts';
+import { checkDecision } from './ledger/decide.ts';
+import { readInvoiceLines } from './ledger/invoice-states.ts';
+import type { Decided, Decision, Proof } from './warehouse.ts';
+
+export interface Explanation {
+  readonly trackingNumber: string;
+  readonly invoiceId: string;
+  readonly invoiceNumber: string | null;
+  readonly state: InvoiceState;
+  /** Of this version. */
+  readonly proof: Proof;
+  /** Who announced the hash that the file has; null: nobody. */
+  readonly hashFrom: 'event' | 'regenerate' | null;
+  readonly tenant: string;
+  readonly carrier: string;
+  readonly shipDate: string;
+  readonly billingCost: string;
+  readonly currencyCode: string;
+  /** Record of the file from 1, the header not counted. */
+  readonly rowNumber: number;
+  /** Physical line of the file from 1; null when the file cannot be read here. */
+  readonly line: number | null;
+  readonly version: number;
+  readonly isCurrent: boolean;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /** event, regenerate, export or file. */
+  readonly source: string;
+  /** The URL without its query, or the name of an imported file. */
+  readonly cameFrom: string | null;
+  readonly fileHadAt: string | null;
+  readonly loadedAt: string;
+  readonly eventId: string | null;
+  readonly eventTimestamp: string | null;
+  readonly eventReceivedAt: string | null;
+  /** The hash that this event announced, which need not be the file's. */
+  readonly eventSha256: string | null;
+  /** The hash of the file as HTTP encoded it, where that was announced; else null. */
+  readonly encodedSha256: string | null;
+  readonly workflowRunId: string | null;
+  readonly voidedAt: string | null;
+}
+
+export interface ExplainRequest {
+  /** The published copy, opened read-only. */
+  readonly databasePath: string;
+  /** Where the file's lines can be counted; null: lines are not told. */
+  readonly archive: Archive | null;
+  readonly trackingNumber: string;
+}
+
+/** Of one tracking number; no page or terminal holds more. */
+export const MAX_EXPLAINED = 1_000;
+
+/** Every row of every version that carries the tracking number, current ones first; at most `MAX_EXPLAINED`. */
+export async function explainTracking(request: ExplainRequest): Promise<readonly Explanation[]> {
+  const { databasePath, archive, trackingNumber } = request;
+  const database = await openForReading(databasePath, tmpdir());
+  try {
+    const rows = await database.all('explain-tracking', { tracking_number: trackingNumber });
+    const lines = await linesOf(archive, rows);
+    return rows.map((row) => ({
+      ...toExplanation(trackingNumber, row),
+      line: lines.get(String(row.file_sha256))?.get(Number(row.row_number)) ?? null,
+    }));
+  } finally {
+    database.close();
+  }
+}
+
+async function linesOf(
+  archive: Archive | null,
+  rows: readonly Row[],
+): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
+  const wanted = new Map<string, Set<number>>();
+  for (const row of rows) {
+    const sha256 = String(row.file_sha256);
+    wanted.set(sha256, (wanted.get(sha256) ?? new Set()).add(Number(row.row_number)));
+  }
+  const lines = new Map<string, ReadonlyMap<number, number>>();
+  for (const [sha256, numbers] of wanted) {
+    if (archive === null || (await archive.file(sha256)) === null) continue;
+    lines.set(sha256, await countLines(await archive.localPath(sha256), numbers));
+  }
+  return lines;
+}
+
+/** Reads only as far as the last row that is asked for. */
+async function countLines(
+  csvPath: string,
+  numbers: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, number>> {
+  const lines = new Map<number, number>();
+  const last = Math.max(...numbers);
+  const input = createReadStream(csvPath);
+  const parser = input.pipe(parse({ bom: true, raw: true, record_delimiter: '\r\n', to: last + 1 }));
+  let line = 1;
+  let record = 0;
+  try {
+    for await (const { raw } of parser as AsyncIterable<{ raw: string }>) {
+      if (numbers.has(record)) lines.set(record, line);
+      line += raw.replace(/\r\n$/, '').split('\n').length;
+      record += 1;
+    }
+  } finally {
+    input.destroy();
+  }
+  return lines;
+}
+
+function toExplanation(trackingNumber: string, row: Row): Omit<Explanation, 'line'> {
+  return {
+    trackingNumber,
+    invoiceId: String(row.invoice_id),
+    invoiceNumber: text(row.invoice_number),
+    state: row.state as InvoiceState,
+    proof: row.proof as Proof,
+    hashFrom: row.hash_from as Explanation['hashFrom'],
+    tenant: String(row.tenant),
+    carrier: String(row.carrier),
+    shipDate: String(row.ship_date),
+    billingCost: String(row.billing_cost),
+    currencyCode: String(row.currency_code),
+    rowNumber: Number(row.row_number),
+    version: Number(row.version),
+    isCurrent: row.is_current === true,
+    sha256: String(row.file_sha256),
+    sizeBytes: Number(row.file_size_bytes),
+    source: String(row.file_source),
+    cameFrom: text(row.came_from),
+    fileHadAt: text(row.file_had_at),
+    loadedAt: String(row.loaded_at),
+    eventId: text(row.event_id),
+    eventTimestamp: text(row.event_timestamp),
+    eventReceivedAt: text(row.event_received_at),
+    eventSha256: text(row.event_sha256),
+    encodedSha256: text(row.encoded_sha256),
+    workflowRunId: text(row.workflow_run_id),
+    voidedAt: text(row.voided_at),
+  };
+}
+
+/* What a new file of a known invoice changed, row by row, from the published copy or any warehouse file. */
+
+export interface InvoiceVersion {
+  readonly loadId: number;
+  readonly version: number;
+  readonly sha256: string;
+  readonly source: string;
+  readonly shipments: number;
+  readonly billingCost: string;
+  readonly currencyCode: string | null;
+  readonly loadedAt: string;
+  readonly isCurrent: boolean;
+}
+
+export interface RowChange {
+  readonly change: 'added' | 'removed' | 'changed';
+  readonly trackingNumber: string;
+  readonly shipDate: string;
+  readonly carrier: string;
+  readonly serviceLevel: string | null;
+  readonly currencyCode: string;
+  /** Exact decimal text; null for an added row. */
+  readonly oldBillingCost: string | null;
+  /** null for a removed row. */
+  readonly newBillingCost: string | null;
+}
+
+export interface VersionDiff {
+  readonly versions: readonly InvoiceVersion[];
+  /** null when there are fewer than two versions to compare. */
+  readonly from: InvoiceVersion | null;
+  readonly to: InvoiceVersion | null;
+  readonly changes: readonly RowChange[];
+}
+
+export interface DiffRequest {
+  /** Opened read-only; a file that a writer holds cannot be opened, its published copy can. */
+  readonly databasePath: string;
+  readonly invoiceId: string;
+  /** Version numbers; by default the last two. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/**
+ * Compares two versions of an invoice, by default the last two.
+ *
+ * @returns rows by tracking number, date, carrier and service; amounts as exact text
+ */
+export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
+  const invoiceId = uuidOrNull(request.invoiceId);
+  const nothing = { versions: [], from: null, to: null, changes: [] };
+  if (invoiceId === null) return nothing;
+  const database = await openForReading(request.databasePath, tmpdir());
+  try {
+    const versions = (await database.all('invoice-versions', { invoice_id: invoiceId })).map(toVersion);
+    const to = pick(versions, request.to) ?? versions.at(-1) ?? null;
+    const before = versions.filter(({ version }) => to !== null && version < to.version);
+    const from = pick(versions, request.from) ?? before.at(-1) ?? null;
+    if (from === null || to === null) return { ...nothing, versions };
+    const rows = await database.all('version-diff', { from_load: from.loadId, to_load: to.loadId });
+    return { versions, from, to, changes: rows.map(toChange) };
+  } finally {
+    database.close();
+  }
+}
+
+function pick(versions: readonly InvoiceVersion[], number: number | undefined): InvoiceVersion | undefined {
+  return number === undefined ? undefined : versions.find(({ version }) => version === number);
+}
+
+function toVersion(row: Row): InvoiceVersion {
+  return {
+    loadId: Number(row.load_id),
+    version: Number(row.version),
+    sha256: String(row.file_sha256),
+    source: String(row.file_source),
+    shipments: Number(row.shipments),
+    billingCost: String(row.billing_cost),
+    currencyCode: text(row.currency_code),
+    loadedAt: String(row.loaded_at),
+    isCurrent: row.is_current === true,
+  };
+}
+
+function toChange(row: Row): RowChange {
+  return {
+    change: row.change as RowChange['change'],
+    trackingNumber: String(row.tracking_number),
+    shipDate: String(row.ship_date),
+    carrier: String(row.carrier),
+    serviceLevel: text(row.service_level),
+    currencyCode: String(row.currency_code),
+    oldBillingCost: text(row.old_billing_cost),
+    newBillingCost: text(row.new_billing_cost),
+  };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/* What a decision of a person would come to, checked on the published copy: nobody's lock is taken, nothing is written. */
+
+export async function dryRunDecision(publishedPath: string, asked: Decision): Promise<Decided> {
+  const invoiceId = asked.invoiceId.toLowerCase();
+  const database = await openForReading(publishedPath, tmpdir());
+  try {
+    const lines = await database.use((session) => readInvoiceLines(session, [invoiceId]));
+    const now = new Date().toISOString();
+    return checkDecision({ ...asked, invoiceId }, lines.get(invoiceId), now).decided;
+  } finally {
+    database.close();
+  }
+}

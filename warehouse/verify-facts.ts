@@ -1,0 +1,211 @@
+/**
+ * Holds the warehouse against the archive's own record of what happened, in both directions: what the archive tells of
+ * must be here, and what is here the archive must still tell of, else a rebuild would make less.
+ */
+
+import { hash } from 'node:crypto';
+import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../archive/archive.ts';
+import type { Database } from './duckdb/database.ts';
+import {
+  type Counts,
+  countsOf,
+  type HeldRecord,
+  heldRecordKey,
+  heldRecordOfFact,
+  lackingFacts,
+  lackingFrom,
+  readHeldRecords,
+} from './ledger/archive-diff.ts';
+import { readSetAside } from './ledger/ingest.ts';
+import type { Drift } from './warehouse.ts';
+
+export interface VerifyFactsOptions {
+  readonly database: Database;
+  readonly archive: Archive;
+  /** Reads on in the archive. */
+  readonly ingest: () => Promise<unknown>;
+  readonly step: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Asked once: which loads of this moment are yet to be told to the archive. */
+  readonly pendingLoads: () => Promise<(load: HeldRecord) => boolean>;
+  /** Whether that was found wrong with a load before: one fault is one line. */
+  readonly isKnown: (loadId: number, rule: string) => boolean;
+  /** Files whose loads a rebuild left out. */
+  readonly purgedFiles: () => Promise<ReadonlySet<string>>;
+}
+
+/**
+ * Events that the archive names and the ledger lacks, although it was read to its end. One that cannot be read, or was set aside,
+ * is reported as that.
+ */
+export async function verifyNames({
+  database,
+  archive,
+  ingest,
+  step,
+}: Pick<VerifyFactsOptions, 'database' | 'archive' | 'ingest' | 'step'>): Promise<readonly Drift[]> {
+  const names = new Set<string>();
+  for await (const name of archive.eventNames()) names.add(name);
+  const forgetKnown = async (): Promise<void> => {
+    for (const { event_id } of await database.all('select lower(event_id) as event_id from event_ledger'))
+      names.delete(String(event_id));
+  };
+  await step(forgetKnown);
+  if (names.size === 0) return [];
+  await ingest();
+  await step(forgetKnown);
+  const setAside = await step(() => readSetAside(database));
+  const drift: Drift[] = [];
+  for (const name of names) {
+    const event = await archive.event(name);
+    if (event === null || setAside.some(({ place }) => place.startsWith(`event ${event.eventId},`))) continue;
+    drift.push({
+      invoiceId: event.event?.invoice.invoiceId.toLowerCase() ?? '',
+      rule: 'event-not-taken-in',
+      expected: `event ${name}`,
+      found: 'not in the ledger',
+    });
+  }
+  return drift;
+}
+
+type LoadFact = Fact & { readonly kind: 'load' };
+
+interface Archived {
+  readonly loads: readonly LoadFact[];
+  readonly counts: Counts;
+  /** Facts but those of loads, each once: one that was told twice is one. */
+  readonly distinct: Counts;
+  readonly unreadable: readonly (UnreadableRecord & { readonly rule: string; readonly expected: string })[];
+}
+
+export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly Drift[]> {
+  const { database, archive, step, pendingLoads } = options;
+  // The ledgers are read before the archive: what stands in them was in the archive first. Only a load is told afterwards.
+  const held = await step(() => readHeldRecords(database));
+  const isBeingTold = await pendingLoads();
+  const archived = await readArchived(archive);
+  const lacking = lackingFrom(
+    archived.counts,
+    held.filter(
+      (holding) => holding.kind !== 'invoice' && !(holding.kind === 'load' && isBeingTold(holding)),
+    ),
+  );
+  return [
+    ...archived.unreadable.map(({ where, why, rule, expected }) => ({
+      invoiceId: '',
+      rule,
+      expected,
+      found: damaged(where, why),
+    })),
+    ...lacking.flatMap(driftOfOne),
+    ...lackingFacts(lacking).map(({ kind, invoiceId, lines }) => ({
+      invoiceId: invoiceId ?? '',
+      rule: 'fact-missing',
+      expected: `${lines} more ${lines === 1 ? 'fact' : 'facts'} of kind ${kind}`,
+      found: 'not in the archive',
+    })),
+    ...(await compareLoads(options, archived.loads)),
+    ...(await factsNotTakenIn(options, archived.distinct)),
+  ];
+}
+
+/** Facts that the archive has and the ledgers lack, although it was read to its end; loads are compared one by one. */
+async function factsNotTakenIn(
+  { database, ingest, step }: VerifyFactsOptions,
+  distinct: Counts,
+): Promise<readonly Drift[]> {
+  const lackingNow = async (): Promise<readonly (readonly [string, number])[]> => {
+    const held = countsOf(await readHeldRecords(database));
+    return [...distinct].flatMap(([key, lines]) => {
+      const lacking = lines - (held.get(key) ?? 0);
+      return lacking > 0 ? [[key, lacking] as const] : [];
+    });
+  };
+  if ((await step(lackingNow)).length === 0) return [];
+  await ingest();
+  const lacking = await step(lackingNow);
+  if (lacking.length === 0) return [];
+  const setAside = await step(() => readSetAside(database));
+  return lacking.flatMap(([key, lines]) => {
+    const [kind = '', subject = ''] = key.split(' ');
+    const isSetAside = ({ place }: { readonly place: string }): boolean =>
+      place.startsWith(`fact of kind ${kind},`) && place.toLowerCase().includes(subject.toLowerCase());
+    if (setAside.some(isSetAside)) return [];
+    const invoiceId = kind === 'duplicate' ? '' : subject;
+    const expected = `${lines} more ${lines === 1 ? 'fact' : 'facts'} of kind ${kind}`;
+    return [{ invoiceId, rule: 'fact-not-taken-in', expected, found: 'not in the ledger' }];
+  });
+}
+
+async function readArchived(archive: Archive): Promise<Archived> {
+  const loads = new Map<number, LoadFact>();
+  const counts = new Map<string, number>();
+  const distinct = new Map<string, number>();
+  const known = new Set<string>();
+  const unreadable: Archived['unreadable'][number][] = [];
+  const noteFact: OnUnreadable = (record) =>
+    unreadable.push({ ...record, rule: 'fact-unreadable', expected: 'a fact' });
+  for await (const fact of archive.facts(noteFact)) {
+    if (fact.kind === 'load') loads.set(fact.loadId, fact);
+    const key = heldRecordOfFact(fact);
+    if (key === null) continue;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    const mark = hash('sha256', JSON.stringify(fact), 'base64');
+    if (fact.kind === 'load' || known.has(mark)) continue;
+    known.add(mark);
+    distinct.set(key, (distinct.get(key) ?? 0) + 1);
+  }
+  // Each is read: one that was taken in and damaged since is there by name, and a rebuild would lack it.
+  const onUnreadable: OnUnreadable = (record) =>
+    unreadable.push({ ...record, rule: 'event-unreadable', expected: 'an event' });
+  for await (const _ of archive.events({ onUnreadable }));
+  for await (const name of archive.eventNames())
+    counts.set(heldRecordKey({ kind: 'event', subject: name }), 1);
+  return { loads: [...loads.values()], counts, distinct, unreadable };
+}
+
+/** As people read it. */
+export function damaged(where: string, why: string): string {
+  return `${where}: ${why}`;
+}
+
+function driftOfOne({ kind, subject, invoiceId, sha256 }: HeldRecord): readonly Drift[] {
+  const of = { invoiceId: invoiceId ?? '', found: 'not in the archive' };
+  if (kind === 'load') return [{ ...of, rule: 'fact-missing', expected: `load ${subject} of ${sha256}` }];
+  if (kind === 'event') return [{ ...of, rule: 'event-missing', expected: `event ${subject}` }];
+  return [];
+}
+
+async function compareLoads(
+  { database, isKnown, purgedFiles }: VerifyFactsOptions,
+  told: readonly LoadFact[],
+): Promise<readonly Drift[]> {
+  const loads = await database.all('loads-to-verify', { full: true });
+  const held = new Map(loads.map((row) => [Number(row.load_id), row]));
+  const isLacking = told.some(({ loadId }) => !held.has(loadId));
+  const purged = isLacking ? await purgedFiles() : new Set<string>();
+  return told.flatMap(({ loadId, invoiceId, sha256, shipments, billingCost }): Drift[] => {
+    const load = held.get(loadId);
+    if (load === undefined) {
+      if (purged.has(sha256)) return [];
+      return [{ invoiceId, rule: 'load-missing', expected: `load ${loadId} of ${sha256}`, found: 'none' }];
+    }
+    const pairs: readonly (readonly [string, string, string])[] = [
+      ['load-differs', sha256, String(load.file_sha256)],
+      ['rows', `${shipments ?? load.shipments}`, String(load.shipments)],
+      ['sum', `${billingCost ?? load.billing_cost}`, String(load.billing_cost)],
+    ];
+    return pairs.flatMap(([rule, expected, found]) =>
+      expected === found || isKnown(loadId, rule)
+        ? []
+        : [
+            {
+              invoiceId,
+              rule,
+              expected: rule === 'load-differs' ? expected : `${expected} as recorded`,
+              found,
+            },
+          ],
+    );
+  });
+}

@@ -1,0 +1,329 @@
+/**
+ * Proves the warehouse: every load's rows against the archived file's bytes, and both against what was recorded.
+ *
+ * It is about drift, not about honest disagreement (those are `discrepancies`). By default it reads what no earlier
+ * verification has proved; with `full` everything, and whether the archive still has every event and fact of it.
+ */
+
+import type { Archive } from '../archive/archive.ts';
+import { purgedFilesOf } from '../archive/retention.ts';
+import { DamagedFileError } from '../lib/files/published-file.ts';
+import { type ArchivedFile, CSV_TOLERANCES, type CsvScan, isSpecified } from '../lib/wire/csv-file.ts';
+import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
+import type { Database } from './duckdb/database.ts';
+import type { Session } from './duckdb/session.ts';
+import type { Row } from './duckdb/statements.ts';
+import type { HeldRecord } from './ledger/archive-diff.ts';
+import { deriveInvoice } from './ledger/derive-invoice.ts';
+import { readSetAside } from './ledger/ingest.ts';
+import { readInvoiceLines } from './ledger/invoice-states.ts';
+import { numberChunks, tolerate } from './load/chunks.ts';
+import { damaged, verifyFacts, verifyNames } from './verify-facts.ts';
+import type { Drift, SetAside, Verification } from './warehouse.ts';
+
+export interface VerifyOptions {
+  readonly database: Database;
+  readonly archive: Archive;
+  readonly full: boolean;
+  readonly now: Date;
+  /** Reads on in the archive. */
+  readonly ingest: () => Promise<unknown>;
+  readonly onProgress?: ((done: number, of: number) => void) | undefined;
+  /** Around each part of the work; the pauses between are for those who must be alone (a publication). */
+  readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** How often what was proved is noted; every few seconds by default. */
+  readonly noteEveryMs?: number;
+  /** Which loads of this moment are yet to be told to the archive; none by default. */
+  readonly pendingLoads?: () => Promise<(load: HeldRecord) => boolean>;
+}
+
+/**
+ * @param options.full false: only loads that no earlier proof has seen (ADR 17)
+ * @returns every drift found; recorded discrepancies are listed and are none (ADR 17)
+ */
+export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
+  const { database, archive, full, ingest, step = (work) => work() } = options;
+  const { pendingLoads = async () => () => false } = options;
+  const purgedFiles = purgedFilesOf(archive);
+  const loads = await database.all('loads-to-verify', { full });
+  const drift: Drift[] = [];
+  const known = new Set<string>();
+  const proved = noteProofs({ ...options, step });
+  let filesRead = 0;
+  let shipments = 0;
+  let purged = 0;
+  if (loads.length > 0) options.onProgress?.(0, loads.length);
+  for (const [index, load] of loads.entries()) {
+    const found = await step(() =>
+      verifyLoad(options, load, purgedFiles).catch((error) => unreadable(load, error)),
+    );
+    drift.push(...found.drift);
+    for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
+    if (found.drift.length === 0) await proved.add(Number(load.load_id));
+    if (found.fileRead === 'purged') purged += 1;
+    else if (found.fileRead) filesRead += 1;
+    shipments += Number(load.shipments);
+    options.onProgress?.(index + 1, loads.length);
+  }
+  drift.push(...(await step(() => verifyLedgers(database))));
+  drift.push(...(await verifyNames({ database, archive, ingest, step })));
+  if (full) {
+    const isKnown = (loadId: number, rule: string): boolean => known.has(`${loadId} ${rule}`);
+    drift.push(
+      ...(await verifyFacts({ database, archive, ingest, step, pendingLoads, isKnown, purgedFiles })),
+    );
+    drift.push(...(await step(() => verifyStates(database))));
+  }
+  const told = new Set(drift.map(({ found }) => found));
+  const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
+  drift.push(...setAside.filter(({ found }) => !told.has(found)));
+  await proved.note();
+  const [{ discrepancies = 0 } = {}] = await database.all(
+    'select count(*)::integer as discrepancies from discrepancies',
+  );
+  const invoices = new Set(loads.map((load) => String(load.invoice_id))).size;
+  return {
+    ...{ invoices, shipments, filesRead, drift, discrepancies: Number(discrepancies) },
+    ...(purged === 0 ? {} : { purged }),
+  };
+}
+
+interface Proved {
+  readonly drift: readonly Drift[];
+  readonly fileRead: boolean | 'purged';
+}
+
+async function verifyLoad(
+  { database, archive }: VerifyOptions,
+  load: Row,
+  purgedFiles: () => Promise<ReadonlySet<string>>,
+): Promise<Proved> {
+  const invoiceId = String(load.invoice_id);
+  const rows = await database.use((session) =>
+    session.first('fingerprint-rows', {
+      load_id: Number(load.load_id),
+      currency_code: currencyOf(load),
+    }),
+  );
+  const drift = compare(invoiceId, { recorded: load, found: rows });
+  const sha256 = String(load.file_sha256);
+  const [stored, file] = [await archive.reread(sha256), await archive.file(sha256)];
+  if (stored === null || file === null) {
+    if ((await purgedFiles()).has(sha256)) return { drift, fileRead: 'purged' };
+    const missing: Drift = { invoiceId, rule: 'file-missing', expected: sha256, found: 'not in the archive' };
+    return { drift: [...drift, missing], fileRead: false };
+  }
+  const { path: csvPath } = stored;
+  if (csvPath === null) {
+    return {
+      drift: [...drift, { invoiceId, rule: 'hash', expected: sha256, found: stored.sha256 }],
+      fileRead: true,
+    };
+  }
+  // One fault is one line, and the file knows better than what was recorded of it.
+  const differing = await compareWithFile(database, { load, rows, csvPath, file });
+  const rules = new Set(differing.map(({ rule }) => rule));
+  return { drift: [...differing, ...drift.filter(({ rule }) => !rules.has(rule))], fileRead: true };
+}
+
+/** In a lake a file may be damaged or gone: that is told of its loads, and the others are proved. @throws any other error */
+function unreadable(load: Row, error: unknown): Proved {
+  if (!(error instanceof DamagedFileError)) throw error;
+  const drift: Drift = {
+    invoiceId: String(load.invoice_id),
+    rule: 'rows-unreadable',
+    expected: `${load.shipments} rows of load ${load.load_id}`,
+    found: `${error.message} ${error.hint}`,
+  };
+  return { drift: [drift], fileRead: false };
+}
+
+/** The rows against the load's own line, which was written when the file was read. */
+function compare(invoiceId: string, { recorded, found }: { recorded: Row; found: Row }): Drift[] {
+  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+    ['rows', recorded.shipments, found.rows],
+    ['sum', recorded.billing_cost, found.billing_cost],
+    ['currency', recorded.currencies, found.currencies],
+    [
+      'period',
+      `${recorded.first_ship_date}/${recorded.last_ship_date}`,
+      `${found.first_ship_date}/${found.last_ship_date}`,
+    ],
+  ];
+  return pairs.flatMap(([rule, expected, actual]) =>
+    String(expected) === String(actual)
+      ? []
+      : [{ invoiceId, rule, expected: String(expected), found: String(actual) }],
+  );
+}
+
+interface FileComparison {
+  readonly load: Row;
+  readonly rows: Row;
+  readonly csvPath: string;
+  readonly file: ArchivedFile;
+}
+
+async function compareWithFile(
+  database: Database,
+  { load, rows, csvPath, file }: FileComparison,
+): Promise<readonly Drift[]> {
+  const invoiceId = String(load.invoice_id);
+  const { sizeBytes, scan } = file;
+  const asked = { invoiceId, csvPath, sizeBytes, scan, currencyCode: currencyOf(load) };
+  const read = await fingerprintFile(database, asked);
+  const drift = compare(invoiceId, { recorded: read, found: rows }).filter(({ rule }) => rule !== 'rows');
+  if (Number(read.rows) !== Number(rows.rows)) {
+    drift.push({ invoiceId, rule: 'rows', expected: `${read.rows} in the file`, found: String(rows.rows) });
+  }
+  if (Number(read.bad_rows) > 0) {
+    drift.push({
+      invoiceId,
+      rule: 'invoice-id',
+      expected: 'every row keeps the rules',
+      found: `${read.bad_rows} do not`,
+    });
+  }
+  if (drift.length === 0 && read.fingerprint !== rows.fingerprint) {
+    drift.push({ invoiceId, rule: 'cells', expected: 'the cells of the file', found: 'other cells' });
+  }
+  return drift;
+}
+
+/** A record that was not taken in, as verifying the archive says it too: one fault is one line. */
+function driftOfSetAside({ place, why }: SetAside): Drift {
+  return {
+    invoiceId: '',
+    rule: 'record-set-aside',
+    expected: 'a record that can be taken in',
+    found: damaged(place, why),
+  };
+}
+
+/** Rows that no load accounts for. */
+async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
+  const orphans = await database.all('orphan-rows');
+  return orphans.map((row) => ({
+    invoiceId: '',
+    rule: String(row.rule),
+    expected: 'none',
+    found: `load ${row.what}: ${row.found}`,
+  }));
+}
+
+/** Every invoice's row against what its ledgers make of it. One transaction: an event that comes meanwhile is no drift. */
+function verifyStates(database: Database): Promise<readonly Drift[]> {
+  return database.transaction(verifyStatesOf);
+}
+
+async function verifyStatesOf(session: Session): Promise<readonly Drift[]> {
+  const stored = await session.all('read-states');
+  const drift: Drift[] = [];
+  for (let start = 0; start < stored.length; start += STATES_AT_ONCE) {
+    const batch = stored.slice(start, start + STATES_AT_ONCE);
+    const ids = batch.map((row) => String(row.invoice_id));
+    const lines = await readInvoiceLines(session, ids);
+    for (const { invoice_id, ...row } of batch) {
+      const invoiceId = String(invoice_id);
+      const of = lines.get(invoiceId);
+      const made = of === undefined ? undefined : deriveInvoice(of)?.row;
+      for (const [cell, found] of Object.entries(row)) {
+        const expected: unknown = made?.[cell as keyof typeof made] ?? null;
+        if (expected === found) continue;
+        drift.push({ invoiceId, rule: 'state', expected: `${cell} ${expected}`, found: `${cell} ${found}` });
+      }
+    }
+  }
+  return drift;
+}
+
+const STATES_AT_ONCE = 2_000;
+
+function currencyOf({ currency_code: code }: Row): string | null {
+  return typeof code === 'string' ? code : null;
+}
+
+/* What a file of the archive holds, as one number and a few sums that `verify` holds against the rows that were loaded of it. */
+
+export interface FileToFingerprint {
+  readonly invoiceId: string;
+  readonly csvPath: string;
+  readonly sizeBytes: number;
+  /** As the archive keeps it. */
+  readonly scan: CsvScan;
+  /** Of `fingerprint-rows`. */
+  /** Of the load's most rows; null: it has none. */
+  readonly currencyCode: string | null;
+}
+
+/** A line of `fingerprint-file`. @throws what DuckDB or the system throws */
+export async function fingerprintFile(database: Database, file: FileToFingerprint): Promise<Row> {
+  const { invoiceId, csvPath, scan } = file;
+  const asSpecified = (): Promise<Row> => {
+    const params = { currency_code: file.currencyCode, csv_path: csvPath, invoice_id: invoiceId };
+    return database.use((session) => session.first('fingerprint-file', params));
+  };
+  const read = isSpecified(scan) ? await asSpecified() : null;
+  if (read !== null && Number(read.bad_rows) === 0) return read;
+  // It was loaded under a tolerance: which one, it says itself.
+  return (await fingerprintTolerated(database, file)) ?? read ?? asSpecified();
+}
+
+/** null when it keeps the rules under no tolerance. */
+async function fingerprintTolerated(
+  database: Database,
+  { invoiceId, csvPath, sizeBytes, scan, currencyCode }: FileToFingerprint,
+): Promise<Row | null> {
+  const file = { csvPath, invoiceId, file: { sizeBytes, scan } };
+  const read = await tolerate(file, CSV_TOLERANCES, database.temporaryFolder);
+  if (read === null || 'outcome' in read) return null;
+  const { folder, count, discard } = read.chunks;
+  try {
+    return await database.use(async (session) => {
+      await session.script(numberChunks(count, RECORDS_PER_CUT));
+      const [found] = await session.once('fingerprint-tolerated', {
+        ...{ currency_code: currencyCode, folder, chunks: count, invoice_id: invoiceId },
+      });
+      return found ?? null;
+    });
+  } finally {
+    await discard();
+  }
+}
+
+/* Notes which loads are proved while others still are being: a proof of many files that is interrupted goes on with the rest. */
+
+export interface NotedProofs {
+  readonly add: (loadId: number) => Promise<void>;
+  /** What is not noted yet. */
+  readonly note: () => Promise<void>;
+}
+
+export interface NoteProofs {
+  readonly database: Database;
+  readonly now: Date;
+  readonly step: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly noteEveryMs?: number;
+}
+
+const NOTE_EVERY_MS = 5_000;
+
+export function noteProofs({ database, now, step, noteEveryMs = NOTE_EVERY_MS }: NoteProofs): NotedProofs {
+  let proved: number[] = [];
+  let notedAt = performance.now();
+  const note = async (): Promise<void> => {
+    if (proved.length > 0) {
+      const load_ids = `[${proved.join(', ')}]`;
+      await step(() => database.all('mark-verified', { load_ids, verified_at: now.toISOString() }));
+    }
+    proved = [];
+    notedAt = performance.now();
+  };
+  return {
+    note,
+    async add(loadId) {
+      proved.push(loadId);
+      if (performance.now() - notedAt >= noteEveryMs) await note();
+    },
+  };
+}

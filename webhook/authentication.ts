@@ -1,0 +1,111 @@
+/** Credentials of the endpoint's paths: one set for all, or one per event type or tenant. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Settings, WebhookCredentials } from '../lib/config/settings.ts';
+
+type Authorize = (headers: IncomingHttpHeaders) => boolean;
+
+export interface EndpointPaths {
+  /** The check of a path's credentials; null: nothing is delivered there. */
+  readonly find: (pathname: string) => Authorize | null;
+  /** Whether the headers have the credentials of any path; false when none are set. */
+  readonly isKnown: Authorize;
+}
+
+/**
+ * A path requires the credentials of the longest configured path at or above it. A configured path without its own
+ * credentials requires the common ones.
+ */
+export function createEndpointPaths({ path: main, credentials, paths }: Settings['webhook']): EndpointPaths {
+  const all = [
+    { path: normalized(main), credentials },
+    ...paths.map((further) => ({
+      path: below(normalized(main), normalized(further.path)),
+      credentials: hasNoCredentials(further.credentials) ? credentials : further.credentials,
+    })),
+  ].map((one) => ({ ...one, authorize: createAuthorize(one.credentials) }));
+  all.sort((a, b) => b.path.length - a.path.length);
+  const closed = all.filter((one) => !hasNoCredentials(one.credentials));
+  return {
+    find(pathname) {
+      const requested = normalized(pathname);
+      const found = all.find(({ path }) => requested === path || requested.startsWith(`${path}/`));
+      return found?.authorize ?? null;
+    },
+    isKnown: (headers) => closed.map(({ authorize }) => authorize(headers)).includes(true),
+  };
+}
+
+/**
+ * Any of the Basic pairs is accepted (two during a rotation), every header is required; credentials of both kinds require
+ * both, no credentials accept everyone. The time does not depend on how much of the credentials is right.
+ */
+function createAuthorize(credentials: WebhookCredentials): Authorize {
+  const pairs = credentials.basicAuth.map(({ user, password }) => digest(Buffer.from(`${user}:${password}`)));
+  const required = credentials.headers.map(({ name, value }) => ({
+    name: name.toLowerCase(),
+    value: digest(Buffer.from(value.trim())),
+  }));
+  return (headers) => {
+    const given = digest(basicCredentials(headers.authorization));
+    // No short circuit: every comparison is made.
+    const matches = pairs.map((pair) => timingSafeEqual(pair, given));
+    const present = required.map(({ name, value }) =>
+      timingSafeEqual(value, digest(headerBytes(headers[name]))),
+    );
+    return (pairs.length === 0 || matches.includes(true)) && !present.includes(false);
+  };
+}
+
+export function hasNoCredentials(credentials: WebhookCredentials): boolean {
+  return credentials.basicAuth.length === 0 && credentials.headers.length === 0;
+}
+
+const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
+
+/** An endpoint without credentials listens on loopback only, unless `isOpenAllowed` (ADR 8). */
+export function listeningHost(
+  { host, credentials }: Pick<Settings['webhook'], 'host' | 'credentials'>,
+  isOpenAllowed: boolean,
+): string {
+  return !hasNoCredentials(credentials) || isOpenAllowed || LOOPBACK.includes(host) ? host : '127.0.0.1';
+}
+
+/**
+ * The decoded path of a request target, without query; null when it is not a path. Repeated slashes, as proxies that
+ * join paths leave them, count as one.
+ */
+export function pathnameOf(target: string | undefined): string | null {
+  try {
+    // `new URL` would read a target that begins with two slashes as a host.
+    const url = new URL((target ?? '').replace(/^\/+/, '/'), 'http://endpoint');
+    return decodeURIComponent(url.pathname).replace(/\/{2,}/g, '/');
+  } catch (error) {
+    if (error instanceof URIError || error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+function below(main: string, path: string): string {
+  return path === main || path.startsWith(`${main}/`) ? path : main + path;
+}
+
+function normalized(path: string): string {
+  return `/${path}`.replace(/^\/+/, '/').replace(/\/+$/, '');
+}
+
+/** `timingSafeEqual` throws on unequal lengths; digests have one length and hide that of the secret. */
+function digest(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
+}
+
+function basicCredentials(header: string | undefined): Buffer {
+  const encoded = /^basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header ?? '')?.[1];
+  return Buffer.from(encoded ?? '', 'base64');
+}
+
+/** Node decodes header bytes as Latin-1; the settings are UTF-8. */
+function headerBytes(value: string | string[] | undefined): Buffer {
+  return Buffer.from((Array.isArray(value) ? value.join(', ') : (value ?? '')).trim(), 'latin1');
+}

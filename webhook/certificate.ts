@@ -1,0 +1,168 @@
+/** The endpoint's certificate: the configured one, or a self-signed one that is made once and kept in the data folder. */
+
+import { X509Certificate } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import type { Server } from 'node:https';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import type { Settings } from '../lib/config/settings.ts';
+import { exists, makeFolder, replaceDurably } from '../lib/files/durable-files.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { messageOf, naming, systemErrorIn } from '../lib/system-errors.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
+
+export interface CertificateFiles {
+  readonly certPath: string;
+  readonly keyPath: string;
+}
+
+export interface CertificatePair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** The endpoint cannot start with these settings. */
+export class WebhookStartError extends BillsyncError {
+  readonly code = 'webhook-start';
+  override readonly exitCode = EXIT.usage;
+}
+
+const VALID_DAYS = 825;
+const RENEW_BEFORE_MS = 30 * 86_400_000;
+const CHECK_EVERY_MS = 1_000;
+
+/** Makes a self-signed pair under `keys/` when none is configured and the old one is missing or about to expire. */
+export async function prepareCertificate(
+  settings: Pick<Settings, 'dataDir' | 'webhook'>,
+  log: Logger,
+): Promise<CertificateFiles> {
+  const { tlsCert, tlsKey } = settings.webhook;
+  if (tlsCert !== null && tlsKey !== null) return { certPath: tlsCert, keyPath: tlsKey };
+  const keys = join(settings.dataDir, 'keys');
+  const files = { certPath: join(keys, 'webhook-cert.pem'), keyPath: join(keys, 'webhook-key.pem') };
+  if (!(await isUsable(files))) {
+    await makeFolder(keys);
+    const { key, cert } = await selfSigned();
+    await replaceDurably(files.keyPath, key);
+    await replaceDurably(files.certPath, cert);
+  }
+  log.warn(
+    { certificate: files.certPath },
+    'the endpoint uses a self-signed certificate; set BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY',
+  );
+  return files;
+}
+
+export function measureCertificate({ certPath }: CertificateFiles, metrics: Metrics): void {
+  const expiry = metrics.gauge('webhook_certificate_expiry_timestamp_seconds');
+  metrics.beforeRead(async () => {
+    expiry.set(Date.parse(new X509Certificate(await readFile(certPath)).validTo) / 1_000);
+  }, 60_000);
+}
+
+/** @throws WebhookStartError a file cannot be read, or the key does not match the certificate */
+export async function readCertificate(files: CertificateFiles): Promise<CertificatePair> {
+  try {
+    return await readPair(files);
+  } catch (error) {
+    const found = systemErrorIn(error);
+    if (found === null) {
+      throw new WebhookStartError(
+        `The certificate and key of the endpoint do not belong together, or are no PEM: ${files.certPath}, ${files.keyPath}. Correct BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY.`,
+        { cause: error },
+      );
+    }
+    const name =
+      found.path === files.keyPath
+        ? 'key of the endpoint (BILLSYNC_WEBHOOK_TLS_KEY)'
+        : 'certificate of the endpoint (BILLSYNC_WEBHOOK_TLS_CERT)';
+    throw new WebhookStartError(`The ${name} cannot be read: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+/** One after the other, so that the certificate is named when both are missing. */
+async function readPair({ certPath, keyPath }: CertificateFiles): Promise<CertificatePair> {
+  const cert = await readFile(certPath).catch(naming(certPath));
+  const key = await readFile(keyPath).catch(naming(keyPath));
+  createSecureContext({ cert, key });
+  return { cert, key };
+}
+
+/**
+ * Gives the server a changed certificate without a restart. A pair that does not match (half of a rotation) is logged once
+ * and checked again; the server keeps the old pair meanwhile.
+ *
+ * @returns stops checking
+ */
+export function reloadCertificate(server: Server, files: CertificateFiles, log: Logger): () => void {
+  /** Fingerprints; null: none yet. */
+  let loaded: string | null = null;
+  let refused: string | null = null;
+  async function check(): Promise<void> {
+    const current = await fingerprint(files);
+    loaded ??= current;
+    if (current === loaded || current === refused) {
+      if (current === loaded) refused = null;
+      return;
+    }
+    try {
+      server.setSecureContext(await readPair(files));
+      loaded = current;
+      refused = null;
+      log.info({ certificate: files.certPath }, 'the certificate was reloaded');
+    } catch (error) {
+      refused = current;
+      log.warn({ err: error }, 'the changed certificate cannot be used; the old one stays');
+    }
+  }
+  const timer = setInterval(() => void check(), CHECK_EVERY_MS).unref();
+  void check();
+  return () => clearInterval(timer);
+}
+
+async function fingerprint({ certPath, keyPath }: CertificateFiles): Promise<string> {
+  const parts = [certPath, keyPath].map(async (path) => {
+    const file = await stat(path).catch(() => null);
+    return file === null ? 'missing' : `${file.mtimeMs}/${file.ino}/${file.size}`;
+  });
+  return (await Promise.all(parts)).join(' ');
+}
+
+async function isUsable(files: CertificateFiles): Promise<boolean> {
+  if (!exists(files.certPath) || !exists(files.keyPath)) return false;
+  try {
+    const { cert } = await readPair(files);
+    return Date.parse(new X509Certificate(cert).validTo) - Date.now() > RENEW_BEFORE_MS;
+  } catch {
+    // A new pair replaces one of ours that cannot be used, whatever the reason.
+    return false;
+  }
+}
+
+async function selfSigned(): Promise<{ cert: string; key: string }> {
+  // Imported lazily: hundreds of files that most starts do not need.
+  const { generate } = await import('selfsigned');
+  const now = Date.now();
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'billsync webhook' }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(now - 86_400_000),
+    notAfterDate: new Date(now + VALID_DAYS * 86_400_000),
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: 'localhost' },
+          { type: 2, value: hostname() },
+          { type: 7, ip: '127.0.0.1' },
+          { type: 7, ip: '::1' },
+        ],
+      },
+    ],
+  });
+  return { cert, key };
+}

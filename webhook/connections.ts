@@ -1,0 +1,213 @@
+/** The server under the endpoint, with its limits for connections and requests. */
+
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { BlockList, isIP, type Socket } from 'node:net';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import { addressKey } from '../lib/failed-logins.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics.ts';
+
+export interface WebhookLimits {
+  readonly bodyBytes: number;
+  readonly headerBytes: number;
+  readonly handshakeMs: number;
+  /** For headers and body together; 408 after it. */
+  readonly requestMs: number;
+  /** All connections (BILLSYNC_WEBHOOK_CONNECTIONS). */
+  readonly connections: number;
+  /** Connections without valid credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). */
+  readonly connectionsPerAddress: number;
+}
+
+/** The specification names no size (8); an envelope has about 2 KB. */
+export const LIMITS: WebhookLimits = {
+  bodyBytes: 1024 * 1024,
+  headerBytes: 16 * 1024,
+  handshakeMs: 5_000,
+  requestMs: 15_000,
+  connections: 1_024,
+  connectionsPerAddress: 512,
+};
+
+/** The part of all connections that is reserved for addresses that have authenticated. */
+const RESERVED_SHARE = 1 / 4;
+const MAX_KNOWN_ADDRESSES = 10_000;
+/** An honest sender has sent its credentials by then, so a burst of its own does not displace itself. */
+const YOUNG_MS = 2_000;
+const RESET_AFTER_MS = 1_000;
+const REPORT_EVERY_MS = 60_000;
+
+/** @param pair null: plain HTTP, behind a proxy that terminates TLS */
+export function createServer(
+  handler: RequestListener,
+  pair: { readonly cert: Buffer; readonly key: Buffer } | null,
+  limits: WebhookLimits,
+): Server {
+  const options = {
+    maxHeaderSize: limits.headerBytes,
+    requestTimeout: limits.requestMs,
+    headersTimeout: limits.requestMs,
+    keepAliveTimeout: 10_000,
+    // Node's default is 30 s.
+    connectionsCheckingInterval: Math.min(1_000, limits.requestMs),
+  };
+  const server =
+    pair === null
+      ? createHttpServer(options, handler)
+      : createHttpsServer({ ...options, ...pair, handshakeTimeout: limits.handshakeMs }, handler);
+  // Closes the connection of a peer that sends requests and reads no answer.
+  server.timeout = 60_000;
+  // Node would answer an unknown Expect header with 417 before any hook sees the request.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  return server;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly address: string;
+  readonly sinceMs: number;
+}
+
+interface LimitDeps {
+  readonly limits: Pick<WebhookLimits, 'connections' | 'connectionsPerAddress'>;
+  /** Connections of a trusted proxy have no limit per address. */
+  readonly isProxy: (address: string | undefined) => boolean;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly alerts?: Alerts;
+}
+
+/**
+ * Limits the connections without valid credentials, before TLS. At a limit the oldest connection of the address that has the
+ * most is closed; one with valid credentials never is. Without a victim the new connection is refused. Refused
+ * connections are reset a second later: clients that are reset at once reconnect at once, and keep a core busy.
+ *
+ * @returns to be called with the socket, raw or TLS, of each request with valid credentials
+ */
+export function limitConnections(server: Server, deps: LimitDeps): (socket: Socket) => void {
+  const { connections: total, connectionsPerAddress: perAddress } = deps.limits;
+  /** By peer, because a TLS socket and the raw socket under it are two objects. */
+  const open = new Map<string, Connection>();
+  /** Without valid credentials, by address, oldest first. */
+  const anonymous = new Map<string, Set<Connection>>();
+  /** Addresses that have authenticated, least recently first. */
+  const known = new Set<string>();
+  let resetting = 0;
+  const ended = deps.metrics.counter('webhook_connections_ended_total');
+  const report = createReport(deps);
+
+  function accept(socket: Socket): boolean {
+    const address = addressKey(socket.remoteAddress);
+    const own = anonymous.get(address) ?? new Set();
+    const isKnown = known.has(address);
+    const isCrowd = !isKnown && own.size >= perAddress && !deps.isProxy(socket.remoteAddress);
+    const room = isKnown ? total : Math.max(1, Math.floor(total * (1 - RESERVED_SHARE)));
+    const now = performance.now();
+    if (isCrowd || open.size >= room) {
+      const crowd = isCrowd ? own : largestCrowd(isKnown);
+      const [victim] = crowd;
+      const mayClose =
+        victim !== undefined && (crowd.size > own.size + 1 || now - victim.sinceMs >= YOUNG_MS);
+      ended.inc({ reason: mayClose ? 'displaced' : 'refused' });
+      report(address);
+      if (!mayClose) return false;
+      remove(victim);
+      victim.socket.destroy();
+    }
+    const connection = { socket, address, sinceMs: now };
+    open.set(peerOf(socket), connection);
+    anonymous.set(address, own.add(connection));
+    socket.once('close', () => remove(connection));
+    return true;
+  }
+
+  /** An unknown sender does not displace connections of a known address. */
+  function largestCrowd(isKnown: boolean): ReadonlySet<Connection> {
+    let largest: ReadonlySet<Connection> = new Set();
+    for (const [address, crowd] of anonymous) {
+      if (crowd.size > largest.size && (isKnown || !known.has(address))) largest = crowd;
+    }
+    return largest;
+  }
+
+  function remove(connection: Connection): void {
+    const peer = peerOf(connection.socket);
+    if (open.get(peer) === connection) open.delete(peer);
+    removeAnonymous(connection);
+  }
+
+  function removeAnonymous(connection: Connection): void {
+    const crowd = anonymous.get(connection.address);
+    if (crowd?.delete(connection) === true && crowd.size === 0) anonymous.delete(connection.address);
+  }
+
+  function refuse(socket: Socket): void {
+    if (resetting >= total) {
+      socket.resetAndDestroy();
+      return;
+    }
+    resetting += 1;
+    const timer = setTimeout(() => socket.resetAndDestroy(), RESET_AFTER_MS).unref();
+    socket.pause().on('error', () => undefined);
+    socket.once('close', () => {
+      resetting -= 1;
+      clearTimeout(timer);
+    });
+  }
+
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    if (!accept(socket)) refuse(socket);
+    else for (const listener of listeners) listener.call(server, socket);
+  });
+  return (socket) => {
+    const connection = open.get(peerOf(socket));
+    if (connection === undefined) return;
+    removeAnonymous(connection);
+    known.delete(connection.address);
+    known.add(connection.address);
+    const [oldest = ''] = known;
+    if (known.size > MAX_KNOWN_ADDRESSES) known.delete(oldest);
+  };
+}
+
+/** @param networks e.g. `10.0.0.0/8` (BILLSYNC_WEBHOOK_TRUSTED_PROXIES) */
+export function createProxyCheck(networks: readonly string[]): (address: string | undefined) => boolean {
+  const proxies = new BlockList();
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    proxies.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return (text = '') => {
+    const address = text.replace(/%.*$/, '');
+    const family = isIP(address);
+    return family !== 0 && proxies.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** Logs once a minute; alerts are limited by their own quiet window. */
+function createReport({ log, alerts, limits }: LimitDeps): (address: string) => void {
+  let reportedMs = Number.NEGATIVE_INFINITY;
+  let connections = 0;
+  return (address) => {
+    connections += 1;
+    if (performance.now() - reportedMs < REPORT_EVERY_MS) return;
+    reportedMs = performance.now();
+    log.warn(
+      { address, connections },
+      'connections without credentials were refused or closed: too many are open',
+    );
+    connections = 0;
+    alerts?.raise({
+      key: 'webhook/connections',
+      title: 'The endpoint has reached its limit of connections; those without credentials are closed.',
+      detail: `Most recently from ${address}. At most ${limits.connections} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${limits.connectionsPerAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
+    });
+  };
+}

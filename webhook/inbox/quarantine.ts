@@ -1,0 +1,222 @@
+/**
+ * Keeps refused deliveries and files in a folder: `<id>.json` describes the item, `<id>.body` holds its bytes.
+ *
+ * The id is a hash of what was refused, so an item that is refused again (a crash, a retry, repeated garbage) is one
+ * entry. A full folder drops its oldest items, unusable bodies first, because the archive does not keep those anyway.
+ */
+
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { makeFolder, removeIfThere, replaceDurably } from '../../lib/files/durable-files.ts';
+import { sweepLeftBehind } from '../../lib/files/files.ts';
+import type { Logger } from '../../lib/log/log.ts';
+import { systemCode } from '../../lib/system-errors.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
+import type { Quarantine, QuarantinedThing, RefusedThing } from '../../lib/wire/quarantine.ts';
+import { withoutUrlQueries } from '../../lib/wire/text.ts';
+
+export interface QuarantineOptions {
+  readonly maxItems?: number;
+  readonly maxBytes?: number;
+  /** Called for each item that is dropped to stay within the limits. */
+  readonly onDropped?: (thing: QuarantinedThing) => void;
+}
+
+/** Creates the folder if needed; 10,000 items and 256 MiB of bodies by default. */
+export async function openQuarantine(root: string, options: QuarantineOptions = {}): Promise<Quarantine> {
+  const { maxItems = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
+  await makeFolder(root);
+  const descriptionPath = (id: string): string => join(root, `${checked(id)}.json`);
+  const bodyPath = (id: string): string => join(root, `${checked(id)}.body`);
+  const known = new Map<string, QuarantinedThing>();
+  await sweep(root);
+  await refresh();
+
+  async function put(thing: RefusedThing, body?: Uint8Array): Promise<string> {
+    const kept = body === undefined ? null : withoutQueries(body);
+    const quarantineId = idOf(thing, kept);
+    const sizeBytes = kept?.byteLength ?? thing.sizeBytes ?? 0;
+    const whole: QuarantinedThing = { ...thing, quarantineId, sizeBytes };
+    // The body first, because a description implies that the body exists.
+    if (kept !== null) await replaceDurably(bodyPath(quarantineId), kept);
+    await replaceDurably(descriptionPath(quarantineId), `${wellFormedJson(whole)}\n`);
+    known.delete(quarantineId);
+    known.set(quarantineId, whole);
+    await dropExcess(quarantineId);
+    return quarantineId;
+  }
+
+  async function dropExcess(newest: string): Promise<void> {
+    let bytes = 0;
+    for (const thing of known.values()) bytes += keptBytes(thing);
+    if (known.size <= maxItems && bytes <= maxBytes) return;
+    const candidates = [...known.values()].sort(byWorth);
+    for (const thing of candidates) {
+      if (known.size <= maxItems && bytes <= maxBytes) return;
+      if (thing.quarantineId === newest) continue;
+      await remove(thing.quarantineId);
+      bytes -= keptBytes(thing);
+      onDropped?.(thing);
+    }
+  }
+
+  async function remove(quarantineId: string): Promise<void> {
+    await removeIfThere(descriptionPath(quarantineId));
+    await removeIfThere(bodyPath(quarantineId));
+    known.delete(quarantineId);
+  }
+
+  /** Other processes add and remove items too; only new ones are read. */
+  async function refresh(): Promise<void> {
+    const names = (await readdir(root)).filter((name) => /^[df]-[0-9a-f]{16}\.json$/.test(name));
+    const ids = new Set(names.map((name) => name.slice(0, -'.json'.length)));
+    for (const id of known.keys()) {
+      if (!ids.has(id)) known.delete(id);
+    }
+    for (const id of ids) {
+      const text = known.has(id) ? null : await readOrNull(descriptionPath(id));
+      if (text !== null) known.set(id, await describedBy(id, text));
+    }
+  }
+
+  /** A damaged description is listed, so that a person can read the body and discard it. */
+  async function describedBy(id: string, text: Buffer): Promise<QuarantinedThing> {
+    const thing = readThing(id, text);
+    if (thing !== null) return thing;
+    const { mtime } = await stat(descriptionPath(id)).catch(() => ({ mtime: new Date() }));
+    const body = await stat(bodyPath(id)).catch(() => null);
+    return {
+      ...{ quarantineId: id, kind: id.startsWith('f') ? 'file' : 'delivery', at: mtime.toISOString() },
+      ...{ code: 'description-damaged', sizeBytes: body?.size ?? 0 },
+      reason: 'The description of this item is damaged; its bytes are kept as received.',
+      ...{ invoiceId: null, eventId: null, sha256: null, findings: [], findingCount: 0 },
+    };
+  }
+
+  return {
+    put,
+    async list() {
+      await refresh();
+      return [...known.values()].sort(byAge);
+    },
+    async show(quarantineId) {
+      const text = await readOrNull(descriptionPath(quarantineId));
+      if (text === null) return null;
+      return { thing: await describedBy(quarantineId, text), body: await readOrNull(bodyPath(quarantineId)) };
+    },
+    remove,
+  };
+}
+
+const Thing = z.object({
+  quarantineId: z.string(),
+  kind: z.enum(['delivery', 'file']),
+  at: z.string(),
+  code: z.string(),
+  reason: z.string(),
+  invoiceId: z.string().nullable(),
+  eventId: z.string().nullable(),
+  sha256: z.string().nullable(),
+  findings: z.array(
+    z.object({
+      line: z.number().nullable(),
+      row: z.number().nullable(),
+      column: z.string().nullable(),
+      rule: z.string(),
+      value: z.string(),
+    }),
+  ),
+  findingCount: z.int().nonnegative(),
+  sizeBytes: z.int().nonnegative(),
+}) satisfies z.ZodType<QuarantinedThing>;
+
+/** null when the text is not a description of this item. */
+function readThing(id: string, text: Buffer): QuarantinedThing | null {
+  try {
+    const read = Thing.safeParse(JSON.parse(text.toString('utf8')));
+    return read.success && read.data.quarantineId === id ? read.data : null;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** Latin-1 keeps every byte, also of a body that is not UTF-8. */
+function withoutQueries(body: Uint8Array): Uint8Array {
+  return Buffer.from(withoutUrlQueries(Buffer.from(body).toString('latin1')), 'latin1');
+}
+
+/** The bytes of a file are in the archive. */
+function keptBytes({ kind, sizeBytes }: QuarantinedThing): number {
+  return kind === 'file' ? 0 : sizeBytes;
+}
+
+function idOf(thing: RefusedThing, body: Uint8Array | null): string {
+  const parts = [thing.kind, thing.code, thing.invoiceId, thing.sha256].map(String);
+  const hash = createHash('sha256').update(parts.join('\n'));
+  if (thing.eventId !== null) hash.update(thing.eventId.toLowerCase());
+  else if (body !== null) hash.update(body);
+  return `${thing.kind === 'file' ? 'f' : 'd'}-${hash.digest('hex').slice(0, 16)}`;
+}
+
+function checked(quarantineId: string): string {
+  if (!/^[df]-[0-9a-f]{16}$/.test(quarantineId)) {
+    throw new RangeError('A quarantine id looks like d-0123456789abcdef.');
+  }
+  return quarantineId;
+}
+
+const byAge = (a: QuarantinedThing, b: QuarantinedThing): number => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
+
+/** Bodies that were answered with 400 first, then the rest; each oldest first. */
+function byWorth(a: QuarantinedThing, b: QuarantinedThing): number {
+  const worth = (thing: QuarantinedThing): number =>
+    ['not-json', 'invalid-metadata', 'invalid-payload'].includes(thing.code) ? 0 : 1;
+  return worth(a) - worth(b) || byAge(a, b);
+}
+
+async function sweep(root: string): Promise<void> {
+  await sweepLeftBehind(root);
+  for (const name of await readdir(root)) {
+    const orphan = /^([df]-[0-9a-f]{16})\.body$/.exec(name)?.[1];
+    if (orphan !== undefined && (await isOldOrphan(root, orphan))) await removeIfThere(join(root, name));
+  }
+}
+
+/** A body without a description: the process was killed between the two writes, before it answered. */
+async function isOldOrphan(root: string, id: string): Promise<boolean> {
+  if ((await readOrNull(join(root, `${id}.json`))) !== null) return false;
+  try {
+    return Date.now() - (await stat(join(root, `${id}.body`))).mtimeMs > 60_000;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function readOrNull(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (['ENOENT', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return null;
+    throw error;
+  }
+}
+
+/** For `QuarantineOptions.onDropped`: logs each item, and raises an alert. */
+export function reportDropped(deps: {
+  readonly log: Logger;
+  readonly alerts: Alerts;
+}): (item: QuarantinedThing) => void {
+  return ({ quarantineId, kind, code, at, invoiceId, eventId }) => {
+    deps.log.error({ quarantineId, kind, code, at, invoiceId, eventId }, 'dropped from a full quarantine');
+    deps.alerts.raise({
+      key: 'quarantine/full',
+      title: 'The quarantine is full, and its oldest entries are dropped',
+      detail: `The last was ${quarantineId} (${code}, ${at}); the log names each. \`billsync quarantine list\`, then requeue or discard.`,
+    });
+  };
+}

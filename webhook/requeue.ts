@@ -1,0 +1,136 @@
+/** Operator actions on deliveries: replay archived events, requeue or discard a quarantined one. */
+
+import type { Archive, ArchivedEvent } from '../archive/archive.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { EventType, InvoiceEvent } from '../lib/wire/names.ts';
+import { parseDelivery } from '../lib/wire/parse-delivery.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
+import type { Inbox } from './inbox/inbox.ts';
+import { isForeign } from './receive-delivery.ts';
+
+export interface ReplayOptions {
+  readonly archive: Archive;
+  readonly send: (event: InvoiceEvent) => Promise<void>;
+  /** ISO 8601; events received at or after it. */
+  readonly since?: string;
+  /** ISO 8601; events received before it. */
+  readonly until?: string;
+  readonly type?: EventType;
+  readonly invoiceId?: string;
+  /** The service's tenant id, or the partner's own. */
+  readonly tenantId?: string;
+  /** Counts matching events without sending them. */
+  readonly dryRun?: boolean;
+  readonly onEvent?: (event: ArchivedEvent) => void;
+}
+
+/**
+ * Sends archived events to Temporal again, in order of arrival; harmless, because workflow and ledger recognize them. Test
+ * events are not sent (spec 6, rule 4), nor are refused deliveries, which are requeued from quarantine. Archived URLs have no
+ * query, so a missing file is fetched through a regenerated URL.
+ */
+export async function replayEvents(
+  options: ReplayOptions,
+): Promise<{ readonly matched: number; readonly sent: number }> {
+  let matched = 0;
+  let sent = 0;
+  for await (const { event } of options.archive.events()) {
+    if (event.verdict !== 'accepted' || event.event === null || !matches(event, event.event, options))
+      continue;
+    matched += 1;
+    options.onEvent?.(event);
+    if (options.dryRun === true) continue;
+    await options.send(event.event);
+    sent += 1;
+  }
+  return { matched, sent };
+}
+
+function matches(archived: ArchivedEvent, event: InvoiceEvent, options: ReplayOptions): boolean {
+  const { since, until, type, invoiceId, tenantId } = options;
+  const receivedMs = Date.parse(archived.receivedAt);
+  if (since !== undefined && receivedMs < instantMs(since)) return false;
+  if (until !== undefined && receivedMs >= instantMs(until)) return false;
+  if (type !== undefined && event.eventType !== type) return false;
+  if (invoiceId !== undefined && event.invoice.invoiceId.toLowerCase() !== invoiceId.toLowerCase())
+    return false;
+  if (tenantId === undefined) return true;
+  return (
+    event.invoice.tenantId?.toLowerCase() === tenantId.toLowerCase() ||
+    event.invoice.partnerTenantId === tenantId
+  );
+}
+
+function instantMs(text: string): number {
+  const instant = Date.parse(text);
+  if (Number.isNaN(instant))
+    throw new RangeError(`Not an instant: ${text}. Write e.g. 2026-03-01T00:00:00Z.`);
+  return instant;
+}
+
+export type RequeueOutcome =
+  | { readonly outcome: 'requeued' | 'duplicate'; readonly eventId: string }
+  | { readonly outcome: 'still-refused'; readonly code: string; readonly reason: string }
+  | { readonly outcome: 'not-a-delivery' | 'not-found' };
+
+/**
+ * Parses a quarantined delivery again, puts it into the inbox, and then removes it from the quarantine. A file is requeued by
+ * its invoice's workflow instead: `not-a-delivery`.
+ */
+export async function requeueDelivery(
+  quarantineId: string,
+  deps: {
+    readonly settings: Pick<Settings, 'wirePrefix'>;
+    readonly quarantine: Quarantine;
+    readonly inbox: Inbox;
+    readonly partnerIds: () => readonly string[];
+    readonly dryRun?: boolean;
+  },
+): Promise<RequeueOutcome> {
+  const shown = await deps.quarantine.show(quarantineId);
+  if (shown === null) return { outcome: 'not-found' };
+  if (shown.thing.kind !== 'delivery' || shown.body === null) return { outcome: 'not-a-delivery' };
+  const parsed = parseDelivery(shown.body, {
+    wirePrefix: deps.settings.wirePrefix,
+    partnerId: deps.partnerIds()[0],
+  });
+  if (parsed.kind === 'unusable' || parsed.kind === 'unsupported') {
+    return { outcome: 'still-refused', code: parsed.code, reason: parsed.message };
+  }
+  if (parsed.kind === 'event' && isForeign(parsed.event, deps.partnerIds())) {
+    const reason = `Partner ${parsed.event.partnerId} is still not ours (BILLSYNC_PARTNER_ID).`;
+    return { outcome: 'still-refused', code: 'foreign-partner', reason };
+  }
+  const eventId = parsed.kind === 'event' ? parsed.event.eventId : parsed.eventId;
+  const entry = {
+    kind: parsed.kind,
+    eventId,
+    // The original time of receipt.
+    receivedAt: shown.thing.at,
+    invoiceId: parsed.kind === 'event' ? parsed.event.invoice.invoiceId : null,
+    code: null,
+  };
+  if (deps.dryRun === true) {
+    return { outcome: (await deps.inbox.has(entry)) === 'no' ? 'requeued' : 'duplicate', eventId };
+  }
+  const kept = await deps.inbox.accept(entry, shown.body);
+  await deps.quarantine.remove(quarantineId);
+  return { outcome: kept === 'accepted' ? 'requeued' : 'duplicate', eventId };
+}
+
+/** Removes an item permanently; the archive keeps the decision as a fact. @returns false: not found */
+export async function discardQuarantined(
+  quarantineId: string,
+  deps: {
+    readonly quarantine: Quarantine;
+    readonly archive: Archive;
+    readonly note: string;
+    readonly now?: () => Date;
+  },
+): Promise<boolean> {
+  if ((await deps.quarantine.show(quarantineId)) === null) return false;
+  const at = (deps.now?.() ?? new Date()).toISOString();
+  await deps.archive.putFact({ kind: 'discard', at, quarantineId, note: deps.note });
+  await deps.quarantine.remove(quarantineId);
+  return true;
+}
