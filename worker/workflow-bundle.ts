@@ -7,8 +7,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../lib/temporal/codec.ts';
-import { cacheFolder } from '../lib/temporal/server-executable.ts';
 import type { Tracing } from '../lib/temporal/create-tracing.ts';
+import { cacheFolder } from '../lib/temporal/server-executable.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 

@@ -288,7 +288,9 @@ export async function importUpload(settings: Settings, requested: Upload): Promi
 
 async function ask(settings: Settings, { path }: Upload, dryRun: boolean): Promise<Imported> {
   const { requestImport } = await import('../../workflows/client/writer-client.ts');
-  return withTemporal(settings, (client) => requestImport(client, settings, { path, invoiceId: null, dryRun }));
+  return withTemporal(settings, (client) =>
+    requestImport(client, settings, { path, invoiceId: null, dryRun }),
+  );
 }
 
 function refusal({ name }: Upload, imported: Imported): CliError {
