@@ -39,7 +39,7 @@ async function download({
 }
 
 describe('downloadCsv', () => {
-  test('loads a small file with its announced hash', async () => {
+  test('loads the downloaded file as announced', async () => {
     const { result, requests } = await download();
     expect(result).toMatchObject({ outcome: 'fetched', loaded: { outcome: 'loaded', shipments: 2 } });
     const sha256 = LOCATION.fileHashSha256;
@@ -47,19 +47,19 @@ describe('downloadCsv', () => {
     expect(requests).toEqual([{ ...request, workflowRunId: expect.any(String) }]);
   });
 
-  test('passes the announced hash on where it was that of the encoded file', async () => {
+  test('records the announced hash of an encoded file', async () => {
     const { requests } = await download({ sha256: OTHER_HASH });
     const encodedSha256 = LOCATION.fileHashSha256;
     expect(requests).toMatchObject([{ sha256: OTHER_HASH, announcedSha256: OTHER_HASH, encodedSha256 }]);
   });
 
-  test('does not load a large file', async () => {
+  test('leaves the load of a large file to the next activity', async () => {
     const { result, requests } = await download({ sizeBytes: 2 * 1024 * 1024 });
     expect(result).not.toHaveProperty('loaded');
     expect(requests).toEqual([]);
   });
 
-  test('reports the file as fetched when its load fails', async () => {
+  test('keeps the download when the load fails', async () => {
     const { result } = await download({
       loadInvoice: async () => {
         throw new Error('The warehouse is closed.');

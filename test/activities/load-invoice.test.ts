@@ -15,7 +15,7 @@ import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } fr
 let t: TestWarehouse;
 afterEach(() => t.close());
 
-test('raises an alert for a file whose hash and size differ from the announcement', async () => {
+test('reports a file that differs from the announced hash and size', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
@@ -54,7 +54,7 @@ test('raises an alert for a file whose hash and size differ from the announcemen
   expect(raised.size).toBe(0);
 });
 
-test('raises an alert for an export that does not count beside an announced file, until a person decides', async () => {
+test('raises an alert for an export that does not count beside an announced file', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));

@@ -101,7 +101,7 @@ function aService(lookUp: (invoiceId: string, times: number) => void = () => {})
 const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 
 describe('surveyInvoices', () => {
-  test('goes on where the last attempt was', async () => {
+  test('continues where the last attempt ended', async () => {
     const invoiceIds = ids(6);
     const last = invoiceIds[5];
     const broken = aService((invoiceId) => {
@@ -122,7 +122,7 @@ describe('surveyInvoices', () => {
     expect(sound.asked).toEqual([last]);
   });
 
-  test('tells when the service refuses our credentials, and when it takes them again', async () => {
+  test('reports refused credentials and their end', async () => {
     const refused = () => {
       throw new BillingError('credentials-refused', ['a fresh access token', 'HTTP 401']);
     };
@@ -137,7 +137,7 @@ describe('surveyInvoices', () => {
     expect(sound.told).toEqual(['resolved credentials']);
   });
 
-  test('waits as long as an overloaded service asks for, and fails no attempt for it', async () => {
+  test('waits as long as an overloaded service requests', async () => {
     const invoiceIds = ids(4);
     const { asked, survey } = aService((invoiceId, times) => {
       if (invoiceId === invoiceIds[1] && times < 3) throw tryLater('details', 429, 0.3);
@@ -147,30 +147,6 @@ describe('surveyInvoices', () => {
     expect(await new MockActivityEnvironment().run(survey, request)).toEqual(invoiceIds.map(() => 'unknown'));
     expect(performance.now() - began).toBeGreaterThan(550);
     expect(asked.filter((id) => id === invoiceIds[1])).toHaveLength(3);
-  });
-
-  test('asks no more at once than it may', async () => {
-    const invoiceIds = ids(20);
-    let [now, most] = [0, 0];
-    const service = {
-      async lookUpInvoice(invoiceId: string) {
-        now += 1;
-        most = Math.max(most, now);
-        await new Promise((wake) => setTimeout(wake, 5));
-        now -= 1;
-        throw new BillingError('unknown-invoice', [invoiceId]);
-      },
-      async regenerateUrl(invoiceId: string) {
-        throw new BillingError('not-exported', [invoiceId]);
-      },
-    };
-    const alerts = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
-    const { surveyInvoices: survey } = createBackfillActivities({
-      service: service as unknown as BillingService,
-      alerts,
-    });
-    await new MockActivityEnvironment().run(survey, { invoiceIds, ledgerStatuses: [], concurrency: 3 });
-    expect(most).toBe(3);
   });
 
   test('stops when it is cancelled', async () => {

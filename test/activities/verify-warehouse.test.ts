@@ -8,7 +8,7 @@ import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 
-test('returns the first 200 differences and their number, and reports its progress', async () => {
+test('reports the first 200 lines of a large drift and their count', async () => {
   const drift = Array.from({ length: 300 }, (_, index) => ({ invoiceId: `${index}`, rule: 'sum' }));
   const raised: Alert[] = [];
   const progress: unknown[] = [];

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
 
 describe('createPartFile', () => {
-  test('writes what it is given, readable by its owner alone', async () => {
+  test('writes the chunks, readable by its owner only', async () => {
     const part = await createPartFile(folder, null);
     const chunk = Buffer.alloc(300_000, 'x');
     for (let i = 0; i < 8; i++) await part.write(chunk);
@@ -47,7 +47,7 @@ describe('createPartFile', () => {
     expect(await readdir(folder)).toEqual(['next']);
   });
 
-  test('refuses before the first byte when the disk has no room', async () => {
+  test('refuses before the first byte without disk space', async () => {
     await expect(createPartFile(folder, 2 ** 60)).rejects.toMatchObject({ code: 'disk-full' });
     expect(await readdir(folder)).toEqual([]);
   });

@@ -1,3 +1,20 @@
+-- name: shipped-months
+-- What was billed for what was shipped in each month, by month of invoicing. Days are months before anything is counted of them: a
+-- function of each row is dearer than reading it.
+create or replace temp view shipped_months as
+select
+    month_start(ship_date) as start,
+    month_start(invoice_generation_date) as invoiced,
+    tenant,
+    carrier,
+    currency_code,
+    -- Null: no line of it passes the date filter.
+    sum(billing_cost) filter (where is_examined) as amount,
+    sum(billing_cost) as whole_amount
+from undated_shipments
+group by all
+
+-- name: accrual-estimates
 -- What each ship month of a tenant and carrier still lacks, by the chain-ladder method: for the report that shows it
 -- and the one that books it. Ages are calendar months that have ended since the month began, less one: a month that
 -- has just ended has age 0. The answer is as of the publication, or of --as-known-on.
@@ -22,11 +39,13 @@ billed as (
         carrier,
         currency_code,
         greatest(date_diff('month', start, invoiced), 0) as age,
-        sum(amount) as amount
+        sum(amount) as amount,
+        sum(whole_amount) as whole_amount
     from shipped_months
     group by all
 ),
--- by_age is what each month had been billed when it had each age; it means something only as far as that has come.
+-- by_age is the amount that each month had been billed at each age, of the lines that pass the date filter; whole_by_age is
+-- that of all lines, from which growth is taken. Both are valid up to the month's age.
 months as (
     select
         b.start,
@@ -45,7 +64,16 @@ months as (
             coalesce(sum(b.amount) filter (where b.age <= 4), 0),
             coalesce(sum(b.amount) filter (where b.age <= 5), 0),
             coalesce(sum(b.amount) filter (where b.age <= 6), 0)
-        ] as by_age
+        ] as by_age,
+        [
+            coalesce(sum(b.whole_amount) filter (where b.age <= 0), 0),
+            coalesce(sum(b.whole_amount) filter (where b.age <= 1), 0),
+            coalesce(sum(b.whole_amount) filter (where b.age <= 2), 0),
+            coalesce(sum(b.whole_amount) filter (where b.age <= 3), 0),
+            coalesce(sum(b.whole_amount) filter (where b.age <= 4), 0),
+            coalesce(sum(b.whole_amount) filter (where b.age <= 5), 0),
+            coalesce(sum(b.whole_amount) filter (where b.age <= 6), 0)
+        ] as whole_by_age
     from billed as b
     cross join closing as c
     group by all
@@ -57,10 +85,10 @@ steps as (
         carrier,
         currency_code,
         age,
-        ten_thousandths(by_age[age + 1]) as before,
-        ten_thousandths(by_age[age + 2]) as after
+        ten_thousandths(whole_by_age[age + 1]) as before,
+        ten_thousandths(whole_by_age[age + 2]) as after
     from (select * exclude (age), unnest(range(0, least(age, complete_age))) as age from months)
-    where by_age[age + 1] > 0 and by_age[age + 2] > 0
+    where whole_by_age[age + 1] > 0 and whole_by_age[age + 2] > 0
 ),
 -- A development factor is the weighted average of how months grew from one age to the next, in millionths; the least
 -- and the greatest of a single month bound it. A month with nothing above zero at either age teaches nothing.
@@ -129,6 +157,7 @@ chosen as (
     from months as m
     left join remaining as r
         on r.tenant = m.tenant and r.carrier = m.carrier and r.currency_code = m.currency_code and r.age = m.age
+    where m.billed_cost is not null
 )
 select
     start,
