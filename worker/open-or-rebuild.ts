@@ -3,6 +3,7 @@
  * never deleted; readers keep the published copy meanwhile.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
 import { isWarehouseError } from '../warehouse/errors.ts';
@@ -28,7 +29,7 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
     onFatal: (error) => (isOpen ? onFatal?.(error) : undefined),
   };
   try {
-    const warehouse = await openWarehouse(opening);
+    const warehouse = await openWhenAvailable(opening, options);
     isOpen = true;
     // An earlier process may have raised it.
     alerts.resolve('warehouse');
@@ -48,6 +49,31 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
     if (losses.length > 0) reportLosses(options, losses, movedAside);
     setTimeout(() => alerts.resolve('warehouse'), alertForMs).unref();
     return warehouse;
+  }
+}
+
+const REOPEN_INTERVAL_MS = 5_000;
+/** A wrong address or wrong credentials do not pass. */
+const WRONG_SETTINGS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
+
+/** Waits while the catalog of a lake is unavailable, as a running worker does. */
+async function openWhenAvailable(
+  opening: OpenWarehouseOptions,
+  { health, alerts, log }: OpenOrRebuildOptions,
+): Promise<Warehouse> {
+  for (;;) {
+    try {
+      return await openWarehouse(opening);
+    } catch (error) {
+      const isUnavailable =
+        isWarehouseError(error, 'catalog-unreachable') || isWarehouseError(error, 'catalog-full');
+      if (!isUnavailable || WRONG_SETTINGS.test(error.message)) throw error;
+      const detail = `${error.message} ${error.hint}`;
+      log.warn({ err: error }, 'the catalog of the lake is unavailable; retrying');
+      health.set('warehouse', { isHealthy: false, detail });
+      alerts.raise({ key: 'warehouse', title: 'The warehouse cannot be opened', detail });
+      await sleep(REOPEN_INTERVAL_MS);
+    }
   }
 }
 

@@ -151,5 +151,5 @@ export const LOG_FIELDS = {
   url: 'Where spans are sent.',
   version: 'Of an invoice’s file.',
   waitMs: 'When it is tried again, in milliseconds.',
-  why: 'Why a record could not be taken in.',
+  why: 'Why a record could not be ingested.',
 } as const;
