@@ -9,6 +9,7 @@
 import type { Archive } from '../../archive/archive.ts';
 import { DamagedFileError } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Ingested } from '../ledger/ingest.ts';
@@ -45,6 +46,8 @@ export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
   /** Of this process; between processes PostgreSQL keeps order. */
   readonly #locks = new KeyedMutex();
+  /** One load at a time holds a connection to PostgreSQL; a batch has up to 200 files. */
+  readonly #loadInTurn = createSemaphore(1);
   readonly #loader: BatchingLoader<NewLoad>;
   readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
@@ -151,15 +154,19 @@ export class LakeStore implements Store {
     return { ...load, loadId: Number((await ledger.first('next-load-id')).load_id) };
   }
 
-  async #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
-    const numbered = await this.#numbered(load);
-    return loadFile(this.#parts.database, numbered, this.#places([numbered]));
+  #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
+    return this.#loadInTurn(async () => {
+      const numbered = await this.#numbered(load);
+      return loadFile(this.#parts.database, numbered, this.#places([numbered]));
+    });
   }
 
-  async #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
-    const numbered: FileLoad[] = [];
-    for (const load of loads) numbered.push(await this.#numbered(load));
-    return loadBatch(this.#parts.database, numbered, this.#places(numbered));
+  #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
+    return this.#loadInTurn(async () => {
+      const numbered: FileLoad[] = [];
+      for (const load of loads) numbered.push(await this.#numbered(load));
+      return loadBatch(this.#parts.database, numbered, this.#places(numbered));
+    });
   }
 
   #places(loads: readonly FileLoad[]): LoadTransactions {

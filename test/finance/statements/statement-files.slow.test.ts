@@ -7,7 +7,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statementPages } from '../../../finance/statements/page/statement-pages.ts';
 import { sentFolder } from '../../../finance/statements/sent-statements.ts';
-import { writeStatements } from '../../../worker/write-statements.ts';
+import { writeStatements } from '../../../worker/scheduled-reports.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
@@ -161,7 +161,7 @@ describe('the page of statements', () => {
       now: () => new Date('2026-11-02T00:00:00Z'),
     });
     pages.register(app, {
-      operators: null,
+      ...{ operators: null, noOperator: '', periodMenu: () => ({ period: '', presets: [] }) },
       send: async (reply, { html }) => reply.type('text/html').send(html),
     });
   });

@@ -1,0 +1,279 @@
+/** Records of every kind of archive: events, facts and descriptions of files, as names and JSON. */
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import { CsvScanner } from '../lib/wire/csv-scanner.ts';
+import { describeIssues, mayBeIllFormed, wellFormedInside } from '../lib/wire/json.ts';
+import type { ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable } from './archive.ts';
+
+/** Of several records with one id, the first of these verdicts is the event: one that can be acted on. */
+export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
+
+/** Ids are compared without case, as file systems may. @throws RangeError an id that cannot name a file */
+export function eventName(eventId: string): string {
+  const name = eventId.toLowerCase();
+  if (!isEventName(name)) throw new RangeError('An event id that cannot name a file.');
+  return name;
+}
+
+export function isEventName(name: string): boolean {
+  return /^[0-9a-z][0-9a-z._-]{0,127}$/.test(name);
+}
+
+/** `ab/<eventId>.json`, or `ab/<eventId>.test.json` for another verdict than `accepted`. */
+export function eventPath(eventId: string, verdict: DeliveryVerdict): string {
+  const name = eventName(eventId);
+  return `${name.slice(0, 2)}/${name}${verdict === 'accepted' ? '' : `.${verdict}`}.json`;
+}
+
+/**
+ * The event with this id; null when there is none, or its record is damaged.
+ *
+ * @param folder of the event paths, for `onUnreadable`
+ * @param read returns the bytes at an event path, or null
+ */
+export async function findEvent(
+  eventId: string,
+  folder: string,
+  read: (path: string) => Promise<Uint8Array | null>,
+  onUnreadable: OnUnreadable = () => undefined,
+): Promise<ArchivedEvent | null> {
+  for (const verdict of BY_PRECEDENCE) {
+    const path = eventPath(eventId, verdict);
+    const bytes = await read(path);
+    if (bytes === null) continue;
+    const reading = readEvent(bytes);
+    if (reading.ok && eventName(reading.value.eventId) === eventName(eventId)) return reading.value;
+    const why = reading.ok ? 'another event than its name says' : reading.why;
+    onUnreadable({ where: `${folder}/${path}`, why });
+    return null;
+  }
+  return null;
+}
+
+/** The event without its body; null when there is no body to remove. @param at ISO 8601 UTC */
+export function trimmedEvent(event: ArchivedEvent, at: string): ArchivedEvent | null {
+  if (event.trimmed !== undefined || event.envelope === '') return null;
+  const body = Buffer.from(event.envelope);
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  return { ...event, envelope: '', trimmed: { at, sha256, sizeBytes: body.length } };
+}
+
+/** Compares the instants of receipt, then the ids. */
+export function arrivalKey({ receivedAt, eventId }: Pick<ArchivedEvent, 'receivedAt' | 'eventId'>): string {
+  return `${receivedAt}~${eventId}`;
+}
+
+/** Facts of one instant stay in order of writing. */
+export async function* inOrderOfInstants(
+  written: AsyncIterable<{ readonly fact: Fact }>,
+): AsyncGenerator<Fact> {
+  const facts = await Array.fromAsync(written, ({ fact }) => fact);
+  yield* facts.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+/** Creates the description of a file from its bytes. */
+export async function describeFile(path: string): Promise<ArchivedFile> {
+  const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
+  let sizeBytes = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    scanner.push(chunk);
+    sizeBytes += chunk.length;
+  }
+  return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
+}
+
+const BLOCK_BYTES = 1 << 20;
+
+/** @returns the SHA-256 in lower-case hex */
+export async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  // A stream costs more than reading a small file at once.
+  if ((await stat(path)).size <= BLOCK_BYTES) return hash.update(await readFile(path)).digest('hex');
+  await pipeline(createReadStream(path, { highWaterMark: BLOCK_BYTES }), hash);
+  return hash.digest('hex');
+}
+
+/** @throws RangeError the text is not a hash */
+export function csvPath(sha256: string): string {
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw new RangeError('A SHA-256 is 64 lower-case hex digits.');
+  return `${sha256.slice(0, 2)}/${sha256}.csv`;
+}
+
+/** The path of a file's description. */
+export function scanPath(sha256: string): string {
+  return csvPath(sha256).replace(/\.csv$/, '.json');
+}
+
+/**
+ * A record is checked down to the types that readers rely on, because disks and people damage files. Unknown fields, and missing
+ * ones beside the id, are no damage. `why` names fields, never values.
+ */
+export type RecordReading<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly why: string };
+
+export function readEvent(bytes: Uint8Array | string): RecordReading<ArchivedEvent> {
+  return read<ArchivedEvent>(() => Event, bytes);
+}
+
+export function readFact(bytes: Uint8Array | string): RecordReading<Fact> {
+  return read<Fact>(schemaOfFact, bytes);
+}
+
+export function readDescription(bytes: Uint8Array | string): RecordReading<ArchivedFile> {
+  return read<ArchivedFile>(() => Description, bytes);
+}
+
+const Text = z.string().nullish();
+const Instant = z.iso.datetime();
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
+const Guid = z.guid();
+const Whole = z.int().nonnegative();
+/** The range of the warehouse's column. */
+const Number32 = z.int().positive().max(0x7f_ff_ff_ff);
+/** Fields of the service under our names. */
+const Cells = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
+
+const Event = z.looseObject({
+  eventId: z.string().regex(/^[0-9a-z][0-9a-z._-]{0,127}$/i, 'expected an id'),
+  receivedAt: Instant,
+  verdict: z.enum(BY_PRECEDENCE),
+  reason: Text,
+  envelope: z.string(),
+  trimmed: z.looseObject({ at: Instant, sha256: Sha256, sizeBytes: Whole }).optional(),
+  event: z
+    .looseObject({
+      eventId: z.string(),
+      eventType: Text,
+      eventTimestamp: Text,
+      partnerId: Text,
+      isTestEvent: z.boolean().nullish(),
+      invoice: Cells.and(z.looseObject({ invoiceId: z.string() })),
+      export: Cells.nullish(),
+    })
+    .nullable(),
+});
+
+const FACTS = {
+  duplicate: z.looseObject({ at: Instant, eventId: z.string() }),
+  file: z.looseObject({
+    at: Instant,
+    invoiceId: z.string(),
+    sha256: z.string(),
+    sizeBytes: Whole,
+    source: z.string(),
+    from: Text,
+  }),
+  load: z.looseObject({
+    at: Instant,
+    invoiceId: Guid,
+    sha256: Sha256,
+    source: z.string(),
+    announcedSha256: Text,
+    encodedSha256: Text,
+    isDenied: z.boolean().optional(),
+    isDamaged: z.boolean().optional(),
+    version: Number32,
+    loadId: Number32,
+    shipments: Whole.optional(),
+    billingCost: z.string().optional(),
+    eventId: Text,
+    workflowRunId: Text,
+  }),
+  details: z.looseObject({ at: Instant, invoiceId: z.string(), status: Text, header: Cells }),
+  attention: z.looseObject({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
+  resolved: z.looseObject({ at: Instant, invoiceId: z.string() }),
+  failure: z.looseObject({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
+  recovered: z.looseObject({ at: Instant, invoiceId: z.string() }),
+  restored: z.looseObject({ at: Instant, invoiceId: z.string(), by: z.string(), reason: z.string() }),
+  'version-chosen': z.looseObject({
+    at: Instant,
+    invoiceId: z.string(),
+    sha256: Sha256,
+    version: Number32,
+    countsFrom: Instant,
+    by: z.string(),
+    reason: z.string(),
+  }),
+  'hash-asked': z.looseObject({ at: Instant, invoiceId: z.string(), sha256: Sha256, sizeBytes: Whole }),
+  discard: z.looseObject({ at: Instant, quarantineId: z.string(), note: z.string() }),
+  purged: z.looseObject({
+    at: Instant,
+    invoiceId: z.string(),
+    sha256: Sha256,
+    sizeBytes: Whole,
+    by: z.string(),
+    reason: z.string(),
+  }),
+  hold: z.looseObject({
+    at: Instant,
+    holdId: z.string(),
+    scope: z.enum(['all', 'tenant', 'invoice']),
+    subject: z.string(),
+    by: z.string(),
+    reason: z.string(),
+  }),
+  'hold-lifted': z.looseObject({ at: Instant, holdId: z.string(), by: z.string(), reason: z.string() }),
+} satisfies Readonly<Record<Fact['kind'], z.ZodType>>;
+const KINDS = Object.keys(FACTS) as Fact['kind'][];
+const KnownKind = z.looseObject({ kind: z.enum(KINDS) });
+
+const Description = z.looseObject({
+  sha256: Sha256,
+  sizeBytes: Whole,
+  scan: z.looseObject({
+    records: Whole,
+    longestRecordBytes: Whole,
+    findings: z.array(
+      z.looseObject({
+        line: Whole.nullable(),
+        row: Whole.nullable(),
+        column: z.string().nullable(),
+        rule: z.string(),
+        value: z.string(),
+      }),
+    ),
+    findingCount: Whole,
+    endsWithLineEnd: z.boolean(),
+    cuts: z.array(Whole),
+  }),
+});
+
+function schemaOfFact(json: unknown): z.ZodType {
+  const known = KnownKind.safeParse(json);
+  return known.success ? FACTS[known.data.kind] : KnownKind;
+}
+
+/** Returns the parsed value itself, with unknown fields: the schema only checks it. */
+function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
+  const value = parsed(bytes);
+  if (typeof value === 'string') return { ok: false, why: value };
+  const checked = schemaOf(value.json).safeParse(value.json);
+  if (!checked.success) return { ok: false, why: describeIssues(checked.error, '', value.json) };
+  return { ok: true, value: value.json as T };
+}
+
+/** A string is the reason why there is no JSON. */
+function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string {
+  let text: string;
+  try {
+    text = typeof bytes === 'string' ? bytes : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return 'not UTF-8';
+  }
+  try {
+    const json: unknown = JSON.parse(text);
+    // An unpaired surrogate would fail every SQL statement that the record is part of.
+    return { json: mayBeIllFormed(text) ? wellFormedInside(json) : json };
+  } catch (error) {
+    // RangeError: nested too deeply.
+    if (error instanceof SyntaxError || error instanceof RangeError) return 'not JSON';
+    throw error;
+  }
+}
