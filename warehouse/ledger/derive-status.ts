@@ -49,10 +49,10 @@ export function deriveHeader(evidence: readonly Evidence[]): {
     `${rankOf(line) === 'nothing' ? unranked : headerRank(line)}${line.event_time}${line.event_id ?? ''}`;
   const byHeader = evidence.toSorted((a, b) => compare(order(b), order(a)));
   const byStatus = evidence.toSorted((a, b) => compare(statusOrder(b), statusOrder(a)));
-  const valueOf = (cell: HeaderCell): string | number | null =>
+  const cellOf = (cell: HeaderCell): string | number | null =>
     byHeader.find((line) => line[cell] !== null)?.[cell] ?? null;
   const cells = Object.fromEntries(
-    HEADER_CELLS.map((cell) => [cell, valueOf(cell)]),
+    HEADER_CELLS.map((cell) => [cell, cellOf(cell)]),
   ) as unknown as HeaderCells;
   const isPartnerLevel = cells.invoice_level === 'partner';
   return {
