@@ -5,7 +5,7 @@
 
 import { type Client, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Settings } from '../lib/config/settings.ts';
-import type { Health, LookedAt, StateWatch } from '../lib/health/health.ts';
+import type { CheckedState, Health, StateWatch } from '../lib/health/health.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import { scheduleWatch } from '../workflows/client/look-at-schedules.ts';
 import { applySchedule, scheduleId, showSchedule } from '../workflows/client/schedule.ts';
@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 /** How long a terminated workflow keeps its alert open. */
 const TERMINATED_FOR_MS = 60 * MINUTE_MS;
 const MAX_TERMINATED = 1_000;
-const HEALTHY: LookedAt = { isHealthy: true, detail: '' };
+const HEALTHY: CheckedState = { isHealthy: true, detail: '' };
 
 export function temporalWatches({
   settings,
@@ -38,7 +38,7 @@ export function temporalWatches({
   let asked: Client | null = null;
 
   /** While Temporal is away, which has an alert of its own, the last answer stays. */
-  function whileConnected(look: (client: Client) => Promise<LookedAt>): () => Promise<LookedAt> {
+  function whileConnected(look: (client: Client) => Promise<CheckedState>): () => Promise<CheckedState> {
     let last = HEALTHY;
     return async () => {
       if (asked === null || health.report().components.temporal?.isHealthy !== true) return last;
@@ -47,13 +47,13 @@ export function temporalWatches({
     };
   }
 
-  async function lookAtSchedules(client: Client): Promise<LookedAt> {
+  async function lookAtSchedules(client: Client): Promise<CheckedState> {
     if ((await showSchedule(client, settings)) !== null) return lookAtRuns(client, now());
     await applySchedule(client, settings, queues);
     return { isHealthy: false, detail: 'reconciliation: its schedule had been removed, and was made again' };
   }
 
-  async function lookAtTerminated(client: Client): Promise<LookedAt> {
+  async function lookAtTerminated(client: Client): Promise<CheckedState> {
     const since = new Date(now().getTime() - TERMINATED_FOR_MS).toISOString();
     const found = await terminatedSince(client, Object.values(queues), since);
     if (found.length === 0) return HEALTHY;

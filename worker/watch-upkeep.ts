@@ -4,7 +4,7 @@ import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { LookedAt, StateWatch } from '../lib/health/health.ts';
+import type { CheckedState, StateWatch } from '../lib/health/health.ts';
 import { certificateWatch, tokenWatch } from '../lib/health/watch-expiry.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 
@@ -103,7 +103,7 @@ export function upkeepWatches(options: UpkeepOptions): readonly StateWatch[] {
 async function lookAtArchive(
   settings: Settings['archive'],
   archive: Pick<Archive, 'file'>,
-): Promise<LookedAt> {
+): Promise<CheckedState> {
   if (settings.kind === 's3') await archive.file(NO_FILE);
   else {
     await access(settings.path, constants.R_OK | constants.W_OK);
@@ -121,7 +121,7 @@ function aged(
   { count, what, since }: { readonly count: number; readonly what: string; readonly since: string | null },
   tooLongMs: number,
   nowMs: number,
-): LookedAt {
+): CheckedState {
   if (count === 0 || since === null) return { isHealthy: true, detail: '' };
   const detail = `${count} ${what}, the oldest since ${since.slice(0, 16).replace('T', ' ')} UTC.`;
   return { isHealthy: nowMs - Date.parse(since) <= tooLongMs, detail };

@@ -5,7 +5,7 @@ import { createHealth, watchTask } from '../../lib/health/health.ts';
 import { watchedWarehouse } from '../../worker/watched-warehouse.ts';
 import { eventually } from '../support/eventually.ts';
 
-function aWatch(standsStillAfterMs?: number) {
+function aWatch(stalledAfterMs?: number) {
   const said: string[] = [];
   const health = createHealth();
   const alerts = {
@@ -23,7 +23,7 @@ function aWatch(standsStillAfterMs?: number) {
   };
   const watch = watchTask({
     ...options,
-    ...(standsStillAfterMs === undefined ? {} : { standsStillAfterMs }),
+    ...(stalledAfterMs === undefined ? {} : { stalledAfterMs }),
   });
   const isHealthy = (name = 'ingest') => health.report().components[name]?.isHealthy;
   return { watch, health, alerts, said, isHealthy };

@@ -136,7 +136,7 @@ test('an alert is acknowledged and kept quiet on its page, by name, and both are
     settings,
     log: silent,
     scrub: (text) => text,
-    memory: join(run, 'alerts-up.json'),
+    storePath: join(run, 'alerts-up.json'),
   });
   alerts.raise({ key: 'disk/full', title: 'The disk is full', detail: 'Make room.' });
   await alerts.close();

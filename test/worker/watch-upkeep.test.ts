@@ -94,7 +94,7 @@ test('the published file says which wait', async () => {
 test('an archive that is not there any more is not well, though it answers every question', async () => {
   const gone = await told({ settings: { service, archive: { kind: 'folder', path: join(folder, 'gone') } } });
   expect(gone).toMatchObject({ isReady: false, components: { archive: { isHealthy: false } } });
-  expect(gone.components.archive?.detail).toMatch(/cannot be looked at: ENOENT/);
+  expect(gone.components.archive?.detail).toMatch(/cannot be checked: ENOENT/);
   expect(gone.open).toEqual(['archive']);
   const unmounted = await mkdtemp(join(folder, 'unmounted-'));
   const empty = await told({ settings: { service, archive: { kind: 'folder', path: unmounted } } });
@@ -104,7 +104,7 @@ test('an archive that is not there any more is not well, though it answers every
     settings: { service, archive: { kind: 's3', url: 's3://b' } },
     archive: refused,
   });
-  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be looked at: AccessDenied' });
+  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be checked: AccessDenied' });
 });
 
 test('what does not answer at all is not well either', async () => {
@@ -117,7 +117,7 @@ test('what does not answer at all is not well either', async () => {
   vi.advanceTimersByTime(20_000);
   expect(health.report().components.archive).toMatchObject({
     isHealthy: false,
-    detail: 'It cannot be looked at: no answer within 20 s',
+    detail: 'It cannot be checked: no answer within 20 s',
   });
   vi.useRealTimers();
 });
@@ -143,7 +143,7 @@ test('certificates and tokens are told a fortnight before they run out, and when
   expect(told1).toMatchObject({ isWell: false, isReady: true });
   expect(told1.open.sort()).toEqual(['expiry/BILLSYNC_API_KEY', 'expiry/BILLSYNC_CLIENT_CERT']);
   expect(told1.components['client certificate']?.detail).toContain('good until 2026-03-20');
-  expect(told1.components['API key']?.detail).toContain('ran out at 2026-03-10 07:59');
+  expect(told1.components['API key']?.detail).toContain('expired at 2026-03-10 07:59');
   const env = { TEMPORAL_API_KEY: token(NOW / 1_000 + 86_400), TEMPORAL_TLS_CLIENT_CERT_PATH: later };
   expect((await told({ env })).open).toEqual(['expiry/TEMPORAL_API_KEY']);
 });

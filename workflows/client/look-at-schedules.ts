@@ -8,7 +8,7 @@ import {
 } from '@temporalio/client';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import type { LookedAt } from '../../lib/health/health.ts';
+import type { CheckedState } from '../../lib/health/health.ts';
 import { listReportSchedules, reportScheduleId } from './report-schedules.ts';
 import { scheduleId } from './schedule.ts';
 
@@ -37,7 +37,7 @@ const PATIENCE_MS = 10 * 60_000;
 export function scheduleWatch(
   settings: Watched,
   since: Date,
-): (client: Client, now: Date) => Promise<LookedAt> {
+): (client: Client, now: Date) => Promise<CheckedState> {
   const pausedAt = new Map<string, number>();
 
   async function troubleOf(client: Client, due: Due, now: Date): Promise<string | null> {

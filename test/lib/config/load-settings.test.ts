@@ -139,7 +139,7 @@ describe('loadSettings', () => {
 
   test.each([
     ['a password that begins like an alias', 'environment: test\nclient_secret: *hunter2\n', /an alias/],
-    ['a key that holds the secret', 'environment: test\n"client_secret: hunter2": y\n', /no name/],
+    ['a key that holds the secret', 'environment: test\n"client_secret: hunter2": y\n', /not a name/],
     ['aliases that multiply', `a: &a [${'x,'.repeat(20)}x]\n${multiplied(9)}`, /an alias|not a setting/],
   ])('refuses %s without quoting it', (_name, text, reason) => {
     const cwd = folder();
@@ -286,7 +286,7 @@ describe('a comma in the credentials of the webhook', () => {
 
   test('that may mean two things is refused, and a list in the settings file means one', () => {
     const env = { BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:a,b:c' };
-    expect(() => loadSettings({ env, cwd: '/nowhere' })).toThrow(/ambiguous.*line of its own/);
+    expect(() => loadSettings({ env, cwd: '/nowhere' })).toThrow(/ambiguous.*its own line/);
     const cwd = folder();
     writeFileSync(join(cwd, 'billsync.yaml'), 'webhook_basic_auth:\n  - hook:a,b:c\n');
     const { webhook } = loadSettings({ env: {}, cwd });
