@@ -106,7 +106,7 @@ test('reports certificates and tokens 14 days before they expire, and after', as
   const told1 = await told({ settings: settings(soon, token(NOW / 1_000 - 60)) });
   expect(told1).toMatchObject({ isWell: false, isReady: true });
   expect(told1.open.sort()).toEqual(['expiry/BILLSYNC_API_KEY', 'expiry/BILLSYNC_CLIENT_CERT']);
-  expect(told1.components['client certificate']?.detail).toContain('good until 2026-03-20');
+  expect(told1.components['client certificate']?.detail).toContain('valid until 2026-03-20');
   expect(told1.components['API key']?.detail).toContain('expired at 2026-03-10 07:59');
   const env = { TEMPORAL_API_KEY: token(NOW / 1_000 + 86_400), TEMPORAL_TLS_CLIENT_CERT_PATH: later };
   expect((await told({ env })).open).toEqual(['expiry/TEMPORAL_API_KEY']);
