@@ -145,11 +145,11 @@ export const LOG_FIELDS = {
   signal: 'Of the operating system.',
   statusCode: 'HTTP status with which a delivery was refused.',
   stream: 'Of the archive: `events` or `facts`.',
+  target: 'The workflow that a payload in Temporal was addressed to.',
   tookMs: 'How long it took, in milliseconds.',
   unread: 'Fields of a delivery that could not be read.',
   url: 'Address to which spans are sent.',
   version: 'Of an invoice’s file.',
   waitMs: 'Time until the next attempt, in milliseconds.',
-  whose: 'Task queue.',
   why: 'Why a record could not be ingested.',
 } as const;
