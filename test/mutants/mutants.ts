@@ -1,0 +1,363 @@
+/** Faults of one line, each of which a test has to notice. `npm run mutants` applies them one at a time to a copy of the tree. */
+
+export interface Mutant {
+  readonly name: string;
+  /** Folder in which exactly one file contains `before`. Files may be renamed without a change here. */
+  readonly folder: string;
+  readonly before: string;
+  readonly after: string;
+  /** The effect of the fault. */
+  readonly effect: string;
+}
+
+/** Tests that are run first, by area; when they pass, all tests are run. */
+export const TESTS_OF = {
+  load: ['test/warehouse/load/', 'test/lib/wire/'],
+  lifecycle: ['test/workflows/lifecycle', 'test/warehouse/ledger/', 'test/warehouse/load/order'],
+  views: ['test/warehouse/views/', 'test/warehouse/ledger/', 'test/warehouse/trace/'],
+  endpoint: ['test/webhook/', 'test/lib/wire/'],
+  downloads: ['test/billing/', 'test/activities/download-csv'],
+} as const;
+
+export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>> = {
+  load: [
+    {
+      name: 'fifth decimal',
+      folder: 'warehouse',
+      before: String.raw`is_amount(cell) as regexp_full_match(cell, '-?[0-9]{1,14}(\.[0-9]{1,4})?')`,
+      after: String.raw`is_amount(cell) as regexp_full_match(cell, '-?[0-9]{1,14}(\.[0-9]{1,5})?')`,
+      effect: 'an amount with five decimals is rounded instead of refused',
+    },
+    {
+      name: 'other form of a date',
+      folder: 'warehouse',
+      before: 'cast(try_cast(cell as date) as varchar) = cell',
+      after: 'try_cast(cell as date) is not null',
+      effect: 'dates in another form than yyyy-mm-dd are loaded',
+    },
+    {
+      name: 'row of another invoice',
+      folder: 'warehouse',
+      before: 'else lower(cell) = invoice end',
+      after: 'else true end',
+      effect: 'rows of another invoice are loaded as those of this one',
+    },
+    {
+      name: 'second reader',
+      folder: 'warehouse',
+      before: 'if (shipments !== records) {',
+      after: 'if (shipments > records) {',
+      effect: 'a file of which DuckDB reads fewer rows than the byte scan counted is loaded',
+    },
+    {
+      name: 'unproved file',
+      folder: 'warehouse',
+      before: 'if (load.announcedSha256 === load.file.sha256) return;',
+      after: 'if (load.announcedSha256 !== undefined) return;',
+      effect: 'a file without an announced hash is loaded although the header contradicts it',
+    },
+    {
+      name: 'voided meanwhile',
+      folder: 'warehouse',
+      before:
+        "if (typeof deriveInvoice(fence)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });",
+      after: '',
+      effect: 'a file is loaded although its invoice was voided while it was read',
+    },
+    {
+      name: 'same file twice',
+      folder: 'warehouse',
+      before: 'fence.loads.some((line) => line.file_sha256 === load.file.sha256)',
+      after: 'fence.loads.length > 9',
+      effect: 'two loads of one file at the same time store its rows twice',
+    },
+    {
+      name: 'commit not read back',
+      folder: 'warehouse',
+      before: 'Number(row?.loads) !== 1 || Number(row?.shipments) !== committed',
+      after: 'Number(row?.loads) > 1',
+      effect: 'a commit that stored nothing is reported as a load',
+    },
+    {
+      name: 'header proof',
+      folder: 'warehouse',
+      before: "isStated && contradictions(header, load).length === 0 ? 'header' : 'unproved'",
+      after: "isStated ? 'header' : 'unproved'",
+      effect: 'a load that contradicts the header is shown as proved by it',
+    },
+    {
+      name: 'count of shipments',
+      folder: 'warehouse',
+      before: 'count !== null && count !== load.shipments',
+      after: 'count !== null && count > load.shipments',
+      effect: 'a file with more rows than the header states is no discrepancy',
+    },
+    {
+      name: 'spreadsheet damage',
+      folder: 'warehouse',
+      before: 'findings.length > 0 && !is_denied && acceptsSpreadsheet !== true',
+      after: 'findings.length > 3 && !is_denied && acceptsSpreadsheet !== true',
+      effect: 'a file that a spreadsheet has changed is loaded without a question',
+    },
+    {
+      name: 'open quote',
+      folder: 'lib/wire',
+      before: "if (this.#state === QUOTED) this.#add('open-quote'",
+      after: "if (this.#state === FIELD_START) this.#add('open-quote'",
+      effect: 'a file that ends inside a quoted cell passes the scan',
+    },
+    {
+      name: 'rounding',
+      folder: 'lib/wire',
+      before: '(2n * size + by) / (2n * by)',
+      after: 'size / by',
+      effect: 'quotients are cut off instead of rounded',
+    },
+  ],
+  lifecycle: [
+    {
+      name: 'older announcement',
+      folder: 'workflows',
+      before: 'return difference > 0 ? one : other;',
+      after: 'return difference < 0 ? one : other;',
+      effect: 'the older of two announced files is fetched',
+    },
+    {
+      name: 'new event for a parked invoice',
+      folder: 'workflows',
+      before: '// Something new was said: what was parked is tried again.\n    attention: null,',
+      after: 'attention: knowledge.attention,',
+      effect: 'an invoice that needs attention ignores a new event',
+    },
+    {
+      name: 'test event',
+      folder: 'workflows',
+      before: 'event.isTestEvent || knowledge.seen',
+      after: 'knowledge.seen',
+      effect: 'a test event changes an invoice',
+    },
+    {
+      name: 'older status',
+      folder: 'workflows',
+      before: 'rank: higher(knowledge.rank, RANK_OF_STATUS[status]), voidBasis',
+      after: 'rank: RANK_OF_STATUS[status], voidBasis',
+      effect: 'details that lag behind take an invoice back',
+    },
+    {
+      name: 'settled announcement',
+      folder: 'workflows',
+      before: 'announced === loadedSha256 || announced === settledSha256',
+      after: 'announced === loadedSha256',
+      effect: 'an invoice whose file came by export is fetched again and again',
+    },
+    {
+      name: 'unconfirmed void',
+      folder: 'workflows',
+      before: "if (knowledge.voidBasis === 'event') return 'confirm';",
+      after: '',
+      effect: 'a void is never confirmed with the service',
+    },
+    {
+      name: 'status in the payload',
+      folder: 'warehouse',
+      before: 'isEventType(type) ? EVENTS[type].status : status',
+      after: 'status',
+      effect: 'the status in the payload outranks the type of the event',
+    },
+    {
+      name: 'header of a void',
+      folder: 'warehouse',
+      before: 'voided: 2, finalized: 3',
+      after: 'voided: 3, finalized: 2',
+      effect: 'the header of a void replaces the header that was billed',
+    },
+    {
+      name: 'void before a restore',
+      folder: 'warehouse',
+      before: 'const open = voids.filter(({ recordedAt }) => recordedAt > since);',
+      after: 'const open = voids;',
+      effect: 'an invoice that a person restored stays voided',
+    },
+    {
+      name: 'weaker proof',
+      folder: 'warehouse',
+      before: 'other.strength - best.strength ||',
+      after: '',
+      effect: 'a later file without proof replaces the announced one',
+    },
+  ],
+  views: [
+    {
+      name: 'voided shipments',
+      folder: 'warehouse/views',
+      before: 'join internal.invoice_state as i on i.current_load_id = r.load_id\nwhere i.voided_at is null',
+      after: 'join internal.invoice_state as i on i.current_load_id = r.load_id',
+      effect: 'shipments of voided invoices are in the totals',
+    },
+    {
+      name: 'partner level',
+      folder: 'warehouse/views',
+      before: "from shipments as s\nwhere s.invoice_level <> 'partner'",
+      after: 'from shipments as s',
+      effect: 'shipments that are billed on both levels count twice',
+    },
+    {
+      name: 'kilograms',
+      folder: 'warehouse/views',
+      before: '2.2046226218::decimal(11, 10)',
+      after: '2.2046::decimal(11, 10)',
+      effect: 'pounds are made with a rounded factor',
+    },
+    {
+      name: 'packages by carrier',
+      folder: 'warehouse/views',
+      before: 'partition by s.partner_id, s.carrier, s.tracking_number',
+      after: 'partition by s.partner_id, s.tracking_number',
+      effect: 'packages of two carriers with one number count once',
+    },
+    {
+      name: 'void of later',
+      folder: 'warehouse/views',
+      before: 'where void_since(i.voided_at, i.past_voids, k.instant) is null',
+      after: 'where i.voided_at is null',
+      effect: 'an answer as of an earlier instant knows a later void',
+    },
+    {
+      name: 'event of later',
+      folder: 'warehouse/views',
+      before: ' and received_at <= utc_of(known_on)',
+      after: '',
+      effect: 'an answer as of an earlier instant knows a later announcement',
+    },
+    {
+      name: 'amount of a voided invoice',
+      folder: 'warehouse/views',
+      before: 'join internal.invoice_state as i on i.current_load_id = a.load_id\nwhere i.voided_at is null',
+      after: 'join internal.invoice_state as i on i.current_load_id = a.load_id',
+      effect: 'amounts of voided invoices are in invoice_amounts',
+    },
+    {
+      name: 'currency of an invoice',
+      folder: 'warehouse/views',
+      before: 'coalesce(l.currency_code, i.currency_code) as currency_code',
+      after: 'coalesce(i.currency_code, l.currency_code) as currency_code',
+      effect: 'a cost is shown in the stated currency although it was billed in another',
+    },
+  ],
+  endpoint: [
+    {
+      name: 'foreign partner',
+      folder: 'webhook',
+      before: 'if (partnerIds.length === 0 || event.partnerId ===',
+      after: 'if (partnerIds.length < 2 || event.partnerId ===',
+      effect: 'invoices of another partner are accepted',
+    },
+    {
+      name: 'done marker',
+      folder: 'webhook',
+      before: 'await done.mark(keyOf({ ...entry, kind: as }));',
+      after: '',
+      effect: 'a repeated delivery counts as new once the first was processed',
+    },
+    {
+      name: 'case of an event id',
+      folder: 'webhook',
+      before: 'const id = entry.eventId.toLowerCase();',
+      after: 'const id = entry.eventId;',
+      effect: 'one event in two spellings is accepted twice',
+    },
+    {
+      name: 'unflushed delivery',
+      folder: 'webhook',
+      before: 'if (isNew instanceof Error) throw isNew;\n    await syncFolder(pendingFolder);',
+      after: 'if (isNew instanceof Error) throw isNew;',
+      effect: 'a delivery is acknowledged before its name is on disk',
+    },
+    {
+      name: 'one of two credentials',
+      folder: 'webhook',
+      before: 'matches.includes(true)) && !present.includes(false)',
+      after: 'matches.includes(true)) || !present.includes(false)',
+      effect: 'a password or a header is enough where both are required',
+    },
+    {
+      name: 'path of another tenant',
+      folder: 'webhook',
+      before: 'requested === path || requested.startsWith(',
+      after: 'requested.startsWith(path) || requested.startsWith(',
+      effect: 'a path that only begins like a configured one is delivered to',
+    },
+    {
+      name: 'test event as real',
+      folder: 'lib/wire',
+      before: 'if (readBoolean(metadata.testEvent)) {',
+      after: "if (metadata.testEvent === 'true') {",
+      effect: 'a test event is processed as a real one',
+    },
+    {
+      name: 'unknown schema version',
+      folder: 'lib/wire',
+      before: String.raw`if (!/^v?1(\.\d+)*$/i.test(version)) {`,
+      after: String.raw`if (!/^v?\d+(\.\d+)*$/i.test(version)) {`,
+      effect: 'an event of a later schema is read as one of ours',
+    },
+    {
+      name: 'order within an invoice',
+      folder: 'webhook',
+      before: 'lane.isBusy = true;\n    inFlight += 1;',
+      after: 'lane.isBusy = true;\n    ready.add(name);\n    inFlight += 1;',
+      effect: 'two deliveries of one invoice are forwarded at the same time',
+    },
+  ],
+  downloads: [
+    {
+      name: 'announced hash',
+      folder: 'billing',
+      before: '({ sha256, sizeBytes }) => sha256 === expected && sizeBytes === expectedBytes',
+      after: '({ sizeBytes }) => sizeBytes === expectedBytes',
+      effect: 'bytes with another hash than the announced one are archived',
+    },
+    {
+      name: 'size of a known file',
+      folder: 'billing',
+      before: 'known !== null && known.sizeBytes !== sizeBytes',
+      after: 'known !== null && known.sizeBytes > sizeBytes + 1_000_000',
+      effect: 'an announcement that contradicts the archived file is accepted',
+    },
+    {
+      name: 'listed hosts',
+      folder: 'billing',
+      before: "source === 'event' && !isListedHost(",
+      after: "source === 'regenerate' && !isListedHost(",
+      effect: 'a webhook can send a download to any host',
+    },
+    {
+      name: 'redirect to another port',
+      folder: 'billing',
+      before: 'target.origin === new URL(request.url).origin',
+      after: 'target.hostname === new URL(request.url).hostname',
+      effect: 'a token follows a redirect to another port or scheme',
+    },
+    {
+      name: 'a byte too many',
+      folder: 'billing',
+      before: 'mostOnTheWire + (isEncoded ? 1_024 : 0)',
+      after: 'mostOnTheWire * 1_000',
+      effect: 'a download that does not end is read beyond its announced size',
+    },
+    {
+      name: 'bomb',
+      folder: 'billing',
+      before: 'sizeBytes > FREE_BYTES && sizeBytes > MOST_TIMES * wireBytes()',
+      after: 'sizeBytes > FREE_BYTES * 1_000',
+      effect: 'a small answer unpacks without a limit',
+    },
+    {
+      name: 'no CSV',
+      folder: 'billing',
+      before: 'if (sizeBytes === 0) checkHead(bytes, stream, request);',
+      after: '',
+      effect: 'a page of HTML is archived as a file',
+    },
+  ],
+};
