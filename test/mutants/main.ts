@@ -43,9 +43,15 @@ function firstFailure(vitestArgs: readonly string[]): string | null {
   if (status === 0) return null;
   try {
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as TestReport;
-    const failed = testResults.find((file) => file.status === 'failed');
-    const test = failed?.assertionResults.find((result) => result.status === 'failed')?.fullName;
-    if (failed !== undefined) return `${failed.name.slice(copy.length + 1)}: ${test ?? 'cannot be loaded'}`;
+    const failures = testResults
+      .filter((file) => file.status === 'failed')
+      .map(({ name, assertionResults }) => ({
+        file: name.slice(copy.length + 1),
+        test: assertionResults.find((result) => result.status === 'failed')?.fullName,
+      }));
+    // After the first failure the other files of the run are reported as failed, without a test.
+    const failed = failures.find(({ test }) => test !== undefined) ?? failures[0];
+    if (failed !== undefined) return `${failed.file}: ${failed.test ?? 'cannot be loaded'}`;
   } catch {
     // The run ended without a report.
   }
