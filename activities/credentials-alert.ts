@@ -1,6 +1,6 @@
 /** Tells people while the service refuses our credentials, whichever call it was that found out. */
 
-import { CredentialsRefusedError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import type { BillingDependencies } from './dependencies.ts';
 
 const ALERT_KEY = 'credentials';
@@ -18,7 +18,7 @@ export async function alertingRefusal<T>(
     if (provesThem) alerts.resolve(ALERT_KEY);
     return answer;
   } catch (error) {
-    if (error instanceof CredentialsRefusedError) {
+    if (isBillingError(error, 'credentials-refused')) {
       const detail = [error.message, error.hint].filter(Boolean).join(' ');
       alerts.raise({ key: ALERT_KEY, title: 'The billing service refuses our credentials', detail });
     }

@@ -1,13 +1,7 @@
 /** Downloads an announced CSV into the archive and proves it by size and SHA-256 (spec 6, rule 8); a small one is loaded at once. */
 
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
-import {
-  HashMismatchError,
-  HostNotAllowedError,
-  ImpossibleAnnouncementError,
-  SizeMismatchError,
-  UrlRefusedError,
-} from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import type { ExportLocation } from '../lib/wire/names.ts';
 import type { BillingDependencies } from './dependencies.ts';
@@ -57,15 +51,11 @@ export function downloadCsv({ service, alerts, log, loadInvoice }: BillingDepend
         const fetched = { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 } as const;
         return loaded === null ? fetched : { ...fetched, loaded };
       } catch (error) {
-        if (error instanceof HashMismatchError || error instanceof SizeMismatchError) {
+        if (isBillingError(error, 'hash-mismatch', 'size-mismatch')) {
           return { outcome: 'mismatch', message: error.message };
         }
-        if (
-          error instanceof UrlRefusedError ||
-          error instanceof HostNotAllowedError ||
-          error instanceof ImpossibleAnnouncementError
-        ) {
-          return { outcome: error.code, message: error.message };
+        for (const outcome of ['url-refused', 'host-not-allowed', 'impossible-announcement'] as const) {
+          if (isBillingError(error, outcome)) return { outcome, message: error.message };
         }
         throw error;
       }

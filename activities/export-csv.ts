@@ -2,7 +2,7 @@
 
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { FileTag } from '../billing/billing-service.ts';
-import { NotModifiedError, UnknownInvoiceError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import { alertingRefusal } from './credentials-alert.ts';
 import type { BillingDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';
@@ -35,8 +35,8 @@ export function exportCsv({ service, alerts }: BillingDependencies) {
         const { sha256, sizeBytes, tag } = await alertingRefusal(alerts, ask, { provesThem: true });
         return { outcome: 'fetched', sha256, sizeBytes, ...(tag === undefined ? {} : { tag }) };
       } catch (error) {
-        if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
-        if (error instanceof NotModifiedError) return { outcome: 'not-modified' };
+        if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
+        if (isBillingError(error, 'not-modified')) return { outcome: 'not-modified' };
         throw error;
       }
     });

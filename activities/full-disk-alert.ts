@@ -1,6 +1,6 @@
 /** Tells people while the disk has too little space for a file, though it need not be full: other files may well fit. */
 
-import { DiskFullError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import { isWarehouseError } from '../warehouse/errors.ts';
 import type { BillingDependencies } from './dependencies.ts';
 
@@ -16,7 +16,7 @@ export async function alertingFullDisk<T>(
     resolve(ALERT_KEY);
     return done;
   } catch (error) {
-    if (error instanceof DiskFullError || isWarehouseError(error, 'no-room')) {
+    if (isBillingError(error, 'disk-full') || isWarehouseError(error, 'no-room')) {
       raise({
         key: ALERT_KEY,
         title: 'The disk has too little space for a file of an invoice',

@@ -1,6 +1,6 @@
 /** Loads a CSV that a person exported by hand, for a command that found this worker running. */
 
-import { describeInvoice } from '../billing/describe-invoice.ts';
+import { describeInvoice } from '../billing/billing-service.ts';
 import { type Imported, type ImportRequest, importFile } from '../warehouse/import/import-files.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translated } from './failures.ts';

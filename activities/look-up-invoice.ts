@@ -1,7 +1,7 @@
 /** Asks the service what it knows of an invoice (spec 4.4): how an event that never came is found. */
 
 import { cancellationSignal } from '@temporalio/activity';
-import { BillingError, UnknownInvoiceError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import type { InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
 import { alertingRefusal } from './credentials-alert.ts';
 import type { BillingDependencies } from './dependencies.ts';
@@ -27,8 +27,9 @@ export function lookUpInvoice({ service, alerts }: BillingDependencies) {
         alerts.resolve(ALERT_KEY);
         return { outcome: 'found', ...details };
       } catch (error) {
-        if (error instanceof UnknownInvoiceError) return { outcome: 'not-found' };
-        if (error instanceof BillingError && UNUSABLE.has(error.code)) tellUnusable(error.message);
+        if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
+        if (isBillingError(error, 'forbidden', 'refused', 'redirect', 'unexpected-answer'))
+          tellUnusable(error.message);
         throw error;
       }
     });
@@ -42,5 +43,3 @@ export function lookUpInvoice({ service, alerts }: BillingDependencies) {
 }
 
 const ALERT_KEY = 'service/details';
-/** What does not pass by itself. */
-const UNUSABLE: ReadonlySet<string> = new Set(['forbidden', 'refused', 'redirect', 'unexpected-answer']);

@@ -1,7 +1,7 @@
 /** Asks the service for a fresh presigned URL of an invoice's file (spec 4.3). */
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import { NotExportedError, RefusedError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import type { ExportLocation } from '../lib/wire/names.ts';
 import { alertingRefusal } from './credentials-alert.ts';
 import type { BillingDependencies } from './dependencies.ts';
@@ -27,9 +27,12 @@ export function regenerateUrl({ service, alerts }: BillingDependencies) {
         const location = await alertingRefusal(alerts, ask, { provesThem: true });
         return { outcome: 'location', location };
       } catch (error) {
-        if (error instanceof NotExportedError) return { outcome: 'not-exported' };
-        if (!(error instanceof RefusedError) || activityInfo().attempt < REFUSALS_BELIEVED_AFTER) throw error;
-        return { outcome: error.code, message: error.message };
+        if (isBillingError(error, 'not-exported')) return { outcome: 'not-exported' };
+        if (activityInfo().attempt < REFUSALS_BELIEVED_AFTER) throw error;
+        for (const outcome of ['refused', 'forbidden'] as const) {
+          if (isBillingError(error, outcome)) return { outcome, message: error.message };
+        }
+        throw error;
       }
     });
 }

@@ -9,16 +9,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { BillingService, InvoiceDetails } from '../billing/billing-service.ts';
-import {
-  DeadlineExceededError,
-  NotExportedError,
-  OverloadedError,
-  RedirectError,
-  RefusedError,
-  ServerFaultError,
-  UnexpectedAnswerError,
-  UnknownInvoiceError,
-} from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { LedgerStatus } from '../warehouse/warehouse.ts';
 import { beatEvery } from './beat.ts';
@@ -85,7 +76,7 @@ async function ask(
       if (details === null && standing === null && (await hasFile(service, invoiceId, signal))) return 'work';
       return checkDetails(standing, details);
     } catch (error) {
-      if (!(error instanceof OverloadedError)) return unclear(error);
+      if (!isBillingError(error, 'overloaded')) return unclear(error);
       const seconds = Math.min(error.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS);
       await sleep(seconds * 1_000, undefined, { signal });
     }
@@ -101,7 +92,7 @@ async function detailsOf(
   try {
     return await service.lookUpInvoice(invoiceId, { signal });
   } catch (error) {
-    if (error instanceof UnknownInvoiceError) return null;
+    if (isBillingError(error, 'unknown-invoice')) return null;
     throw error;
   }
 }
@@ -111,20 +102,25 @@ async function hasFile(service: BillingService, invoiceId: string, signal: Abort
     await service.regenerateUrl(invoiceId, { signal });
     return true;
   } catch (error) {
-    if (error instanceof NotExportedError) return false;
+    if (isBillingError(error, 'not-exported')) return false;
     throw error;
   }
 }
 
 /** No usable answer about this one: its workflow has other questions, and more patience. */
 function unclear(error: unknown): 'work' {
-  const isOfThisOne =
-    error instanceof DeadlineExceededError ||
-    error instanceof RefusedError ||
-    error instanceof ServerFaultError ||
-    error instanceof UnexpectedAnswerError ||
-    error instanceof RedirectError;
-  if (isOfThisOne) return 'work';
+  const isAboutInvoice = isBillingError(
+    error,
+    ...([
+      'deadline-exceeded',
+      'refused',
+      'forbidden',
+      'server-fault',
+      'unexpected-answer',
+      'redirect',
+    ] as const),
+  );
+  if (isAboutInvoice) return 'work';
   throw error;
 }
 

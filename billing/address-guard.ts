@@ -1,31 +1,31 @@
-/** Keeps requests out of our own network: the address that is dialled is checked, not the text of a URL (hazard 39). */
+/** Keeps requests out of our own network: the resolved address is checked, not the text of a URL (hazard 39). */
 
 import { lookup as systemLookup } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { AddressRefusedError, HostNotAllowedError } from './errors.ts';
+import { BillingError, hostNotAllowed } from './errors.ts';
 
-/** Where clouds hand credentials to anybody inside; refused whatever is allowed, as is all of link-local. */
+/** Metadata services of clouds, which hand out credentials; always refused, like all of link-local. */
 const METADATA_ADDRESSES = new Set(['fd00:ec2::254', '100.100.100.200', '169.254.169.254']);
 
-/** What BILLSYNC_ALLOW_PRIVATE_HOSTS adds to the public internet. */
+/** Allowed with BILLSYNC_ALLOW_PRIVATE_HOSTS. */
 const PRIVATE_RANGES = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
 
-/** All that is routed to anybody; whatever else is written as IPv6 is a form of something else, or nothing. */
+/** Public IPv6; any other address is another form of an IPv4 address, or not routed. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-/** IPv6 that carries an IPv4 address in its last 32 bits: v4-compatible and NAT64 (RFC 4291, 6052); v4-mapped is known. */
-const CARRIERS = ['::/96', '64:ff9b::/96'].map((range) => ipaddr.parseCIDR(range));
+/** IPv6 with an IPv4 address in its last 32 bits: v4-compatible and NAT64 (RFC 4291, 6052). ipaddr.js handles v4-mapped. */
+const IPV4_EMBEDDING = ['::/96', '64:ff9b::/96'].map((range) => ipaddr.parseCIDR(range));
 
 export interface GuardRules {
   readonly allowPrivateHosts: boolean;
-  /** Whether a port other than 443 of a public host may be called, by the host with its port. */
+  /** Whether a port other than 443 of a public host may be called; the argument is host and port. */
   readonly mayUsePort?: (host: string) => boolean;
 }
 
-/** Whether an IP address may be dialled. IPv6 forms that stand for an IPv4 address are checked as that address. */
+/** IPv6 forms of an IPv4 address are checked as that address. */
 export function mayDial(
   address: string,
   { allowPrivateHosts }: Pick<GuardRules, 'allowPrivateHosts'>,
@@ -34,7 +34,7 @@ export function mayDial(
   return kind === 'public' || (kind === 'private' && allowPrivateHosts);
 }
 
-/** A connector for undici that dials only what the rules allow, whether the URL names a host or an address. */
+/** A connector for undici that dials only allowed addresses. */
 export function guardedConnector(
   options: buildConnector.BuildOptions,
   rules: GuardRules,
@@ -55,7 +55,7 @@ export function guardedConnector(
   const [connect, connectToOddPort] = [connectorFor(false), connectorFor(true)];
   return (target, callback) => {
     const isOddPort = isOdd(target, rules);
-    // A literal address is dialled without a lookup.
+    // A literal address is not looked up.
     const address = literalOf(target.hostname);
     const refusal =
       address === null ? null : refusalOf(target.hostname, { addresses: [{ address }], isOddPort }, rules);
@@ -64,11 +64,7 @@ export function guardedConnector(
   };
 }
 
-/**
- * Checks a target that a proxy will dial for us. A name that only the proxy can resolve is the proxy's to check.
- *
- * @throws AddressRefusedError, HostNotAllowedError
- */
+/** Checks a target that a proxy will dial. A name that only the proxy can resolve is not checked. @throws BillingError */
 export async function checkTarget(url: URL, rules: GuardRules): Promise<void> {
   const literal = literalOf(url.hostname);
   const addresses =
@@ -88,10 +84,12 @@ function refusalOf(
   { allowPrivateHosts }: GuardRules,
 ): Error | null {
   const refused = addresses.find(({ address }) => !mayDial(address, { allowPrivateHosts }));
-  if (refused !== undefined) return new AddressRefusedError(hostname, refused.address);
-  // Inside our own network any port is as good as another; of a stranger's hosts only the one that HTTPS has.
+  if (refused !== undefined) {
+    return new BillingError('address-refused', [hostname, refused.address]);
+  }
+  // Ports of private hosts are not restricted.
   const isPublic = addresses.some(({ address }) => kindOf(address) === 'public');
-  return isOddPort && (isPublic || addresses.length === 0) ? new HostNotAllowedError(hostname, 'port') : null;
+  return isOddPort && (isPublic || addresses.length === 0) ? hostNotAllowed(hostname, 'port') : null;
 }
 
 function isOdd(
@@ -109,34 +107,49 @@ function literalOf(hostname: string): string | null {
 function kindOf(text: string): 'public' | 'private' | 'refused' {
   if (!ipaddr.isValid(text)) return 'refused';
   const address = ipaddr.process(text);
-  const kinds = [address, ...carriedBy(address)].map(kindOfOne);
+  const kinds = [address, ...embeddedIn(address)].map(kindOfOne);
   if (kinds.includes('refused')) return 'refused';
   return kinds.includes('private') ? 'private' : 'public';
 }
 
 function kindOfOne(address: ipaddr.IPv4 | ipaddr.IPv6): 'public' | 'private' | 'refused' {
-  // Checked by what it carries, see carriedBy; :: and ::1 carry nothing.
-  if (isCarrier(address)) return 'public';
+  // The embedded address is checked instead, see embeddedIn; :: and ::1 embed none.
+  if (embedsIpv4(address)) return 'public';
   const range = address.range();
   if (METADATA_ADDRESSES.has(address.toString())) return 'refused';
   if (PRIVATE_RANGES.has(range)) return 'private';
-  // 6to4 and Teredo lie in it and have ranges of their own, so they are not unicast.
+  // 6to4 and Teredo are inside 2000::/3 but have ranges of their own.
   const isGlobal = address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST as never);
   return range === 'unicast' && isGlobal ? 'public' : 'refused';
 }
 
-/** The IPv4 address inside an IPv6 one; in ISATAP's form (RFC 5214) it stands beside a prefix that is checked as well. */
-function carriedBy(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
+/** The IPv4 address inside an IPv6 one, also in ISATAP's form (RFC 5214), whose prefix is checked as well. */
+function embeddedIn(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
   if (address.kind() === 'ipv4') return [];
   const { parts } = address as ipaddr.IPv6;
   const isIsatap = ((parts[4] ?? 0) & ~0x0200) === 0 && parts[5] === 0x5efe;
-  if (!isCarrier(address) && !isIsatap) return [];
+  if (!embedsIpv4(address) && !isIsatap) return [];
   return [ipaddr.fromByteArray(address.toByteArray().slice(12)) as ipaddr.IPv4];
 }
 
-function isCarrier(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+function embedsIpv4(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.kind() === 'ipv4') return false;
   const text = address.toString();
   if (text === '::' || text === '::1') return false;
-  return CARRIERS.some((range) => (address as ipaddr.IPv6).match(range as never));
+  return IPV4_EMBEDDING.some((range) => (address as ipaddr.IPv6).match(range as never));
+}
+
+/**
+ * Whether a URL is https and its host is in BILLSYNC_DOWNLOAD_HOSTS. An entry is a host (`files.example.com`) or all hosts
+ * below one (`.example.com`), either with `:port`; without a port it means 443.
+ */
+export function isListedHost(url: string, entries: readonly string[]): boolean {
+  const parsed = URL.parse(url);
+  if (parsed?.protocol !== 'https:' || parsed.username !== '' || parsed.password !== '') return false;
+  const { hostname, port } = parsed;
+  return entries.some((entry) => {
+    const [, name = '', entryPort = ''] = /^(.*?)(?::(\d+))?$/.exec(entry.trim().toLowerCase()) ?? [];
+    if ((entryPort === '443' ? '' : entryPort) !== port || name === '') return false;
+    return name.startsWith('.') ? hostname.endsWith(name) : hostname === name;
+  });
 }

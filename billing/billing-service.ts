@@ -1,19 +1,19 @@
-/** What the rest of billsync may ask of the billing service; `billing/client.ts` answers it over HTTPS. */
+/** The interface of the billing service; `billing/client.ts` implements it over HTTPS. */
 
 import type { ComparedClock } from '../lib/health/clocks.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
+import { type BillingErrorCode, isBillingError } from './errors.ts';
 
-/** The invoice details answer, read leniently, since its shape is not shown (spec 4.4). */
+/** Parsed leniently, because the specification does not show the answer (4.4). */
 export interface InvoiceDetails {
   readonly status: WebhookStatus | null;
-  /** The status as the service wrote it when nobody knows the word; null otherwise. */
+  /** A status that is not a known one, as received; null otherwise. */
   readonly unknownStatus: string | null;
-  /** Whatever of the header was recognised. */
   readonly header: Partial<InvoiceHeader>;
 }
 
-/** How far a download is; carried by heartbeats. */
+/** Sent with heartbeats. */
 export interface DownloadProgress {
   readonly bytesDone: number;
   readonly bytesTotal: number | null;
@@ -27,39 +27,38 @@ export interface FetchFileOptions extends CallOptions {
   readonly onProgress?: (progress: DownloadProgress) => void;
 }
 
-/** What HTTP tells versions of a file apart by (RFC 9110); null: the service did not say. */
+/** Validators of a file (RFC 9110); null: absent. */
 export interface FileTag {
   readonly etag: string | null;
   readonly lastModified: string | null;
 }
 
 export interface ExportedFile extends ArchivedFile {
-  /** Missing when the service told none. */
+  /** Missing when the answer has no validator. */
   readonly tag?: FileTag;
 }
 
 export interface FetchExportOptions extends FetchFileOptions {
-  /** Only a file that is another one than this is sent for. */
+  /** Only another file than this one is downloaded. */
   readonly unless?: FileTag;
 }
 
 export interface BillingService {
-  /** Calls ping with our credentials (spec 4.2); optional, so only a person's check asks it. */
+  /** Spec 4.2; optional for the service, so only `doctor` calls it. */
   ping(options?: CallOptions): Promise<void>;
-  /** Makes sure a token is at hand, which is all that a call needs; null with an API key, which does not expire. */
+  /** Requests a token unless a valid one is at hand; null with an API key, which does not expire. */
   fetchToken(options?: CallOptions): Promise<{ readonly secondsLeft: number | null }>;
-  /** The partner of this account: configured, or learned from the token; empty until one was had. */
+  /** The partner of this account: configured, or from the token; empty before the first token. */
   partnerIds(): readonly string[];
-  /** Spec 4.3. @throws NotExportedError (404), RefusedError (400, 403), … see billing/errors.ts */
+  /** Spec 4.3. @throws BillingError `not-exported` (404), `refused` (400), `forbidden` (403), … */
   regenerateUrl(invoiceId: string, options?: CallOptions): Promise<ExportLocation>;
-  /** Spec 4.4. @throws UnknownInvoiceError (404) */
+  /** Spec 4.4. @throws BillingError `unknown-invoice` (404), … */
   lookUpInvoice(invoiceId: string, options?: CallOptions): Promise<InvoiceDetails>;
   /**
-   * Downloads, hashes, scans and archives the file of an export location (spec 6, rule 8). The announced size and
-   * hash decide; a file that the archive has under that hash is not downloaded again.
-   * @throws HostNotAllowedError when the URL's host may not be used straight from a webhook
-   * @throws UrlRefusedError storage said 400, 401, 403 or 404: regenerate
-   * @throws HashMismatchError, SizeMismatchError
+   * Downloads a file into the archive and checks its announced size and hash (spec 6, rule 8). A file that the archive has
+   * under that hash is not downloaded again.
+   * @throws BillingError `host-not-allowed`: the host of an event's URL is not in BILLSYNC_DOWNLOAD_HOSTS; `url-refused`: storage
+   * answered 4xx, request another URL; `hash-mismatch`, `size-mismatch`, …
    */
   downloadCsv(
     request: {
@@ -69,13 +68,54 @@ export interface BillingService {
     },
     options?: FetchFileOptions,
   ): Promise<ArchivedFile>;
-  /**
-   * Spec 4.5. There is no announced hash; `load` proves it by the header.
-   * @throws UnknownInvoiceError (404), NotModifiedError the service has the file of `unless` still
-   */
+  /** Spec 4.5; has no announced hash. @throws BillingError `unknown-invoice` (404), `not-modified` (see `unless`), … */
   exportCsv(invoiceId: string, options?: FetchExportOptions): Promise<ExportedFile>;
-  /** Whether presigned URLs of that host may be used straight from a webhook (BILLSYNC_DOWNLOAD_HOSTS). */
+  /** Whether an event's presigned URL of that host may be used (BILLSYNC_DOWNLOAD_HOSTS). */
   mayDownloadFrom(url: string): boolean;
   readonly clock: ComparedClock;
   close(): Promise<void>;
 }
+
+export interface DescribedInvoice {
+  readonly status: WebhookStatus | null;
+  readonly header: Partial<InvoiceHeader>;
+  /** null: the service has no file, or cannot provide it. */
+  readonly hash: { readonly sha256: string; readonly sizeBytes: number } | null;
+}
+
+/**
+ * Header and file hash of an invoice whose file a person imports (spec 4.3, 4.4).
+ *
+ * @returns null: the service does not know the invoice
+ */
+export async function describeInvoice(
+  service: BillingService,
+  invoiceId: string,
+): Promise<DescribedInvoice | null> {
+  try {
+    const { status, header } = await service.lookUpInvoice(invoiceId);
+    return { status, header, hash: status === 'voided' ? null : await hashOf(service, invoiceId) };
+  } catch (error) {
+    if (isBillingError(error, 'unknown-invoice')) return null;
+    throw error;
+  }
+}
+
+async function hashOf(service: BillingService, invoiceId: string): Promise<DescribedInvoice['hash']> {
+  try {
+    const { fileHashSha256: sha256, fileSizeBytes: sizeBytes } = await service.regenerateUrl(invoiceId);
+    return /^[0-9a-f]{64}$/.test(sha256) && Number.isSafeInteger(sizeBytes) ? { sha256, sizeBytes } : null;
+  } catch (error) {
+    if (isBillingError(error, ...WITHOUT_HASH)) return null;
+    throw error;
+  }
+}
+
+const WITHOUT_HASH: readonly BillingErrorCode[] = [
+  'not-exported',
+  'not-ready',
+  'refused',
+  'forbidden',
+  'server-fault',
+  'unexpected-answer',
+];

@@ -1,40 +1,43 @@
-/** Undoes what HTTP did to a body on its way (Content-Encoding), in bounded memory, and sees through a header that lies. */
+/** Decodes a body (Content-Encoding) in bounded memory, also when the header is missing or wrong. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
 import { encodingsIn } from '../lib/wire/api.ts';
-import { UnexpectedAnswerError } from './errors.ts';
-import type { HttpAnswer } from './http.ts';
+import { BillingError } from './errors.ts';
 
 type Bytes = AsyncIterable<Uint8Array>;
 type Decoded = AsyncGenerator<Uint8Array>;
 
 export interface DecodeLimits {
-  /** What a person calls the sender. */
+  /** Name of the sender in messages. */
   readonly endpoint: string;
-  /** Of decoded bytes: a few kilobytes can stand for gigabytes. */
+  /** Limit of decoded bytes. */
   readonly maxBytes: number;
 }
 
 /** More layers than any server applies. */
-const MOST_LAYERS = 3;
-/** JSON and CSV shrink to a tenth, the dullest of them to a hundredth; bombs to a thousandth for each layer. */
-const MOST_TIMES = 200;
-/** So much may be unpacked from whatever came. */
-const FREE_BYTES = 16 * 1024 * 1024;
+const MAX_LAYERS = 3;
+/** JSON and CSV compress to a tenth, repetitive ones to a hundredth; bombs to a thousandth per layer. */
+const MAX_RATIO = 200;
+/** The ratio is not checked below this size. */
+const UNCHECKED_BYTES = 16 * 1024 * 1024;
 
 /**
- * The bytes as they were meant. Bytes that are gzip though no header says so are unpacked as well, and bytes that are
- * plain though a header says gzip are left alone: neither CSV nor JSON begins as gzip does.
+ * Gzip without a header is decoded as well, and plain bytes with a gzip header pass unchanged: neither CSV nor JSON begins like
+ * gzip.
  *
- * @throws UnexpectedAnswerError an encoding that is not known, bytes that do not decode, too many of them
+ * @throws BillingError `unexpected-answer`: an unknown encoding, bytes that cannot be decoded, or too many bytes
  */
-export async function* decoded(body: Bytes, headers: HttpAnswer['headers'], limits: DecodeLimits): Decoded {
+export async function* decoded(body: Bytes, headers: IncomingHttpHeaders, limits: DecodeLimits): Decoded {
   const { endpoint, maxBytes } = limits;
   const encodings = encodingsIn(headers['content-encoding']).toReversed();
-  if (encodings.length > MOST_LAYERS) {
-    throw new UnexpectedAnswerError(endpoint, `the answer is encoded ${encodings.length} times.`);
+  if (encodings.length > MAX_LAYERS) {
+    throw new BillingError('unexpected-answer', [
+      endpoint,
+      `the answer is encoded ${encodings.length} times.`,
+    ]);
   }
   let wireBytes = 0;
   let bytes: Bytes = (async function* () {
@@ -43,35 +46,34 @@ export async function* decoded(body: Bytes, headers: HttpAnswer['headers'], limi
       yield chunk;
     }
   })();
-  // After each layer: one that swells may shrink again in the next, and cost a core for minutes.
+  // After each layer, because a huge layer may shrink again in the next one.
   for (const encoding of [...encodings, null]) {
-    bytes = inProportion(undone(bytes, encoding, limits), () => wireBytes, endpoint);
+    bytes = inProportion(withoutLayer(bytes, encoding, limits), () => wireBytes, endpoint);
   }
   let sizeBytes = 0;
   for await (const chunk of bytes) {
     sizeBytes += chunk.length;
     if (sizeBytes > maxBytes) {
-      throw new UnexpectedAnswerError(endpoint, `the answer is over ${maxBytes} bytes.`);
+      throw new BillingError('unexpected-answer', [endpoint, `the answer is over ${maxBytes} bytes.`]);
     }
     yield chunk;
   }
 }
 
-/** @throws UnexpectedAnswerError what is unpacked is out of all proportion to what came */
 async function* inProportion(bytes: Bytes, wireBytes: () => number, endpoint: string): Decoded {
   let sizeBytes = 0;
   for await (const chunk of bytes) {
     sizeBytes += chunk.length;
-    if (sizeBytes > FREE_BYTES && sizeBytes > MOST_TIMES * wireBytes()) {
-      const what = `the answer unpacks to more than ${MOST_TIMES} times the ${wireBytes()} bytes that came.`;
-      throw new UnexpectedAnswerError(endpoint, what);
+    if (sizeBytes > UNCHECKED_BYTES && sizeBytes > MAX_RATIO * wireBytes()) {
+      const problem = `the answer unpacks to more than ${MAX_RATIO} times the ${wireBytes()} bytes that came.`;
+      throw new BillingError('unexpected-answer', [endpoint, problem]);
     }
     yield chunk;
   }
 }
 
-/** One layer less. @param encoding null: none was named, so only what is plainly gzip is undone */
-async function* undone(body: Bytes, encoding: string | null, { endpoint }: DecodeLimits): Decoded {
+/** @param encoding null: no header, so only gzip is recognized */
+async function* withoutLayer(body: Bytes, encoding: string | null, { endpoint }: DecodeLimits): Decoded {
   const all = body[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
   let head = Buffer.alloc(0);
@@ -102,14 +104,17 @@ function decoderFor(encoding: string | null, head: Uint8Array, endpoint: string)
     case 'gzip':
       return isGzip ? zlib.createGunzip() : null;
     case 'deflate': {
-      // The RFC means zlib's envelope, many servers send the bare stream.
+      // RFC 9110 means zlib's envelope; many servers send the bare stream.
       const hasEnvelope = (one & 0x0f) === 8 && (one * 256 + two) % 31 === 0;
       return hasEnvelope ? zlib.createInflate() : zlib.createInflateRaw();
     }
     case 'br':
       return zlib.createBrotliDecompress();
     default:
-      throw new UnexpectedAnswerError(endpoint, `the answer is encoded as ${encoding}, which is not known.`);
+      throw new BillingError('unexpected-answer', [
+        endpoint,
+        `the answer is encoded as ${encoding}, which is not known.`,
+      ]);
   }
 }
 
@@ -130,7 +135,11 @@ async function* through(
     await running;
     const first = cause ?? error;
     if (!isOfZlib(first)) throw first;
-    throw new UnexpectedAnswerError(endpoint, `the answer is not the ${encoding} that it says it is.`, first);
+    throw new BillingError(
+      'unexpected-answer',
+      [endpoint, `the answer is not the ${encoding} that its header names.`],
+      { cause: first },
+    );
   } finally {
     source.destroy();
     decoder.destroy();

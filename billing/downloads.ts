@@ -1,14 +1,21 @@
-/** The files of invoices, from storage or from the service itself, into the archive: each proved on its way (spec 6, rule 8). */
+/** Downloads files of invoices, from storage or from the service, into the archive (spec 4.5; 6, rule 8). */
 
+import { statfsSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { makeFolder } from '../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { createSemaphore, type Semaphore } from '../lib/semaphore.ts';
+import { encodingsIn } from '../lib/wire/api.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import type { FileSource } from '../lib/wire/names.ts';
+import type { ExportLocation, FileSource } from '../lib/wire/names.ts';
 import { withoutQuery } from '../lib/wire/text.ts';
-import { type ApiConnection, invoicePath } from './api-connection.ts';
+import { isListedHost } from './address-guard.ts';
+import { type AnswerCheck, checkedOpen, readRefusal } from './answers.ts';
+import { type ApiConnection, invoicePath } from './api.ts';
 import type {
   BillingService,
   ExportedFile,
@@ -16,27 +23,16 @@ import type {
   FetchFileOptions,
   FileTag,
 } from './billing-service.ts';
-import { checkAnnouncement } from './check-announcement.ts';
-import { type AnswerCheck, checkedOpen } from './check-answer.ts';
-import {
-  HashMismatchError,
-  HostNotAllowedError,
-  NotModifiedError,
-  RefusedError,
-  ServerFaultError,
-  SizeMismatchError,
-  UnexpectedAnswerError,
-  UnknownInvoiceError,
-} from './errors.ts';
-import { isSameFile, tagOf, unlessHeaders } from './file-tag.ts';
-import { isListedHost } from './host-list.ts';
+import { BillingError, hostNotAllowed, isBillingError, sizeMismatch } from './errors.ts';
 import { type Http, type HttpStream, hostOf } from './http.ts';
-import { createLimiter } from './limiter.ts';
-import { type ReceivedFile, type ReceiveRequest, receiveFile } from './receive-file.ts';
-import { openStorage } from './storage.ts';
-import { DOWNLOAD_LIMITS, type TransferLimits } from './transfer-watch.ts';
+import {
+  DOWNLOAD_LIMITS,
+  type ReceivedFile,
+  type ReceiveRequest,
+  receiveFile,
+  type TransferLimits,
+} from './receive-file.ts';
 
-/** What `downloadCsv` is asked for. */
 export type DownloadRequest = Parameters<BillingService['downloadCsv']>[0];
 
 interface DownloadsOptions {
@@ -50,57 +46,49 @@ interface DownloadsOptions {
   readonly limits: Partial<TransferLimits>;
 }
 
-/** Files at once from one host: more of them only share its bandwidth. */
+/** More concurrent downloads from one host only share its bandwidth. */
 export const DOWNLOADS_PER_HOST = 6;
+const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export class Downloads {
-  readonly #archive: Archive;
-  readonly #now: () => Date;
-  readonly #http: Http;
-  readonly #check: AnswerCheck;
-  readonly #api: ApiConnection;
-  readonly #downloadHosts: readonly string[];
-  readonly #limit = createLimiter(DOWNLOADS_PER_HOST);
-  /** What every transfer has in common. */
-  readonly #transfer: { readonly folder: string; readonly limits: TransferLimits };
+  readonly #options: DownloadsOptions;
+  readonly #folder: string;
+  readonly #limits: TransferLimits;
+  readonly #byHost = new Map<string, Semaphore>();
   readonly #downloaded: ReturnType<Metrics['counter']> | undefined;
   #swept: Promise<void> | null = null;
 
-  constructor({ settings, archive, http, check, api, now, metrics, limits }: DownloadsOptions) {
-    this.#archive = archive;
-    this.#now = now;
-    this.#http = http;
-    this.#check = check;
-    this.#api = api;
-    this.#downloadHosts = settings.service.downloadHosts;
-    this.#transfer = { folder: join(settings.dataDir, 'tmp'), limits: { ...DOWNLOAD_LIMITS, ...limits } };
-    this.#downloaded = metrics?.counter('downloaded_bytes_total');
+  constructor(options: DownloadsOptions) {
+    this.#options = options;
+    this.#folder = join(options.settings.dataDir, 'tmp');
+    this.#limits = { ...DOWNLOAD_LIMITS, ...options.limits };
+    this.#downloaded = options.metrics?.counter('downloaded_bytes_total');
   }
 
-  /** @throws as `BillingService.downloadCsv` */
+  /** Throws like `BillingService.downloadCsv`. */
   async fromStorage(request: DownloadRequest, options: FetchFileOptions): Promise<ArchivedFile> {
     const { invoiceId, location, source } = request;
     const { presignedUrl: url, fileHashSha256: sha256, fileSizeBytes: sizeBytes } = location;
-    await checkAnnouncement(invoiceId, location, this.#transfer.folder);
-    this.#allow(url, source);
-    const known = await this.#archive.file(sha256);
+    await checkAnnouncement(invoiceId, location, this.#folder);
+    this.#checkUrl(url, source);
+    const known = await this.#options.archive.file(sha256);
     if (known !== null && known.sizeBytes !== sizeBytes) {
-      throw new SizeMismatchError(invoiceId, sizeBytes, known.sizeBytes);
+      throw sizeMismatch(invoiceId, sizeBytes, known.sizeBytes);
     }
     const file = known ?? (await this.#receive(request, options));
-    return this.#remember(file, { invoiceId, source, from: withoutQuery(url) });
+    return this.#recordSource(file, { invoiceId, source, from: withoutQuery(url) });
   }
 
-  /** @throws as `BillingService.exportCsv` */
+  /** Throws like `BillingService.exportCsv`. */
   async fromService(invoiceId: string, options: FetchExportOptions): Promise<ExportedFile> {
     try {
       return await this.#export(invoiceId, options);
     } catch (error) {
-      // It may be the condition that the service does not take (405, 412, 501): then all of the file is worth asking for.
-      const isAnswer = error instanceof RefusedError || error instanceof ServerFaultError;
+      // A service may refuse the condition itself (405, 412, 501).
+      const isAnswer = isBillingError(error, 'refused', 'forbidden', 'server-fault');
       if (options.unless === undefined || !isAnswer) throw error;
-      const { unless: _, ...plain } = options;
-      return this.#export(invoiceId, plain);
+      const { unless: _, ...unconditional } = options;
+      return this.#export(invoiceId, unconditional);
     }
   }
 
@@ -108,91 +96,160 @@ export class Downloads {
     invoiceId: string,
     { signal, onProgress, unless }: FetchExportOptions,
   ): Promise<ExportedFile> {
+    const { api, check } = this.#options;
     let tag: FileTag | null = null;
     const path = `${invoicePath(invoiceId)}/export-csv`;
-    const asked = { url: this.#api.url(path), endpoint: `export-csv of ${invoiceId}` };
-    const open = async (rule: AbortSignal): Promise<HttpStream> => {
-      const headers = unless === undefined ? {} : unlessHeaders(unless);
-      const call = { method: 'GET', path, ...asked, accept: 'text/csv, */*;q=0.5', signal: rule } as const;
-      const answer = await this.#api.open({ ...call, headers });
-      if (answer.status === 404) throw new UnknownInvoiceError(invoiceId);
+    const target = { url: api.url(path), endpoint: `export-csv of ${invoiceId}` };
+    const open = async (transferSignal: AbortSignal): Promise<HttpStream> => {
+      const headers = unless === undefined ? {} : conditionOf(unless);
+      const call = {
+        method: 'GET',
+        path,
+        endpoint: target.endpoint,
+        headers,
+        signal: transferSignal,
+      } as const;
+      const answer = await api.open({ ...call, accept: 'text/csv, */*;q=0.5' });
+      if (answer.status === 404) throw new BillingError('unknown-invoice', [invoiceId]);
       tag = tagOf(answer.headers);
       return checkedOpen(answer, () => {
         const isSame = unless !== undefined && (answer.status === 304 || isSameFile(unless, answer.headers));
-        if (isSame) throw new NotModifiedError(invoiceId);
-        this.#check.api(answer, asked);
+        if (isSame) throw new BillingError('not-modified', [invoiceId]);
+        check.api(answer, target);
       });
     };
     const tooLong = (bytes: number) =>
-      new UnexpectedAnswerError(asked.endpoint, `${bytes} bytes and no end.`);
-    const file = await this.#fetch({ ...asked, open, expectedBytes: null, tooLong, signal, onProgress });
-    await this.#remember(file, { invoiceId, source: 'export', from: null });
+      new BillingError('unexpected-answer', [target.endpoint, `the file exceeds ${bytes} bytes.`]);
+    const file = await this.#fetch({ ...target, open, expectedBytes: null, tooLong, signal, onProgress });
+    await this.#recordSource(file, { invoiceId, source: 'export', from: null });
     return tag === null ? file : { ...file, tag };
   }
 
-  /** Anybody can put a URL into a webhook; only the service itself answers an authenticated call with one. */
-  #allow(url: string, source: DownloadRequest['source']): void {
-    const isHttps = URL.canParse(url) && new URL(url).protocol === 'https:';
-    if (!isHttps) throw new HostNotAllowedError(hostOf(url), 'not-https');
-    if (source === 'event' && !isListedHost(url, this.#downloadHosts))
-      throw new HostNotAllowedError(hostOf(url), 'not-listed');
+  /** A webhook may contain any URL; one from an authenticated call comes from the service itself. */
+  #checkUrl(url: string, source: DownloadRequest['source']): void {
+    if (URL.parse(url)?.protocol !== 'https:') throw hostNotAllowed(hostOf(url), 'not-https');
+    if (source === 'event' && !isListedHost(url, this.#options.settings.service.downloadHosts)) {
+      throw hostNotAllowed(hostOf(url), 'not-listed');
+    }
   }
 
-  /** Proves the bytes by size and hash before they enter the archive (spec 6, rule 8). */
-  async #receive({ invoiceId, location }: DownloadRequest, watcher: FetchFileOptions): Promise<ArchivedFile> {
+  /** Checks size and hash before the file enters the archive (spec 6, rule 8). */
+  async #receive(
+    { invoiceId, location }: DownloadRequest,
+    { signal, onProgress }: FetchFileOptions,
+  ): Promise<ArchivedFile> {
     const { presignedUrl: url, fileHashSha256: expected, fileSizeBytes: expectedBytes } = location;
-    const endpoint = hostOf(url);
-    const tooLong = (bytes: number) => new SizeMismatchError(invoiceId, expectedBytes, bytes);
-    const open = (rule: AbortSignal) =>
-      openStorage({ http: this.#http, check: this.#check }, { invoiceId, location }, rule);
-    const { signal, onProgress } = watcher;
-    return this.#fetch({ url, endpoint, open, expectedBytes, tooLong, signal, onProgress }, (file) => {
-      // Storage that keeps a file encoded may have announced the hash of the bytes that it keeps.
+    const request = {
+      url,
+      endpoint: hostOf(url),
+      open: (transferSignal: AbortSignal) => this.#openStorage(invoiceId, location, transferSignal),
+      expectedBytes,
+      tooLong: (bytes: number) => sizeMismatch(invoiceId, expectedBytes, bytes),
+      signal,
+      onProgress,
+    };
+    return this.#fetch(request, (file) => {
+      // Storage that keeps files compressed may have announced the hash of the compressed bytes.
       const isAnnounced = [file, file.onTheWire].some(
         ({ sha256, sizeBytes }) => sha256 === expected && sizeBytes === expectedBytes,
       );
       if (isAnnounced) return;
-      const { sha256: actual, sizeBytes } = file;
-      throw sizeBytes === expectedBytes
-        ? new HashMismatchError(invoiceId, { expected, actual })
-        : new SizeMismatchError(invoiceId, expectedBytes, sizeBytes);
+      if (file.sizeBytes !== expectedBytes) throw sizeMismatch(invoiceId, expectedBytes, file.sizeBytes);
+      throw new BillingError('hash-mismatch', [invoiceId, expected, file.sha256]);
     });
   }
 
-  /**
-   * Into the archive, unless `prove` throws. Waits for a free connection to the host, and reports progress meanwhile so that
-   * the heartbeat goes on.
-   */
+  async #openStorage(invoiceId: string, location: ExportLocation, signal: AbortSignal): Promise<HttpStream> {
+    const { http, check } = this.#options;
+    const { presignedUrl: url, fileSizeBytes: expectedBytes } = location;
+    // Without our token: the URL contains its own credentials.
+    const stream = await http.open({ method: 'GET', url, signal });
+    const answer = stream.status === 200 ? stream : await readRefusal(stream, { url, signal });
+    return checkedOpen(answer, () => {
+      check.storage(answer, url);
+      // The length of an encoded body is not that of the file.
+      if (encodingsIn(answer.headers['content-encoding']).length > 0) return;
+      const length = Number(answer.headers['content-length'] ?? expectedBytes);
+      if (length !== expectedBytes) throw sizeMismatch(invoiceId, expectedBytes, length);
+    });
+  }
+
+  /** @param prove throws for a file that must not enter the archive */
   async #fetch(
     request: Omit<ReceiveRequest, 'folder' | 'limits'>,
     prove: (file: ReceivedFile) => void = () => undefined,
   ): Promise<ArchivedFile> {
-    this.#swept ??= sweepLeftBehind(this.#transfer.folder);
+    this.#swept ??= sweepLeftBehind(this.#folder);
     await this.#swept;
+    // Keeps the heartbeat alive while the download waits for its turn.
     const waiting = setInterval(() => request.onProgress?.({ bytesDone: 0, bytesTotal: null }), 1_000);
     try {
-      return await this.#limit(hostOf(request.url), request.signal, () => {
+      return await this.#semaphore(hostOf(request.url))(() => {
         clearInterval(waiting);
-        return receiveFile({ ...this.#transfer, ...request }, (path, file) => {
-          prove(file);
-          const { onTheWire: _, ...kept } = file;
-          this.#downloaded?.inc(kept.sizeBytes);
-          return this.#archive.putFile(path, kept);
+        const transfer = { ...request, folder: this.#folder, limits: this.#limits };
+        return receiveFile(transfer, (path, { onTheWire, ...file }) => {
+          prove({ ...file, onTheWire });
+          this.#downloaded?.inc(file.sizeBytes);
+          return this.#options.archive.putFile(path, file);
         });
-      });
+      }, request.signal);
     } finally {
       clearInterval(waiting);
     }
   }
 
-  /** The archive keeps where an invoice's bytes came from, so that `explain` and `rebuild` can say it. */
-  async #remember(
+  #semaphore(host: string): Semaphore {
+    const semaphore = this.#byHost.get(host) ?? createSemaphore(DOWNLOADS_PER_HOST);
+    this.#byHost.set(host, semaphore);
+    return semaphore;
+  }
+
+  /** For `explain` and `rebuild`. */
+  async #recordSource(
     file: ArchivedFile,
     origin: { readonly invoiceId: string; readonly source: FileSource; readonly from: string | null },
   ): Promise<ArchivedFile> {
     const { sha256, sizeBytes } = file;
-    const at = this.#now().toISOString();
-    await this.#archive.putFact({ kind: 'file', at, sha256, sizeBytes, ...origin });
+    const at = this.#options.now().toISOString();
+    await this.#options.archive.putFact({ kind: 'file', at, sha256, sizeBytes, ...origin });
     return file;
   }
+}
+
+/** Throws for an announcement that no file can match. Free space is not checked here: space can be made. */
+async function checkAnnouncement(
+  invoiceId: string,
+  { presignedUrl, fileHashSha256, fileSizeBytes }: ExportLocation,
+  folder: string,
+): Promise<void> {
+  const refuse = (problem: string): never => {
+    throw new BillingError('impossible-announcement', [invoiceId, problem]);
+  };
+  if (!URL.canParse(presignedUrl)) refuse('its address is not a URL');
+  if (!/^[0-9a-f]{64}$/.test(fileHashSha256)) refuse('its hash is not a SHA-256');
+  if (fileHashSha256 === SHA256_OF_NOTHING) refuse('its hash is that of an empty file');
+  if (!Number.isSafeInteger(fileSizeBytes) || fileSizeBytes < 1) refuse(`a size of ${fileSizeBytes} bytes`);
+  await makeFolder(folder);
+  const { blocks, bsize } = statfsSync(folder);
+  const diskBytes = blocks * bsize;
+  if (fileSizeBytes > diskBytes) {
+    refuse(`${fileSizeBytes} bytes exceed the size of the disk of ${folder}, ${diskBytes}`);
+  }
+}
+
+/** null when the answer has no validator. */
+function tagOf(headers: IncomingHttpHeaders): FileTag | null {
+  const { etag = null, 'last-modified': lastModified = null } = headers;
+  return etag === null && lastModified === null ? null : { etag, lastModified };
+}
+
+function conditionOf({ etag, lastModified }: FileTag): Readonly<Record<string, string>> {
+  if (etag !== null) return { 'if-none-match': etag };
+  return lastModified === null ? {} : { 'if-modified-since': lastModified };
+}
+
+/** For services that ignore conditions. `W/` says that the encoding may differ; a date alone may lag behind. */
+function isSameFile(tag: FileTag, headers: IncomingHttpHeaders): boolean {
+  const strong = (etag: string): string => etag.replace(/^W\//, '');
+  return tag.etag !== null && strong(tag.etag) === strong(headers.etag ?? '');
 }

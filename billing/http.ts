@@ -1,28 +1,26 @@
-/** HTTPS as we speak it: redirects to the same place only, deadlines on everything, guarded addresses, typed failures. */
+/** HTTPS requests with deadlines, pauses that a host asks for, redirects on the same host, guarded addresses and typed errors. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import type { ServerClock } from '../lib/health/clocks.ts';
-import { decoded } from './decode-body.ts';
+import { type ComparedClock, createServerClock } from '../lib/health/clocks.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { systemCode } from '../lib/system-errors.ts';
 import {
   CONNECT_TIMEOUT_MS,
   type ConnectionOptions,
   createDispatchers,
   HEADERS_TIMEOUT_MS,
-} from './dispatchers.ts';
+} from './connections.ts';
+import { decoded } from './decode-body.ts';
 import {
   BillingError,
-  DeadlineExceededError,
-  HostNotAllowedError,
-  ProxyError,
-  UnreachableError,
+  hostNotAllowed,
+  isBillingError,
+  isLostConnection,
+  tryLater,
+  unreachable,
 } from './errors.ts';
-import { createPauses } from './pauses.ts';
-import { MOST_REDIRECTS, redirected } from './redirects.ts';
-
-/** Before a request that a proxy dropped is sent once more. */
-const PROXY_PAUSE_MS = 1_000;
 
 export interface HttpRequest {
   readonly url: string;
@@ -44,54 +42,65 @@ export interface HttpStream {
   readonly body: Dispatcher.ResponseData['body'];
 }
 
-export interface HttpOptions extends ConnectionOptions {
-  /** Told the `Date` of each answer of the service. */
-  readonly clock?: ServerClock;
-}
-
-interface AnswerLimits {
+export interface AnswerLimits {
+  /** From the start of the call to the end of its answer. */
   readonly deadlineMs: number;
   readonly maxBodyBytes: number;
 }
 
+/** Throws BillingError, or the reason of the request's signal, and nothing else. */
 export interface Http {
-  /** The whole answer, decoded, whatever its status. */
+  /** The whole answer, decoded, with any status. */
   send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer>;
-  /** The answer's head, its body still to be read and decoded; the request's signal goes on ruling over it. */
+  /** The answer's head; the body is still encoded, and the request's signal still applies to it. */
   open(request: HttpRequest): Promise<HttpStream>;
-  /** Makes further requests to this host fail with OverloadedError until it has had its rest. */
-  leaveAlone(url: string, asked: { readonly status: number; readonly seconds: number }): void;
+  /** Requests to the host wait, or fail with `overloaded`, until the time is over. */
+  pause(url: string, request: { readonly status: number; readonly seconds: number }): void;
+  /** The clock of the service. */
+  readonly clock: ComparedClock;
   close(): Promise<void>;
 }
 
-/**
- * @param options base address, CA, client certificate, proxy and the guard of addresses; one per account
- * @returns requests that fail with the classes of `billing/errors.ts` and no others
- */
+export interface HttpOptions extends ConnectionOptions {
+  readonly metrics?: Metrics | undefined;
+}
+
+/** The next redirect is returned like any other answer. */
+const MAX_REDIRECTS = 3;
+const RETRY_AFTER_MS = 500;
+/** A longer pause is a mistake or an attack. */
+const MAX_PAUSE_SECONDS = 300;
+/** Shorter pauses delay the request, longer ones fail it. */
+const MAX_WAITED_MS = 3_000;
+const CLOCK_LIMITS = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
+
 export function createHttp(options: HttpOptions): Http {
   const dispatchers = createDispatchers(options);
-  const { baseUrl, authUrl, clock } = options;
-  const ofService = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [hostOf(url)])));
-  const pauses = createPauses();
+  const { baseUrl, authUrl } = options;
+  const serviceHosts = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [hostOf(url)])));
+  const clock = createServerClock();
+  const counted = createCounter(options.metrics);
+  /** By host; in `performance.now()`. */
+  const pauses = new Map<string, { readonly untilMs: number; readonly status: number }>();
 
   async function open(request: HttpRequest): Promise<HttpStream> {
-    for (let asked = request, hops = 0; ; hops += 1) {
-      const answer = await openOnce(asked);
-      const next = hops < MOST_REDIRECTS ? redirected(asked, answer) : null;
+    for (let current = request, hops = 0; ; hops += 1) {
+      const answer = await openOnce(current);
+      const next = hops < MAX_REDIRECTS ? redirected(current, answer) : null;
       if (next === null) return answer;
-      answer.body.on('error', () => undefined).destroy();
-      asked = next;
+      discard(answer.body);
+      current = next;
     }
   }
 
   async function openOnce(request: HttpRequest): Promise<HttpStream> {
     const url = new URL(request.url);
-    if (url.protocol !== 'https:') throw new HostNotAllowedError(url.host, 'not-https');
-    await pauses.respect(url.host, request.signal);
+    if (url.protocol !== 'https:') throw hostNotAllowed(url.host, 'not-https');
+    await waitForPause(url.host, request.signal);
     try {
       const dispatcher = await dispatchers.dispatcherFor(url);
       const sentAt = performance.now();
-      const asked = dispatcher.request({
+      const answering = dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: request.method,
@@ -99,82 +108,115 @@ export function createHttp(options: HttpOptions): Http {
         ...(request.body === undefined ? {} : { body: request.body }),
         ...(request.signal === undefined ? {} : { signal: request.signal }),
       });
-      const { statusCode, headers: fields, body } = await untilAborted(asked, request.signal);
+      // A signal does not end a request that still waits for a connection of the pool.
+      answering.catch(() => undefined);
+      const {
+        statusCode,
+        headers: fields,
+        body,
+      } = await abortable(answering, request.signal).catch((error: unknown) => {
+        answering.then((answer) => discard(answer.body)).catch(() => undefined);
+        throw error;
+      });
       const headers = joined(fields);
-      // The Date of an answer from a cache is old, and storage may have another clock.
-      if (ofService.has(url.host) && headers.age === undefined) clock?.answered(headers.date, sentAt);
+      // A cached answer has an old Date, and storage may have another clock.
+      if (serviceHosts.has(url.host) && headers.age === undefined) clock.answered(headers.date, sentAt);
       return { status: statusCode, headers, body };
     } catch (error) {
-      throw asBillingError(error, request);
+      throw toBillingError(error, request);
+    }
+  }
+
+  async function waitForPause(host: string, signal: AbortSignal | undefined): Promise<void> {
+    const pause = pauses.get(host);
+    const leftMs = (pause?.untilMs ?? 0) - performance.now();
+    if (pause === undefined || leftMs <= 0) pauses.delete(host);
+    else if (leftMs > MAX_WAITED_MS) throw tryLater(host, pause.status, Math.ceil(leftMs / 1_000));
+    else await setTimeout(leftMs, undefined, { ...(signal === undefined ? {} : { signal }) });
+  }
+
+  async function sendOnce(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer> {
+    const deadline = AbortSignal.timeout(limits.deadlineMs);
+    const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
+    try {
+      const { status, headers, body } = await open({ ...request, signal });
+      const bounds = { endpoint: hostOf(request.url), maxBytes: limits.maxBodyBytes };
+      const chunks = await Array.fromAsync(decoded(body as AsyncIterable<Uint8Array>, headers, bounds));
+      return { status, headers, body: Buffer.concat(chunks) };
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      if (deadline.aborted) {
+        throw new BillingError('deadline-exceeded', [
+          hostOf(request.url),
+          `did not answer within ${limits.deadlineMs / 1_000} s`,
+        ]);
+      }
+      throw toBillingError(error, request);
+    }
+  }
+
+  /** Every call may be repeated, so one whose connection was lost is sent again once. */
+  async function send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer> {
+    try {
+      return await sendOnce(request, limits);
+    } catch (error) {
+      const isLost = isBillingError(error, 'unreachable') && isLostConnection(codeIn(error.cause));
+      if (!isLost) throw error;
+      await setTimeout(RETRY_AFTER_MS);
+      request.signal?.throwIfAborted();
+      return sendOnce(request, limits);
     }
   }
 
   return {
-    open,
-    async send(request, limits) {
-      try {
-        return await sendOnce(open, request, limits);
-      } catch (error) {
-        // Every call of ours may be repeated.
-        if (error instanceof ProxyError && error.isLost) {
-          await setTimeout(PROXY_PAUSE_MS, undefined, { signal: request.signal });
-        } else if (!(error instanceof UnreachableError && isLostConnection(error.systemCode))) {
-          throw error;
-        }
-        // A kept connection that the server has just closed needs no pause.
-        return sendOnce(open, request, limits);
-      }
+    send: (request, limits) => counted(request.url, () => send(request, limits)),
+    open: (request) => counted(request.url, () => open(request)),
+    pause(url, { status, seconds }) {
+      const host = hostOf(url);
+      const untilMs = performance.now() + Math.min(seconds, MAX_PAUSE_SECONDS) * 1_000;
+      if (untilMs > (pauses.get(host)?.untilMs ?? 0)) pauses.set(host, { untilMs, status });
     },
-    leaveAlone: (url, asked) => pauses.note(hostOf(url), asked),
+    clock: {
+      name: 'the billing service',
+      aheadMs: clock.aheadMs,
+      async ask() {
+        // An answer with any status has a Date, so neither an endpoint nor credentials are needed.
+        if (baseUrl !== null) await send({ url: baseUrl, method: 'GET' }, CLOCK_LIMITS);
+      },
+    },
     close: () => dispatchers.close(),
   };
 }
 
-/** Our deadlines hold whatever the library does with a request that it cannot place on a connection. */
-async function untilAborted(
-  asked: Promise<Dispatcher.ResponseData>,
-  signal: AbortSignal | undefined,
-): Promise<Dispatcher.ResponseData> {
-  if (signal === undefined) return asked;
-  const gone = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true, signal: gone.signal });
-  });
-  try {
-    return await Promise.race([asked, aborted]);
-  } catch (error) {
-    asked.then(({ body }) => body.on('error', () => undefined).destroy()).catch(() => undefined);
-    throw error;
-  } finally {
-    gone.abort();
-  }
+/** 301 and 302 may turn a POST into a GET, 303 always does. */
+const KEEPS_METHOD = new Set([307, 308]);
+const REDIRECTS = new Set([301, 302, 303, ...KEEPS_METHOD]);
+
+/**
+ * The redirected request; null when the answer is not a redirect that is followed (ADR 10): a token, a client certificate and a
+ * presigned URL are for their scheme, host and port alone.
+ */
+function redirected(request: HttpRequest, { status, headers }: HttpStream): HttpRequest | null {
+  if (!REDIRECTS.has(status) || (request.method !== 'GET' && !KEEPS_METHOD.has(status))) return null;
+  const target = headers.location === undefined ? null : URL.parse(headers.location, request.url);
+  return target?.origin === new URL(request.url).origin ? { ...request, url: target.href } : null;
 }
 
-/** The whole answer within its deadline. */
-async function sendOnce(
-  open: Http['open'],
-  request: HttpRequest,
-  { deadlineMs, maxBodyBytes }: AnswerLimits,
-): Promise<HttpAnswer> {
-  const deadline = AbortSignal.timeout(deadlineMs);
-  const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
-  try {
-    const { status, headers, body } = await open({ ...request, signal });
-    const limits = { endpoint: hostOf(request.url), maxBytes: maxBodyBytes };
-    const bytes = decoded(body as AsyncIterable<Uint8Array>, headers, limits);
-    return { status, headers, body: await readWhole(bytes) };
-  } catch (error) {
-    request.signal?.throwIfAborted();
-    if (deadline.aborted) {
-      throw new DeadlineExceededError(hostOf(request.url), `did not answer within ${deadlineMs / 1_000} s`);
-    }
-    throw asBillingError(error, request);
-  }
+/** @throws the signal's reason as soon as it aborts; the promise continues */
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  signal.throwIfAborted();
+  const settled = new AbortController();
+  const aborted = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => aborted.reject(signal.reason), { signal: settled.signal });
+  return Promise.race([promise, aborted.promise]).finally(() => settled.abort());
 }
 
-/** A header that comes twice is one list (RFC 9110, 5.3); undici gives an array, which no reader of a header expects. */
+export function discard(body: HttpStream['body']): void {
+  body.on('error', () => undefined).destroy();
+}
+
+/** Repeated fields as one list (RFC 9110, 5.3). */
 function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const fields = Object.entries(headers);
   return Object.fromEntries(
@@ -182,39 +224,63 @@ function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   );
 }
 
-/** Host and port of a URL, for messages: nothing else of a URL may be shown. */
+/** Host and port of a URL; messages show nothing else of it. */
 export function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : 'unknown host';
+  return URL.parse(url)?.host ?? 'unknown host';
 }
 
-/** Turns what undici, TLS and the resolver throw into one of ours; ours and an abort's reason pass as they are. */
-export function asBillingError(error: unknown, request: Pick<HttpRequest, 'url' | 'signal'>): unknown {
+/** Maps errors of undici, TLS and the resolver; a BillingError and the reason of an abort pass unchanged. */
+export function toBillingError(error: unknown, request: Pick<HttpRequest, 'url' | 'signal'>): unknown {
   if (error instanceof BillingError) return error;
   if (request.signal?.aborted === true) return request.signal.reason;
   const host = hostOf(request.url);
-  const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);
+  const code = codeIn(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    return new DeadlineExceededError(
-      host,
-      `did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`,
-    );
+    const problem = `did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`;
+    return new BillingError('deadline-exceeded', [host, problem]);
   }
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return new DeadlineExceededError(host, `sent nothing for ${HEADERS_TIMEOUT_MS / 1_000} s`);
+    const problem = `sent nothing for ${HEADERS_TIMEOUT_MS / 1_000} s`;
+    return new BillingError('deadline-exceeded', [host, problem]);
   }
-  return new UnreachableError(host, code, error);
+  return unreachable(host, code, error);
 }
 
-async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
+function codeIn(error: unknown): string | null {
+  return systemCode(error) ?? systemCode(error instanceof Error ? error.cause : undefined);
 }
 
-function isLostConnection(systemCode: string | null): boolean {
-  return systemCode === 'UND_ERR_SOCKET' || systemCode === 'ECONNRESET' || systemCode === 'EPIPE';
-}
+/** The path identifies an endpoint of the service (spec 4); any other URL is storage. */
+const ENDPOINTS: readonly (readonly [RegExp, string])[] = [
+  [/\/oauth\/token$/, 'token'],
+  [/\/api\/v1\/deliveryexperience\/ping$/, 'ping'],
+  [/\/api\/v1\/billing\/invoices\/[^/]+\/regenerate-presigned-url$/, 'regenerate'],
+  [/\/api\/v1\/billing\/invoices\/[^/]+\/export-csv$/, 'export-csv'],
+  [/\/api\/v1\/billing\/invoices\/[^/]+$/, 'details'],
+];
 
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+type Counter = <T extends { readonly status: number }>(url: string, call: () => Promise<T>) => Promise<T>;
+
+/** Counts and times calls by endpoint and result. */
+function createCounter(metrics: Metrics | undefined): Counter {
+  if (metrics === undefined) return (_url, call) => call();
+  const calls = metrics.counter('service_calls_total');
+  const seconds = metrics.histogram('service_call_seconds');
+  return async (url, call) => {
+    const path = URL.parse(url)?.pathname ?? '';
+    const endpoint = ENDPOINTS.find(([pattern]) => pattern.test(path))?.[1] ?? 'storage';
+    const stop = seconds.startTimer({ endpoint });
+    let answer = 'aborted';
+    try {
+      const answered = await call();
+      answer = String(answered.status);
+      return answered;
+    } catch (error) {
+      if (error instanceof BillingError) answer = error.code;
+      throw error;
+    } finally {
+      stop();
+      calls.inc({ endpoint, answer });
+    }
+  };
 }

@@ -1,37 +1,61 @@
-/** Takes the bytes of a CSV off the wire in one pass: hashed, scanned and written, with memory that does not grow. */
+/** Receives the bytes of a CSV in one pass: hashed, scanned and written, in constant memory and within limits of time and size. */
 
 import { createHash } from 'node:crypto';
+import { statfsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { makeFolder, removeIfThere } from '../lib/files/durable-files.ts';
+import { temporaryName } from '../lib/files/files.ts';
+import { systemCode } from '../lib/system-errors.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
-import type { CsvScan } from '../lib/wire/csv-file.ts';
+import { CSV_HEADERS, type CsvScan } from '../lib/wire/csv-file.ts';
 import { CsvScanner } from '../lib/wire/csv-scanner.ts';
+import { formatOf } from '../lib/wire/file-format.ts';
+import { printable } from '../lib/wire/text.ts';
 import type { DownloadProgress } from './billing-service.ts';
 import { decoded } from './decode-body.ts';
-import { NotCsvError } from './errors.ts';
-import { asBillingError, type HttpStream } from './http.ts';
-import { HEAD_BYTES, whyNoCsv } from './looks-like-csv.ts';
-import { createPartFile, type PartFile } from './part-file.ts';
-import { type TransferLimits, type TransferWatch, watchTransfer } from './transfer-watch.ts';
+import { BillingError } from './errors.ts';
+import { discard, type HttpStream, hostOf, toBillingError } from './http.ts';
 
-/** Chunks come off TLS in 16 KiB; gathered they cost a third less to hash, scan and write. */
+/** A time limit between two chunks alone would not end a slow drip (hazard 35). */
+export interface TransferLimits {
+  readonly totalDeadlineMs: number;
+  /** Within each window. */
+  readonly minBytesPerSecond: number;
+  readonly throughputWindowMs: number;
+  /** For a file of unknown size. */
+  readonly maxUnannouncedBytes: number;
+}
+
+/** The activity around a download times out after 15 minutes; ours ends first, and gives the reason. */
+export const DOWNLOAD_LIMITS: TransferLimits = {
+  totalDeadlineMs: 14 * 60_000,
+  minBytesPerSecond: 8 * 1024,
+  throughputWindowMs: 20_000,
+  maxUnannouncedBytes: 20 * 1024 ** 3,
+};
+
+/** TLS delivers chunks of 16 KiB; larger blocks cost a third less to hash, scan and write. */
 const BLOCK_BYTES = 512 * 1024;
+/** Free space that must remain. */
+const RESERVED_BYTES = 64 * 1024 * 1024;
 
 export interface ReceivedFile {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly scan: CsvScan;
-  /** Of the bytes on the wire, when HTTP had encoded them: what was announced may be either. */
+  /** Before decoding; an announcement may be about either. */
   readonly onTheWire: { readonly sha256: string; readonly sizeBytes: number };
 }
 
 export interface ReceiveRequest {
   readonly url: string;
-  /** Opens the answer and checks its head; its signal ends the transfer too. */
+  /** Opens the answer and checks its head; the signal also ends the transfer. */
   readonly open: (signal: AbortSignal) => Promise<HttpStream>;
-  /** null when the size was not announced. */
+  /** null: not announced. */
   readonly expectedBytes: number | null;
-  /** What to throw for a byte too many on the wire. */
+  /** The error for one byte too many. */
   readonly tooLong: (bytesDone: number) => Error;
-  /** What a person calls the sender. */
+  /** Name of the sender in messages. */
   readonly endpoint: string;
   readonly folder: string;
   readonly limits: TransferLimits;
@@ -39,33 +63,47 @@ export interface ReceiveRequest {
   readonly onProgress: ((progress: DownloadProgress) => void) | undefined;
 }
 
-/** Reads the whole file, then hands it to `keep` while it lies in the part file; the part file never outlives the call. */
+/** Passes the complete file to `keep` as a part file, which does not outlive the call unless `keep` moves it. */
 export async function receiveFile<T>(
   request: ReceiveRequest,
   keep: (path: string, file: ReceivedFile) => Promise<T>,
 ): Promise<T> {
+  return transfer(request, async (watch, signal) => {
+    const part = await createPartFile(request.folder, request.expectedBytes);
+    try {
+      const stream = await request.open(signal);
+      try {
+        const file = await copy(stream, { part, watch, request });
+        return await keep(part.path, file);
+      } catch (error) {
+        discard(stream.body);
+        throw error;
+      }
+    } finally {
+      await part.discard();
+    }
+  });
+}
+
+/**
+ * Runs `work` with a signal that aborts when the request is aborted, or the transfer exceeds its limits.
+ *
+ * @throws the reason of the abort in place of the error that it caused
+ */
+export async function transfer<T>(
+  request: WatchedTransfer & { readonly signal: AbortSignal | undefined },
+  work: (watch: TransferWatch, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const { signal } = request;
   const watch = watchTransfer(request);
-  const rule = signal === undefined ? watch.signal : AbortSignal.any([signal, watch.signal]);
-  let part: PartFile | null = null;
   try {
-    // Before anything is asked for: a full disk is found out without a byte on the wire.
-    part = await createPartFile(request.folder, request.expectedBytes);
-    const stream = await request.open(rule);
-    try {
-      const file = await copy(stream, { part, watch, request });
-      return await keep(part.path, file);
-    } catch (error) {
-      stream.body.on('error', ignored).destroy();
-      throw error;
-    }
+    return await work(watch, signal === undefined ? watch.signal : AbortSignal.any([signal, watch.signal]));
   } catch (error) {
     signal?.throwIfAborted();
-    if (watch.signal.aborted) throw watch.signal.reason;
+    watch.signal.throwIfAborted();
     throw error;
   } finally {
     watch.stop();
-    await part?.discard();
   }
 }
 
@@ -83,53 +121,50 @@ async function copy(stream: HttpStream, { part, watch, request }: Copying): Prom
   let block: Uint8Array[] = [];
   let blockBytes = 0;
 
-  async function take(): Promise<void> {
+  async function writeBlock(): Promise<void> {
     const bytes = Buffer.concat(block, blockBytes);
     if (sizeBytes === 0) checkHead(bytes, stream, request);
     sizeBytes += bytes.length;
     block = [];
     blockBytes = 0;
-    // The disk works while this thread hashes and scans.
+    // The disk writes while this thread hashes and scans.
     const written = part.write(bytes);
-    written.catch(ignored);
+    written.catch(() => undefined);
     hash.update(bytes);
     scanner.push(bytes);
     await written;
   }
 
-  const { endpoint, limits } = request;
-  for await (const chunk of decoded(wire.bytes, stream.headers, {
-    endpoint,
-    maxBytes: mostBytes(request, limits),
-  })) {
+  const bounds = { endpoint: request.endpoint, maxBytes: maxDecodedBytes(request) };
+  for await (const chunk of decoded(wire.bytes, stream.headers, bounds)) {
     block.push(chunk);
     blockBytes += chunk.length;
-    if (blockBytes >= BLOCK_BYTES) await take();
+    if (blockBytes >= BLOCK_BYTES) await writeBlock();
   }
-  await take();
+  await writeBlock();
   watch.isComplete = true;
   await part.finish();
   const sha256 = hash.digest('hex');
   return { sha256, sizeBytes, scan: scanner.end(), onTheWire: wire.digest() ?? { sha256, sizeBytes } };
 }
 
-/** What was announced may be the size of the encoded file: text rarely shrinks to less than a hundredth. */
-function mostBytes({ expectedBytes }: ReceiveRequest, { maxUnannouncedBytes }: TransferLimits): number {
-  return expectedBytes === null ? maxUnannouncedBytes : Math.max(100 * expectedBytes, 1024 * 1024);
+/** The announced size may be that of the encoded file: text rarely compresses to less than a hundredth. */
+function maxDecodedBytes({ expectedBytes, limits }: ReceiveRequest): number {
+  return expectedBytes === null ? limits.maxUnannouncedBytes : Math.max(100 * expectedBytes, 1024 * 1024);
 }
 
-/** The bytes as they come, counted; hashed as well when they are not yet the file's. */
+/** The received bytes, counted; also hashed when they are encoded. */
 function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
   const hash = createHash('sha256');
   let isEncoded = encodingsIn(stream.headers['content-encoding']).length > 0;
-  const mostOnTheWire = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
+  const maxBytes = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
   async function* bytes(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of bytesOf(stream.body, request)) {
+    for await (const chunk of bytesOf(stream, request)) {
       // Gzip without a Content-Encoding header, see decode-body.ts.
       if (watch.bytesDone === 0) isEncoded ||= chunk[0] === 0x1f;
       watch.bytesDone += chunk.length;
-      // An encoding adds a few bytes to what does not shrink.
-      if (watch.bytesDone > mostOnTheWire + (isEncoded ? 1_024 : 0)) throw request.tooLong(watch.bytesDone);
+      // An encoding adds a few bytes to incompressible data.
+      if (watch.bytesDone > maxBytes + (isEncoded ? 1_024 : 0)) throw request.tooLong(watch.bytesDone);
       if (isEncoded) hash.update(chunk);
       yield chunk;
     }
@@ -138,21 +173,144 @@ function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
   return { bytes: bytes(), digest };
 }
 
-/** Only a CSV becomes evidence: what a service sends in its place is refused before anything is kept. */
-function checkHead(bytes: Uint8Array, { headers }: HttpStream, { endpoint }: ReceiveRequest): void {
-  const problem = whyNoCsv(bytes.subarray(0, HEAD_BYTES), headers['content-type']);
-  if (problem !== null) throw new NotCsvError(endpoint, problem);
-}
-
-/** Only what the wire does is the network's fault: errors of the disk and the archive pass as they are. */
-async function* bytesOf(body: HttpStream['body'], request: ReceiveRequest): AsyncGenerator<Uint8Array> {
+/** Maps transport errors only; errors of the disk and of the archive propagate unchanged. */
+export async function* bytesOf(
+  { body }: HttpStream,
+  request: Pick<ReceiveRequest, 'url' | 'signal'>,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Uint8Array>;
   } catch (error) {
-    throw asBillingError(error, request);
+    throw toBillingError(error, request);
   }
 }
 
-function ignored(): void {
-  // What is heard here was or will be heard where it is waited for.
+/** Bytes that `notCsvReason` needs; a header line is shorter. */
+const HEAD_BYTES = 1_024;
+const COLUMNS = new Set(CSV_HEADERS.map((name) => name.toLowerCase()));
+/** This many known column names prove the header line of an invoice, with any content type. */
+const PROVING_COLUMNS = 3;
+const OTHER_TYPES =
+  /^(?:text\/html|application\/(?:[\w.-]+\+)?(?:json|xml|pdf|zip)|text\/(?:xml|json)|image\/)/i;
+
+function checkHead(bytes: Uint8Array, { headers }: HttpStream, { endpoint }: ReceiveRequest): void {
+  const reason = notCsvReason(bytes.subarray(0, HEAD_BYTES), headers['content-type']);
+  if (reason !== null) throw new BillingError('not-csv', [endpoint, reason]);
+}
+
+/**
+ * Recognizes a page, a notice or a compressed file in place of a CSV; null: a CSV, whose rules the scanner checks.
+ *
+ * @param head the first bytes, decoded, at most `HEAD_BYTES`
+ */
+export function notCsvReason(head: Uint8Array, contentType: string | undefined): string | null {
+  if (head.length === 0) return 'the answer is empty';
+  const text = new TextDecoder().decode(head);
+  const [line = ''] = text.split(/[\r\n]/, 1);
+  const names = line.split(/[,;\t]/).map((name) => name.trim().replace(/^"|"$/g, '').toLowerCase());
+  if (names.filter((name) => COLUMNS.has(name)).length >= PROVING_COLUMNS) return null;
+  const [first = ''] = text.trimStart();
+  if (first === '') return 'the answer is blank';
+  if ('<{['.includes(first) || text.startsWith('%PDF')) {
+    return `the answer begins with ${JSON.stringify(printable(text.trimStart(), 40))}`;
+  }
+  const format = formatOf(head);
+  if (format !== null || head.includes(0)) return `the answer is ${format?.name ?? 'no text'}`;
+  const type = contentType?.trim() ?? '';
+  return OTHER_TYPES.test(type) ? `the answer is of the type ${printable(type, 60)}` : null;
+}
+
+/** One per attempt, so that an attempt that was never cancelled cannot write into the next one's file. */
+export interface PartFile {
+  readonly path: string;
+  /** One at a time; the caller must not change the bytes meanwhile. @throws BillingError `disk-full` */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Closes the file, unflushed; `Archive.putFile` flushes it. */
+  finish(): Promise<void>;
+  /** Removes the file unless it was moved. */
+  discard(): Promise<void>;
+}
+
+/** @throws BillingError `disk-full` */
+export async function createPartFile(folder: string, expectedBytes: number | null): Promise<PartFile> {
+  await makeFolder(folder);
+  const { bavail, bsize } = statfsSync(folder);
+  const freeBytes = bavail * bsize;
+  const needBytes = (expectedBytes ?? 0) + RESERVED_BYTES;
+  if (freeBytes < needBytes) {
+    const mib = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0);
+    throw new BillingError('disk-full', [
+      folder,
+      `: ${mib(freeBytes)} MiB are free, ${mib(needBytes)} MiB are needed`,
+    ]);
+  }
+  const path = temporaryName(folder);
+  const file = await open(path, 'wx', 0o600);
+  return {
+    path,
+    async write(bytes) {
+      try {
+        // Continues at the current position, and until all bytes are written.
+        await file.writeFile(bytes);
+      } catch (error) {
+        if (systemCode(error) !== 'ENOSPC' && systemCode(error) !== 'EDQUOT') throw error;
+        throw new BillingError('disk-full', [folder, ''], { cause: error });
+      }
+    },
+    finish: () => file.close(),
+    async discard() {
+      await file.close();
+      await removeIfThere(path);
+    },
+  };
+}
+
+export interface WatchedTransfer {
+  readonly url: string;
+  readonly expectedBytes: number | null;
+  readonly limits: Omit<TransferLimits, 'maxUnannouncedBytes'>;
+  readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
+}
+
+export interface TransferWatch {
+  bytesDone: number;
+  /** All bytes have arrived; the archive has its own time. */
+  isComplete: boolean;
+  readonly signal: AbortSignal;
+  stop(): void;
+}
+
+/** Reports each second, so that the heartbeat of the activity stays alive, and aborts a transfer that exceeds its limits. */
+function watchTransfer({ url, expectedBytes, limits, onProgress }: WatchedTransfer): TransferWatch {
+  const controller = new AbortController();
+  const startedAtMs = performance.now();
+  let windowStartMs = startedAtMs;
+  let windowStartBytes = 0;
+  const abort = (problem: string): void =>
+    controller.abort(new BillingError('deadline-exceeded', [hostOf(url), problem]));
+  const watch = {
+    bytesDone: 0,
+    isComplete: false,
+    signal: controller.signal,
+    stop: () => clearInterval(timer),
+  };
+  const tick = (): void => {
+    const nowMs = performance.now();
+    onProgress?.({ bytesDone: watch.bytesDone, bytesTotal: expectedBytes });
+    if (watch.isComplete) return;
+    if (nowMs - startedAtMs > limits.totalDeadlineMs) {
+      abort(`took longer than ${limits.totalDeadlineMs / 60_000} minutes`);
+    }
+    if (nowMs - windowStartMs < limits.throughputWindowMs) return;
+    const bytesPerSecond = ((watch.bytesDone - windowStartBytes) * 1_000) / (nowMs - windowStartMs);
+    if (bytesPerSecond < limits.minBytesPerSecond) {
+      abort(
+        `sent ${Math.round(bytesPerSecond)} bytes per second, the minimum is ${limits.minBytesPerSecond}`,
+      );
+    }
+    windowStartMs = nowMs;
+    windowStartBytes = watch.bytesDone;
+  };
+  const timer = setInterval(tick, Math.min(1_000, limits.throughputWindowMs, limits.totalDeadlineMs));
+  return watch;
 }

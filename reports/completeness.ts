@@ -9,7 +9,6 @@ import type { PublishedFile } from './published-file.ts';
 import { grouped } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { ReportResult } from './report-result.ts';
-import { statementText } from './statement-text.ts';
 
 /** Full sentences; null: it is not so. */
 export interface Completeness {
@@ -30,11 +29,10 @@ const STATES: Readonly<Record<string, string>> = { draft: 'draft', needs_attenti
 export async function completenessOf(
   file: PublishedFile,
   { from, to }: Days,
-  { filters, asOf }: { readonly filters: Pick<AppliedFilters, 'asKnownOn'>; readonly asOf: string },
+  { filters, asOf }: { readonly filters: AppliedFilters; readonly asOf: string },
 ): Promise<Completeness> {
   const asked = { from, to };
-  const text = await statementText(new URL('./session/not-counted.sql', import.meta.url));
-  const rows = (await file.query(text, asked)).convertRowObjects(jsonValue);
+  const rows = (await file.run('not-counted', asked)).convertRowObjects(jsonValue);
   const found = Number(rows[0]?.found ?? 0);
   const named = rows
     .filter(({ number }) => number !== null)
@@ -42,7 +40,9 @@ export async function completenessOf(
       const label = STATES[String(state)] ?? 'waiting to be loaded';
       return `${number}${tenant === null ? '' : ` of ${tenant}`} (${label})`;
     });
-  const gaps = await numberGaps(file, asked);
+  // All reports of a page ask for the same days of the same file.
+  const selection = [filters.partners, filters.tenants, filters.from, filters.to, from, to];
+  const gaps = await file.cached(`number gaps ${JSON.stringify(selection)}`, () => numberGaps(file, asked));
   const parts = [
     ...(found === 0 ? [] : [`${counted(found, 'known invoice')}: ${listed(named, found)}`]),
     ...(gaps.length === 0

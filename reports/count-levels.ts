@@ -13,8 +13,8 @@ export async function levelsIn(
 ): Promise<readonly LevelSize[]> {
   const rows =
     asKnownOn === null
-      ? await file.fact('levels')
-      : (await file.apply('levels-as-known-on')).convertRowObjects(jsonValue);
+      ? await file.cachedRows('levels')
+      : (await file.run('levels-as-known-on')).convertRowObjects(jsonValue);
   const sizes = new Map<string, LevelSize>();
   for (const row of rows) {
     if (partners !== null && !partners.includes(String(row.partner_id ?? ''))) continue;

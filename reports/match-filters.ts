@@ -6,7 +6,7 @@
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { ReportFilterError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
-import type { PublishedFile, SessionStatement } from './published-file.ts';
+import type { PublishedFile } from './published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';
 
 export interface FilterMatch {
@@ -36,13 +36,6 @@ interface Candidate {
 type Named = 'carriers' | 'zones' | 'currencies';
 const SINGULAR = { carriers: 'carrier', zones: 'zone', currencies: 'currency' } as const;
 
-/** Null is an invoice of which no partner is known. */
-const PARTNERS = 'select partner_id, partner from main.partners order by partner_id nulls last';
-const PARTNER_IDS =
-  'select distinct partner_id, null as partner from invoice_state order by partner_id nulls last';
-/** As they are written in all files, those of voided invoices too; the empty text is none. */
-const KNOWN = { carriers: writtenAs('carrier'), zones: writtenAs('carrier_zone') } as const;
-
 export interface Partner {
   /** The empty text stands for invoices of which none is known. */
   readonly key: string;
@@ -54,7 +47,7 @@ export async function knownPartners(
   file: PublishedFile,
   asked: AppliedFilters['partners'],
 ): Promise<readonly Partner[]> {
-  return (await file.fact(asked.length > 0 ? PARTNERS : PARTNER_IDS)).map((row) => ({
+  return (await file.cachedRows(asked.length > 0 ? 'partners' : 'partner-ids')).map((row) => ({
     key: textOf(row.partner_id) ?? '',
     name: textOf(row.partner),
   }));
@@ -100,7 +93,9 @@ export async function matchNames(
   if (asked.length === 0) return { values: null, matches: [] };
   // Currencies are those of the partners that were asked for, the others those of all files.
   const rows =
-    filter === 'currencies' ? await rowsOf(file, 'currencies-known') : await file.fact(KNOWN[filter]);
+    filter === 'currencies'
+      ? await rowsOf(file, 'currencies-known')
+      : await file.cachedRows(`${filter}-known`);
   const known = rows.map((row) => String(row.value));
   return match(
     SINGULAR[filter],
@@ -176,15 +171,11 @@ function candidateOf(key: string, name: string, id: string | null, names: readon
   return { key, shown, ids: id === null ? [] : [id], names };
 }
 
-function writtenAs(column: string): SessionStatement {
-  return `select distinct coalesce(${column}, '') as value from (select distinct ${column} from shipment_rows) order by value`;
-}
-
 async function rowsOf(
   file: PublishedFile,
-  statement: SessionStatement,
+  statement: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return (await file.apply(statement)).convertRowObjects(jsonValue);
+  return (await file.run(statement)).convertRowObjects(jsonValue);
 }
 
 function textOf(value: unknown): string | null {

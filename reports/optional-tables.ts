@@ -77,9 +77,9 @@ async function matchedRows(
   file: PublishedFile,
   { name, path, rows }: { readonly name: ExtraTable; readonly path: string; readonly rows: number },
 ): Promise<string> {
-  if (name === 'payments' || name === 'rates') await file.provide(ALSO_READ[name]);
-  await file.provide(`matched-${name}`);
-  const reader = await file.apply(
+  if (name === 'payments' || name === 'rates') await file.run(ALSO_READ[name]);
+  await file.run(`matched-${name}`);
+  const reader = await file.query(
     `select line, ${rowName(name)} as named from ${name} where line not in (select line from matched_rows) order by line`,
   );
   const others = reader.getRowObjects();
@@ -96,7 +96,7 @@ async function matchedRows(
 /** Has the reports' lines say as what weight their carrier rates them; without a file they are rated in whole pounds. */
 async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void> {
   if (!isGiven) {
-    await file.provide('no-rated-weights');
+    await file.run('no-rated-weights');
     return;
   }
   // Starts from the lines as they were before an earlier file was applied.
@@ -106,9 +106,8 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
     'loaded-shipments-rated',
     'selected-shipments',
   ] as const)
-    await file.provide(statement);
-  // What was made of a rated weight already tells its pounds, its weight and its unit.
-  await file.provide('create or replace temp macro rated_as(rated) as rated');
+    await file.run(statement);
+  await file.run('rated-as');
 }
 
 async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {

@@ -39,15 +39,6 @@ export interface Prepared {
   readonly partners: readonly (string | null)[];
 }
 
-/** What the reports read: the shipments of finalized, not voided invoices as they are known now, of the partners that were asked for. */
-const CURRENT_SHIPMENTS =
-  'create or replace temp view known_shipments as select * from shipments where is_asked_partner(partner_id)';
-/** Where every tenant goes by the name that its rows have, none needs a label. */
-const NO_LABELS = 'create or replace temp table tenant_labels (tenant_key varchar, label varchar)';
-const KNOWN_TENANTS = 'create or replace temp view known_tenants as select * from tenants';
-const PLAIN_SHIPMENTS = 'create or replace temp view base_shipments as select * from known_shipments';
-const LAST_PUBLICATION = 'select sequence, published_at from publication order by sequence desc limit 1';
-
 /** Filters become session variables, which the views of `session/` read. */
 export async function prepareSession(
   file: PublishedFile,
@@ -61,30 +52,30 @@ export async function prepareSession(
   const known = await knownPartners(file, filters.partners);
   const partners = matchPartners(filters.partners, known);
   await setVariable(file, 'partners', partners.values);
-  await file.provide(filters.asKnownOn === null ? CURRENT_SHIPMENTS : 'base-as-known-on');
-  await file.provide(KNOWN_TENANTS);
-  const [tenants] = await file.fact('tenants-are-plain');
+  await file.run(filters.asKnownOn === null ? 'known-shipments' : 'base-as-known-on');
+  await file.run('known-tenants');
+  const [tenants] = await file.cachedRows('tenants-are-plain');
   const arePlain = tenants?.are_plain === true;
-  await file.provide(arePlain ? NO_LABELS : 'tenant-labels');
-  await file.provide('known-invoices');
+  await file.run(arePlain ? 'no-labels' : 'tenant-labels');
+  await file.run('known-invoices');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
-  await file.provide(arePlain ? PLAIN_SHIPMENTS : 'base-labelled');
-  await file.provide('filtered-shipments');
-  const row = (await file.fact(LAST_PUBLICATION))[0] ?? {};
+  await file.run(arePlain ? 'base-plain' : 'base-labelled');
+  await file.run('filtered-shipments');
+  const row = (await file.cachedRows('publication'))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
-  await file.provide('weighed');
+  await file.run('weighed');
   const all = await levelsIn(file, filters, partners.values);
   let counting: Promise<readonly LevelCount[]> | undefined;
   const count = (): Promise<readonly LevelCount[]> => {
     counting ??=
       counted?.publication === publication
         ? Promise.resolve(counted.counts)
-        : file.apply('head').then((head) => withLevels(all, head.convertRowObjects(jsonValue)));
+        : file.run('head').then((head) => withLevels(all, head.convertRowObjects(jsonValue)));
     return counting;
   };
   const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
-  for (const view of ['loaded-shipments', 'selected-shipments'] as const) await file.provide(view);
+  for (const view of ['loaded-shipments', 'selected-shipments'] as const) await file.run(view);
   const asOf = typeof row.published_at === 'string' ? row.published_at : 'unknown';
   let ofFilters: Promise<Completeness> | undefined;
   const completeness = (days?: Days): Promise<Completeness> => {

@@ -4,10 +4,11 @@ import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import { jsonValue, rollBackAndClose } from '../lib/duckdb-values.ts';
 import { asDamage, refuseLeftWal } from '../lib/files/published-file.ts';
-import type { ExtraTable } from './catalogue.ts';
+import { statementsIn } from '../lib/sql-file.ts';
 import { asOtherVersion, NotPublishedError } from './errors.ts';
-import { connectShared, type OwnConnection } from './shared-instance.ts';
-import { statementText } from './statement-text.ts';
+import { connectShared, type FileCache, type OwnConnection } from './shared-instance.ts';
+
+export type CachedRow = Readonly<Record<string, unknown>>;
 
 /** One reader with its own session; reports share nothing but the file. */
 export interface PublishedFile {
@@ -18,65 +19,28 @@ export interface PublishedFile {
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
   /** Like `query`, of rows that are fetched piece by piece; nothing else is asked of the session meanwhile. */
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
-  /** Runs a statement from `reports/session/`, or of a line. */
-  apply(statement: SessionStatement): Promise<DuckDBResultReader>;
-  /** Gives the session the table, view or macro that a statement makes. */
-  provide(statement: SessionStatement): Promise<void>;
-  /** Rows of a statement that asks nothing of a session, read once for all sessions of this file that share it. */
-  fact(statement: SessionStatement): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Runs a statement of `session/` by its name. */
+  run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
+  /** Rows of such a statement that depends on no filter, read once for all sessions of this file. */
+  cachedRows(name: string): Promise<readonly CachedRow[]>;
+  /** A value that depends on the file alone, computed once for all its sessions under this key. */
+  cached<T>(key: string, compute: () => Promise<T>): Promise<T>;
   /** For what has no SQL: appending rows of an optional table, interrupting. */
   readonly connection: DuckDBConnection;
   close(): void;
 }
 
-/** One of a line stands where it is asked. */
-export type SessionStatement =
-  | `select ${string}`
-  | `create ${string}`
-  | 'base-as-known-on'
-  | 'base-labelled'
-  | 'tenants-are-plain'
-  | 'tenant-labels'
-  | 'tenants-known'
-  | 'currencies-known'
-  | 'files-on'
-  | 'macros'
-  | 'definitions'
-  | 'known-invoices'
-  | 'filtered-shipments'
-  | 'loaded-shipments'
-  | 'selected-shipments'
-  | 'loaded-shipments-rated'
-  | 'tenant-shipments'
-  | 'rated-weights'
-  | 'no-rated-weights'
-  | 'prices'
-  | 'line-faults'
-  | 'faulty-lines'
-  | 'cell-prices'
-  | 'invoiced'
-  | 'billed-by'
-  | 'rate-day'
-  | 'rated-cells'
-  | 'weighed'
-  | 'repeated-lines'
-  | 'repeats-by'
-  | 'invoice-currencies'
-  | 'invoice-totals'
-  | 'invoices-owed'
-  | 'price-moves'
-  | 'shipped-months'
-  | 'accrual-estimates'
-  | 'filtered-invoices'
-  | 'selected-invoices'
-  | 'invoices-left-out'
-  | 'levels'
-  | 'levels-as-known-on'
-  | `matched-${ExtraTable}`
-  | 'voided-shipments'
-  | 'head';
-
-const SESSION_FOLDER = new URL('./session/', import.meta.url);
+/** Files of statements by `-- name:`; a name is used once in all of them. */
+const STATEMENT_FILES = [
+  'macros',
+  'lines',
+  'invoices',
+  'names',
+  'head',
+  'prices',
+  'accruals',
+  'matched-rows',
+].map((name) => new URL(`./session/${name}.sql`, import.meta.url));
 
 /** Gives a connection that can reach what the file shows and nothing else. */
 export type Connect = () => Promise<DuckDBConnection>;
@@ -105,7 +69,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   if (found?.isDirectory() === true)
     throw Object.assign(new Error('It is a folder.'), { code: 'EISDIR', path });
   await refuseLeftWal(path);
-  const { connection, facts, close } = await connectTo(path).catch((error: unknown) => {
+  const { connection, cache, close } = await connectTo(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'no-lake-yet')
       throw new NotPublishedError(path);
     throw asDamage(error, path);
@@ -132,22 +96,13 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   };
   try {
     await seeInternal(connection);
-    for (const macros of ['macros', 'definitions'] as const) await connection.run(await sessionText(macros));
+    for (const name of ['macros', 'definitions']) await connection.run(sessionStatement(name));
     const isWhole = !elsewhere.has(path);
-    const apply: PublishedFile['apply'] = async (name) => query(await sessionText(name));
-    const provide: PublishedFile['provide'] = async (name) => {
-      await apply(name);
-    };
-    const fact: PublishedFile['fact'] = (name) => {
-      const read = (): ReturnType<PublishedFile['fact']> => {
-        const rows = apply(name).then((reader) => reader.convertRowObjects(jsonValue));
-        facts?.set(name, rows);
-        return rows;
-      };
-      // Who read it first may have been interrupted.
-      return facts?.get(name)?.catch(read) ?? read();
-    };
-    return { path, isWhole, query, stream, apply, provide, fact, connection, close };
+    const run: PublishedFile['run'] = async (name, values) => query(sessionStatement(name), values);
+    const cached: PublishedFile['cached'] = (key, compute) => cachedValue(cache, key, compute);
+    const cachedRows: PublishedFile['cachedRows'] = (name) =>
+      cached(name, async () => (await run(name)).convertRowObjects(jsonValue));
+    return { path, isWhole, query, stream, run, cached, cachedRows, connection, close };
   } catch (error) {
     close();
     throw error;
@@ -167,11 +122,27 @@ async function connectTo(path: string): Promise<OwnConnection> {
   const connect = elsewhere.get(path);
   if (connect !== undefined) {
     const connection = await connect();
-    return { connection, facts: null, close: () => void rollBackAndClose(connection) };
+    return { connection, cache: null, close: () => void rollBackAndClose(connection) };
   }
   return connectShared(path);
 }
 
-async function sessionText(name: SessionStatement): Promise<string> {
-  return name.includes(' ') ? name : statementText(new URL(`${name}.sql`, SESSION_FOLDER));
+function sessionStatement(name: string): string {
+  for (const file of STATEMENT_FILES) {
+    const statement = statementsIn(file).get(name);
+    if (statement !== undefined) return statement;
+  }
+  throw new Error(`There is no statement "${name}" in reports/session/.`);
+}
+
+/** @param cache null: the file may change while it is open, so nothing is kept */
+function cachedValue<T>(cache: FileCache | null, key: string, compute: () => Promise<T>): Promise<T> {
+  const start = (): Promise<T> => {
+    const value = compute();
+    cache?.set(key, value);
+    return value;
+  };
+  const known = cache?.get(key) as Promise<T> | undefined;
+  // The session that computed it first may have been interrupted.
+  return known?.catch(start) ?? start();
 }

@@ -264,6 +264,6 @@ function byPartner(chart: ChartSpec): ChartSpec {
 }
 
 async function invoicesLeftOut(file: PublishedFile): Promise<number> {
-  const [row] = (await file.apply('invoices-left-out')).convertRowObjects(jsonValue);
+  const [row] = (await file.run('invoices-left-out')).convertRowObjects(jsonValue);
   return Number(row?.invoices ?? 0);
 }

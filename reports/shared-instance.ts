@@ -11,12 +11,13 @@ import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { readingLimits } from '../lib/files/published-file.ts';
 
-export type Facts = Map<string, Promise<readonly Readonly<Record<string, unknown>>[]>>;
+/** Values that depend on the file alone. */
+export type FileCache = Map<string, Promise<unknown>>;
 
 export interface OwnConnection {
   readonly connection: DuckDBConnection;
-  /** What was read of the file whatever a session filters, for all its sessions; no memory of a file that changes. */
-  readonly facts: Facts | null;
+  /** Shared by all sessions of the file; null for a file that changes while it is open. */
+  readonly cache: FileCache | null;
   readonly close: () => void;
 }
 
@@ -24,7 +25,7 @@ interface Opened {
   /** Of the file as it was when it was opened. */
   readonly identity: string;
   readonly instance: Promise<DuckDBInstance>;
-  readonly facts: Facts;
+  readonly cache: FileCache;
   sessions: number;
   lastUsedAt: number;
 }
@@ -57,7 +58,7 @@ export async function connectShared(path: string): Promise<OwnConnection> {
       if (!isClosed) connection.closeSync();
       leave();
     };
-    if (await answers(connection)) return { connection, facts: own.facts, close };
+    if (await answers(connection)) return { connection, cache: own.cache, close };
     if (opened.get(path) === own) opened.delete(path);
     close();
     return await connectShared(path);
@@ -117,7 +118,7 @@ function current(path: string, identity: string): Opened {
   if (known?.identity === identity) return known;
   const own: Opened = {
     ...{ identity, instance: openInstance(path), sessions: 0, lastUsedAt: Date.now() },
-    facts: new Map(),
+    cache: new Map(),
   };
   opened.set(path, own);
   if (known !== undefined) closeUnused(path, known);

@@ -4,6 +4,7 @@ import type { PublishedFile } from './published-file.ts';
 
 /** In the order in which they are made: a later one may read those before it. */
 const SHARED_BY_REPORTS = {
+  'undated-shipments': /\b(undated_shipments|accrual_estimates)\b/,
   'tenant-shipments': /\b(tenant_shipments|price_moves)\b/,
   prices: /\b(prices\(|cell_prices|monthly_prices|price_moves)/,
   'cell-prices': /\bcell_prices\b/,
@@ -30,32 +31,14 @@ const SHARED_BY_REPORTS = {
   'accrual-estimates': /\baccrual_estimates\b/,
 } as const;
 
-/** Kept as long as the filters are, so that several reports of a page read the shipments once. */
-const KEPT = {
-  'invoiced-months':
-    'create temp table if not exists invoiced_months as from invoiced(month_start(report_date))',
-  'monthly-prices':
-    "create temp table if not exists monthly_prices as from prices(month_start(report_date), service_level, 'loaded_shipments')",
-} as const;
-
-/** The prices that price_moves follows; for who reads them nowhere else, to keep them would be dearer. */
-const FOLLOWED_PRICES =
-  "create or replace temp view followed_prices as from prices(month_start(report_date), service_level, 'tenant_shipments')";
-/** A report that keeps them compares with all prices, so that all count as examined. */
-const FOLLOWED_PRICES_KEPT =
-  'create or replace temp view followed_prices as select * replace (shipments as examined) from monthly_prices';
-
 type Shared = keyof typeof SHARED_BY_REPORTS;
 
 /** Makes what a report reads, of the filters that the session has. */
 export async function provideShared(file: PublishedFile, sql: string): Promise<void> {
   for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][]) {
     if (!isRead.test(sql)) continue;
-    if (shared === 'followed-prices') {
-      const areKept = SHARED_BY_REPORTS['monthly-prices'].test(sql);
-      await file.provide(areKept ? FOLLOWED_PRICES_KEPT : FOLLOWED_PRICES);
-    } else if (shared === 'invoiced-months' || shared === 'monthly-prices') await file.provide(KEPT[shared]);
-    else await file.provide(shared);
+    const areKept = shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(sql);
+    await file.run(areKept ? 'followed-prices-kept' : shared);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { alertingRefusal } from '../activities/credentials-alert.ts';
 import type { BillingService } from '../billing/billing-service.ts';
-import { CredentialsRefusedError } from '../billing/errors.ts';
+import { isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Check, Health } from '../lib/health/health.ts';
 
@@ -44,7 +44,7 @@ export function tokenCheck(
     // The service's watch records the answer, and a refusal of our credentials is an alert already.
     run: (signal) =>
       keep(signal).catch((error: unknown) => {
-        isProof ||= error instanceof CredentialsRefusedError;
+        isProof ||= isBillingError(error, 'credentials-refused');
       }),
   };
 }
@@ -86,7 +86,7 @@ export function watchedService(
       answeredAnyway(code);
       return;
     }
-    if (error instanceof CredentialsRefusedError) seen.tokenUntil = null;
+    if (isBillingError(error, 'credentials-refused')) seen.tokenUntil = null;
     troubled = call;
     tell(`last error ${minute(now())}: ${String(message)}`);
   }

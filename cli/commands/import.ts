@@ -170,7 +170,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
 async function openService(settings: Settings, archive: Archive) {
   if (settings.service.baseUrl === null) return null;
   const { createBillingService } = await import('../../billing/client.ts');
-  const { describeInvoice } = await import('../../billing/describe-invoice.ts');
+  const { describeInvoice } = await import('../../billing/billing-service.ts');
   const service = createBillingService({ settings, archive });
   return {
     describe: (invoiceId: string) => describeInvoice(service, invoiceId),

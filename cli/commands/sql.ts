@@ -96,9 +96,8 @@ async function versionOf(shell: string): Promise<string> {
 }
 
 async function shellStart(): Promise<string> {
-  const session = new URL('../../reports/session/', import.meta.url);
-  const parts = ['macros.sql', 'definitions.sql'].map((name) => readFile(new URL(name, session), 'utf8'));
-  return [`set TimeZone = 'UTC';`, ...(await Promise.all(parts))].join('\n');
+  const macros = await readFile(new URL('../../reports/session/macros.sql', import.meta.url), 'utf8');
+  return `set TimeZone = 'UTC';\n${macros}`;
 }
 
 async function findShell(): Promise<string | null> {

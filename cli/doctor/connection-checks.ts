@@ -8,16 +8,14 @@ import { Agent, request } from 'undici';
 import { openArchive, openArchiveBucket } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import { RefusedError } from '../../billing/errors.ts';
+import { isBillingError } from '../../billing/errors.ts';
 import { createHttp } from '../../billing/http.ts';
-import { serviceClock } from '../../billing/service-clock.ts';
 import { readCertificatePair } from '../../lib/config/certificate-files.ts';
 import { DEFAULT_FILE_NAME } from '../../lib/config/find-setting.ts';
 import { NOT_SET, requireService, type Settings, SettingsError } from '../../lib/config/settings.ts';
 import {
   CLOCK_HINT,
   compareClocks,
-  createServerClock,
   describeDifferences,
   differing,
   MAX_STARTED_MS,
@@ -92,7 +90,7 @@ async function pingRefusal(service: BillingService, signal: AbortSignal): Promis
     await service.ping({ signal });
     return null;
   } catch (error) {
-    if (error instanceof RefusedError) return error.message;
+    if (isBillingError(error, 'refused', 'forbidden')) return error.message;
     throw error;
   }
 }
@@ -100,14 +98,10 @@ async function pingRefusal(service: BillingService, signal: AbortSignal): Promis
 /** Compares this machine's clock with the clocks that a start compares it with. */
 export async function checkClock({ service, archive }: Settings): Promise<Finding> {
   const { baseUrl } = service;
-  const clock = createServerClock();
-  const http = createHttp({ ...service, connectionsPerHost: 1, clock });
+  const http = createHttp({ ...service, connectionsPerHost: 1 });
   const bucket = archive.kind === 's3' ? await openArchiveBucket(archive.url) : null;
   try {
-    const clocks = [
-      ...(baseUrl === null ? [] : [serviceClock({ http, clock, baseUrl })]),
-      ...(bucket === null ? [] : [bucket.clock]),
-    ];
+    const clocks = [...(baseUrl === null ? [] : [http.clock]), ...(bucket === null ? [] : [bucket.clock])];
     if (clocks.length === 0) return ok('no service to compare with');
     const compared = await compareClocks(clocks, { asksAll: true });
     // Checks of the service and the archive report why they do not answer.

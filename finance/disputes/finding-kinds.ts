@@ -6,7 +6,7 @@ import type { ReportRow } from '../../reports/report-result.ts';
 export interface Finding {
   /** Columns that tell its rows apart, besides `partner_id`. */
   readonly keys: readonly string[];
-  /** What is claimed of a row that is a line; null: a statement of `sql/` finds the lines of its rows. */
+  /** What is claimed of a row that is a line; null: a statement of `statements.sql` finds the lines of its rows. */
   readonly claimed: ((row: ReportRow) => string) | null;
   readonly reason: string;
 }

@@ -1,12 +1,12 @@
 /** From rows of audit reports to the lines that can be claimed, each with what it should have cost. */
 
+import { statementIn } from '../../lib/sql-file.ts';
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { expectMatches } from '../../reports/match-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { statementText } from '../../reports/statement-text.ts';
 import type { ClaimedLine } from './claim.ts';
 import { FINDINGS, type Finding, type FindingName, NAMED, rowKey } from './finding-kinds.ts';
 
@@ -20,6 +20,8 @@ export interface FindRequest extends SessionRequest {
   /** Instead of the usual words; at most one line. */
   readonly reason?: string | undefined;
 }
+
+const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
 /** A line that can be claimed; `creditedBefore` is looked up when it is. */
 export type FoundLine = Omit<ClaimedLine, 'creditedBefore'>;
@@ -47,11 +49,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
   try {
     const claimed =
       finding === NAMED
-        ? await ask(await questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
+        ? await ask(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
         : await claimedOf(ask, { ...request, finding });
     const amounts = new Map(claimed.map((row) => [lineOf(row), String(row.claimed)]));
     const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
-    const rows = await ask(await questionNamed('lines'), { rows: JSON.stringify(places) });
+    const rows = await ask(questionNamed('lines'), { rows: JSON.stringify(places) });
     const lines = rows
       .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineOf(row)) ?? '0') }))
       .filter(({ amount }) => amount > 0n)
@@ -63,7 +65,7 @@ export async function findLines(request: FindRequest): Promise<Found> {
   }
 }
 
-/** A report, or a statement of `sql/`, which is written as reports are and so has all that reports have: filters, levels, partners. */
+/** A report, or a statement of `statements.sql`, which is written as reports are and so has all that reports have: filters, levels, partners. */
 type Ask = (asked: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
 type Parameters = Readonly<Record<string, string>>;
 
@@ -77,7 +79,7 @@ async function claimedOf(
   }: FindRequest & { readonly finding: keyof typeof FINDINGS },
 ): Promise<readonly ReportRow[]> {
   const { claimed, keys }: Finding = FINDINGS[finding];
-  const question = claimed === null ? await questionNamed(finding) : null;
+  const question = claimed === null ? questionNamed(finding) : null;
   const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
   const ofReport = (await findReport(finding)).parameters.map(({ name }) => name);
   const rows = (
@@ -114,8 +116,8 @@ function numbersAsRows(numbers: readonly string[] | null): readonly ReportRow[] 
   return numbers.map((tracking_number) => ({ tracking_number }));
 }
 
-async function questionNamed(name: string): Promise<ReportDefinition> {
-  return parseReport(name, await statementText(new URL(`./sql/${name}.sql`, import.meta.url)));
+function questionNamed(name: string): ReportDefinition {
+  return parseReport(name, statementIn(STATEMENTS, name));
 }
 
 function lineOf({ invoice_id, row_number }: ReportRow): string {

@@ -1,12 +1,14 @@
 /** What is published about the lines that are claimed, or to be claimed: their credits, charges and invoices. */
 
+import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
 import { readColumns, readRows } from '../../reports/read-rows.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
-import { statementText } from '../../reports/statement-text.ts';
 import { type NumberOf, numberKey } from './claim.ts';
 import { NOTHING } from './totals.ts';
+
+const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
 /** A credit of a tracking number. */
 export interface Credit {
@@ -123,7 +125,6 @@ async function ask(
   name: 'amounts' | 'billed',
   values: Readonly<Record<string, string>>,
 ): Promise<readonly ReportRow[]> {
-  const sql = await statementText(new URL(`./sql/${name}.sql`, import.meta.url));
-  const reader = await file.query(sql, values);
+  const reader = await file.query(statementIn(STATEMENTS, name), values);
   return readRows(reader, readColumns(reader, { units: {}, details: [] }));
 }

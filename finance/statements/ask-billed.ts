@@ -1,5 +1,6 @@
 /** Asks one publication what tenants were billed: all of a statement comes from the same reading of the file. */
 
+import { statementIn } from '../../lib/sql-file.ts';
 import { interruptible } from '../../reports/interruptible.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
 import type { Period } from '../../reports/period.ts';
@@ -9,7 +10,6 @@ import { readColumns, readRows } from '../../reports/read-rows.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import { provideShared } from '../../reports/shared-views.ts';
-import { statementText } from '../../reports/statement-text.ts';
 import { NoSuchTenantError } from './errors.ts';
 import type { StatementTenant } from './statement.ts';
 
@@ -30,7 +30,7 @@ export interface BilledSession {
   readonly publishedAt: string;
   /** The date that `days` mean. */
   readonly by: DateBasis;
-  /** Rows of `sql/NAME.sql`, in its columns; decimals are exact text. */
+  /** Rows of the statement in `statements.sql`, in its columns; decimals are exact text. */
   ask(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
   tenants(): Promise<readonly ReportRow[]>;
   /** At most `limit` lines of one tenant. */
@@ -58,7 +58,7 @@ export async function askBilled(request: BilledRequest): Promise<BilledSession> 
       const session = await prepareSession(file, filters, undefined);
       const unmatched = session.matches.filter(({ matched }) => matched.length === 0);
       if (unmatched.length > 0) throw new NoSuchTenantError(matchNotes(unmatched).join(' '));
-      const lines = await textOf('lines');
+      const lines = textOf('lines');
       await provideShared(file, lines);
       await file.query(lines);
       return session;
@@ -84,11 +84,11 @@ async function rowsOf(
   name: string,
   values?: Readonly<Record<string, string | number | null>>,
 ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
-  const reader = await file.query(await textOf(name), values);
+  const reader = await file.query(textOf(name), values);
   const columns = readColumns(reader, { units: {}, details: [] });
   return { columns, rows: readRows(reader, columns) };
 }
 
-function textOf(name: string): Promise<string> {
-  return statementText(new URL(`./sql/${name}.sql`, import.meta.url));
+function textOf(name: string): string {
+  return statementIn(new URL('./statements.sql', import.meta.url), name);
 }

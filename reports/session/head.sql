@@ -1,3 +1,27 @@
+-- name: publication
+select sequence, published_at from publication order by sequence desc limit 1
+
+-- name: levels
+-- How much there is by level, whatever the filters: what decides which level is the one to report. By partner, so that it is read
+-- once for all who ask. A load says how many rows it has, so that no row is read.
+select
+    partner_id,
+    invoice_level as level,
+    count(*) as all_invoices,
+    cast(coalesce(sum(shipments) filter (where voided_at is null), 0) as bigint) as all_shipments
+from invoices
+group by all
+order by level
+
+-- name: levels-as-known-on
+-- The same as levels, of the shipments that counted at an instant; of invoices as they are now.
+select i.partner_id, i.level, i.all_invoices, coalesce(s.all_shipments, 0) as all_shipments
+from (select partner_id, invoice_level as level, count(*) as all_invoices from invoices group by all) as i
+left join (select partner_id, invoice_level as level, count(*) as all_shipments from known_shipments group by all) as s
+    on s.level = i.level and s.partner_id is not distinct from i.partner_id
+order by level
+
+-- name: head
 -- What stands at the head of a result, by level: how much passes the filters, how it was weighed, how much is proved.
 -- Every report waits for this, so the rows that pass are read once, with two plain counts for each invoice and unit (weighed.sql), or
 -- not at all (weighed-noted.sql). What there is whatever the filters is in levels.sql.

@@ -124,7 +124,7 @@ export async function streamShipments(
       ? countOf(totals)
       : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
   const columnList = shown.map((name) => `s.${name}`).join(', ');
-  const text = await filledText('listed', { ...filled, columns: columnList });
+  const text = filledText('listed', { ...filled, columns: columnList });
   // Nothing else is asked of the session while rows are read.
   const completeness = await prepared.completeness();
   const found = await file.stream(text, { ...bound.values, ...key, limit: asked.limit });

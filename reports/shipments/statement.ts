@@ -1,8 +1,10 @@
-/** Runs the statements of `sql/`, whose `{{names}}` are filled with expressions of our own and never with what somebody typed. */
+/** Runs the statements of `statements.sql`, whose `{{names}}` are filled with expressions of our own and never with what somebody typed. */
 
 import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
+import { statementIn } from '../../lib/sql-file.ts';
 import type { PublishedFile } from '../published-file.ts';
-import { statementText } from '../statement-text.ts';
+
+const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
 type Filled = Readonly<Record<string, string>>;
 
@@ -18,11 +20,10 @@ export async function query(
   const values = Object.entries(more.values ?? {}).map(
     ([key, value]) => [key, Array.isArray(value) ? listValue([...value]) : (value as DuckDBValue)] as const,
   );
-  return file.query(await filledText(name, more.filled ?? {}), Object.fromEntries(values));
+  return file.query(filledText(name, more.filled ?? {}), Object.fromEntries(values));
 }
 
 /** A statement's text, which may be filled into another. */
-export async function filledText(name: string, filled: Filled): Promise<string> {
-  const text = await statementText(new URL(`./sql/${name}.sql`, import.meta.url));
-  return text.replace(/\{\{(\w+)\}\}/g, (_, word: string) => filled[word] ?? '');
+export function filledText(name: string, filled: Filled): string {
+  return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, word: string) => filled[word] ?? '');
 }

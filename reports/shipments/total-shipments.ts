@@ -27,8 +27,8 @@ export async function totalShipments(
   const { sql, values } = bindConditions(conditions);
   await provideShared(file, sql);
   const filled = {
-    asked: await filledText('asked', { conditions: sql }),
-    repeats: await filledText('repeats', { conditions: sql }),
+    asked: filledText('asked', { conditions: sql }),
+    repeats: filledText('repeats', { conditions: sql }),
   };
   const reader = await query(file, 'totals', { filled, values });
   const answered = readColumns(reader, { units: TOTAL_UNITS, details: [] });

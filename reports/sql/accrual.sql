@@ -16,8 +16,8 @@
 --   month at each step. history_months is the fewest months behind a step; like the factors it is empty where no
 --   growth is multiplied. basis is "complete" (age is complete_after or more: the total is billing_cost), "chain
 --   ladder", or why there is no estimate: "not enough history" (a step has fewer than min_months), "nothing billed
---   yet" (nothing above zero at its age), "month has not ended". The filters limit the lines of all months:
---   with --from, growth is taken only from the months since.
+--   yet" (nothing above zero at its age), "month has not ended". Dates choose the lines
+--   of the months that are shown; growth is taken from all months of the lines that pass the other filters.
 -- order: currency; ship_month; tenant; carrier
 -- cannot say: it is an estimate from experience: a change of volume in a month that was not billed at all is
 --   invisible. Let the date filters mean the ship date; with --by invoice-date earlier months look more complete than

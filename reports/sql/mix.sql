@@ -7,7 +7,8 @@
 --   packages. share_of_shipments is of the carrier's lines in that month and currency. shift is how many percentage
 --   points the share changed from the month before (with grain=week: the week before); it is worked out from shares
 --   that are not rounded, a part the month before did not have counts as zero there, and it is empty where the
---   carrier had no lines at all. The filters limit both months: with --from, the first month has no shift. A part that has no lines in a month has no row. With by=service, average_zone is the
+--   carrier had no lines at all. Dates choose the lines that a row counts; the month before is counted whole, of the
+--   lines that pass the other filters. A part that has no lines in a month has no row. With by=service, average_zone is the
 --   mean zone of the row's lines that have one, where the service's zones are a scale: all zones given by lines that
 --   pass the other filters, whatever days are asked for, are numbers no more than 20 apart. With by=weight, a break
 --   goes from above its first weight up to and including its second, by pounds before rounding; they are called as in
@@ -35,7 +36,7 @@
 with
 -- Pounds stand here once: a break compares them eleven times, which DuckDB would plan as often.
 lines as (
-    select *, case when $by = 'weight' then lb_of(billable_weight, billable_weight_unit) end as lb from selected_shipments
+    select *, case when $by = 'weight' then lb_of(billable_weight, billable_weight_unit) end as lb from undated_shipments
 ),
 -- Zones are read off a group of lines and not off each: only where a service's mean is asked for.
 grouped as (
@@ -46,9 +47,10 @@ grouped as (
         case when $by = 'weight' then break_of(lb) end as weight_break,
         currency_code,
         case when $by = 'service' then zone end as zone,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost,
-        credits_of(billing_cost) as credits
+        count(*) filter (where is_examined) as shipments,
+        sum(billing_cost) filter (where is_examined) as billing_cost,
+        credits_of(if(is_examined, billing_cost, 0)) as credits,
+        count(*) as whole_shipments
     from lines
     group by all
 ),
@@ -62,9 +64,12 @@ read as (
         cast(sum(shipments) as bigint) as shipments,
         sum(billing_cost) as billing_cost,
         sum(credits) as credits,
-        cast(coalesce(sum(shipments) filter (where zone is not null), 0) as bigint) as zones,
+        cast(sum(whole_shipments) as bigint) as whole_shipments,
         sum(cast(zone_number(zone) * shipments as decimal(38, 4))) as zone_sum,
         cast(coalesce(sum(shipments) filter (where zone_number(zone) is not null), 0) as bigint) as zone_count,
+        -- Of all lines: whether zones are a scale does not depend on the dates.
+        cast(coalesce(sum(whole_shipments) filter (where zone is not null), 0) as bigint) as zones,
+        cast(coalesce(sum(whole_shipments) filter (where zone_number(zone) is not null), 0) as bigint) as numbered_zones,
         min(zone_number(zone)) as least_zone,
         max(zone_number(zone)) as greatest_zone
     from grouped
@@ -76,17 +81,22 @@ mix as (
         case when $by = 'weight' then break_name(weight_break) else name end as part,
         weight_break,
         $by = 'service' and name is not null and is_scale(
-            sum(zones) over service, sum(zone_count) over service, min(least_zone) over service,
+            sum(zones) over service, sum(numbered_zones) over service, min(least_zone) over service,
             max(greatest_zone) over service
         ) as has_scale
     from read
     window service as (partition by carrier, name)
 ),
 shared as (
-    select *, sum(shipments) over (partition by start, carrier, currency_code) as of_carrier from mix
+    select
+        *,
+        sum(shipments) over month as of_carrier,
+        sum(whole_shipments) over month as whole_of_carrier
+    from mix
+    window month as (partition by start, carrier, currency_code)
 ),
 carriers as (
-    select start, carrier, currency_code, any_value(of_carrier) as of_carrier from shared group by all
+    select start, carrier, currency_code, any_value(whole_of_carrier) as of_carrier from shared group by all
 )
 select
     period_of(s.start, $grain) as month,
@@ -98,7 +108,7 @@ select
     case
         when c.start is not null
             then as_hundredths(rounded_quotient(
-                (s.shipments * c.of_carrier - coalesce(p.shipments, 0) * s.of_carrier) * 10000, s.of_carrier * c.of_carrier
+                (s.shipments * c.of_carrier - coalesce(p.whole_shipments, 0) * s.of_carrier) * 10000, s.of_carrier * c.of_carrier
             ))
     end as shift,
     s.billing_cost,
@@ -124,4 +134,5 @@ left join carriers as c
 left join shared as p
     on p.carrier = c.carrier and p.currency_code = c.currency_code and p.start = c.start
     and p.part is not distinct from s.part
+where s.shipments > 0
 order by s.currency_code, s.start, s.carrier, s.weight_break, zone_number(s.part) nulls last, s.part

@@ -6,8 +6,8 @@
 --   that week and the weeks before it, $weeks in all. Carriers give discounts by such a sum. Credits are
 --   included. From a carrier's first week with lines in that currency to its last, a week without lines is a row with
 --   zero. change_on_week is rolling_cost less that of the row before; it is empty in the first week. is_full says
---   whether $weeks weeks have passed, counting from the first. The filters limit the lines that are added: with --from,
---   weeks before it are in no sum.
+--   whether $weeks weeks have passed, counting from the first. Dates choose the weeks that are shown and the lines of
+--   billing_cost; rolling_cost adds all lines up to --to that pass the other filters.
 -- order: currency; week; carrier
 -- cannot say: what your contract counts: often gross charges before discounts, or some services only. Tiers are not
 --   in an invoice file.
@@ -28,9 +28,11 @@ with billed as (
         period_start(report_date, 'week') as start,
         carrier,
         currency_code,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost
-    from selected_shipments
+        count(*) filter (where is_examined) as shipments,
+        coalesce(sum(billing_cost) filter (where is_examined), 0) as billing_cost,
+        sum(billing_cost) as whole_cost
+    from undated_shipments
+    where getvariable('date_to') is null or report_date <= cast(getvariable('date_to') as date)
     group by all
 ),
 weeks as (
@@ -49,20 +51,25 @@ filled as (
         w.carrier,
         w.currency_code,
         coalesce(b.shipments, 0) as shipments,
-        coalesce(b.billing_cost, 0) as billing_cost
+        coalesce(b.billing_cost, 0) as billing_cost,
+        coalesce(b.whole_cost, 0) as whole_cost
     from weeks as w
     left join billed as b on b.start = w.start and b.carrier = w.carrier and b.currency_code = w.currency_code
 ),
 summed as (
     select
         f.*,
-        sum(f.billing_cost) over line
-        - coalesce(sum(f.billing_cost) over (
+        sum(f.whole_cost) over line
+        - coalesce(sum(f.whole_cost) over (
             partition by f.carrier, f.currency_code order by f.start
             range between unbounded preceding and to_days(7 * cast($weeks as integer)) preceding
         ), 0) as rolling_cost
     from filled as f
     window line as (partition by f.carrier, f.currency_code order by f.start)
+),
+changed as (
+    select *, rolling_cost - lag(rolling_cost) over (partition by carrier, currency_code order by start) as change_on_week
+    from summed
 )
 select
     period_of(start, 'week') as week,
@@ -72,7 +79,9 @@ select
     shipments,
     billing_cost,
     rolling_cost,
-    rolling_cost - lag(rolling_cost) over (partition by carrier, currency_code order by start) as change_on_week,
+    change_on_week,
     (start - first_week) // 7 + 1 >= $weeks as is_full
-from summed
+from changed
+-- Weeks after the period have no lines here.
+where getvariable('date_from') is null or start + 6 >= cast(getvariable('date_from') as date)
 order by currency_code, start, carrier

@@ -35,7 +35,7 @@ async function bring({
 }
 
 describe('downloadCsv', () => {
-  test('loads what it brought, as it was announced', async () => {
+  test('loads the downloaded file as announced', async () => {
     const { result, asked } = await bring();
     expect(result).toMatchObject({ outcome: 'fetched', loaded: { outcome: 'loaded', shipments: 2 } });
     const sha256 = LOCATION.fileHashSha256;
@@ -43,19 +43,19 @@ describe('downloadCsv', () => {
     expect(asked).toEqual([{ ...request, workflowRunId: expect.any(String) }]);
   });
 
-  test('names the announced hash where it was that of the encoded file', async () => {
+  test('records the announced hash of an encoded file', async () => {
     const { asked } = await bring({ sha256: OTHER_HASH });
     const encodedSha256 = LOCATION.fileHashSha256;
     expect(asked).toMatchObject([{ sha256: OTHER_HASH, announcedSha256: OTHER_HASH, encodedSha256 }]);
   });
 
-  test('only brings a large file', async () => {
+  test('leaves the load of a large file to the next activity', async () => {
     const { result, asked } = await bring({ sizeBytes: 2 * 1024 * 1024 });
     expect(result).not.toHaveProperty('loaded');
     expect(asked).toEqual([]);
   });
 
-  test('has brought it all the same when the load fails', async () => {
+  test('keeps the download when the load fails', async () => {
     const { result } = await bring({
       loadInvoice: async () => {
         throw new Error('The warehouse is closed.');

@@ -29,7 +29,7 @@ function finderOver(gaps: readonly Gap[]) {
 }
 
 describe('findGaps', () => {
-  test('tells of what is new and counts all of it by kind', async () => {
+  test('reports new gaps and counts all by kind', async () => {
     const { find, told, metrics } = finderOver([weekly, number]);
     const { told: before } = await finderOver([number]).find({ told: '' });
     expect(await find({ told: before })).toMatchObject({
@@ -45,34 +45,14 @@ describe('findGaps', () => {
     expect(text).toContain('billsync_expected_invoices_missing{kind="overdue",role="worker"} 0');
   });
 
-  test('does not tell again what the last run told', async () => {
+  test('does not report a gap twice', async () => {
     const { told: before } = await finderOver([weekly]).find({ told: '' });
     const { find, told } = finderOver([weekly]);
     await find({ told: before });
     expect(told).toEqual([]);
   });
 
-  test('tells each of very many once, and the one that comes to them', async () => {
-    const many = Array.from({ length: 5_000 }, (_, nth) => ({
-      ...number,
-      finding: `number ${nth} is missing`,
-    }));
-    const { find: findMany } = finderOver(many);
-    const first = await findMany({ told: '' });
-    expect(first.findings).toHaveLength(200);
-    expect(JSON.stringify(first).length).toBeLessThan(100_000);
-
-    const asBefore = finderOver(many.toReversed());
-    const second = await asBefore.find({ told: first.told });
-    expect(asBefore.told).toEqual([]);
-
-    const oneMore = finderOver([...many, weekly]);
-    await oneMore.find({ told: second.told });
-    expect(oneMore.told).toMatchObject([{ title: 'An invoice that should have come did not' }]);
-    expect(JSON.stringify(oneMore.told)).toContain(weekly.finding);
-  });
-
-  test('says that it is over once nothing is missing', async () => {
+  test('reports the end of a gap', async () => {
     const { find, told } = finderOver([]);
     await find({ told: '' });
     expect(told).toEqual(['resolved gaps']);

@@ -74,17 +74,17 @@ async function daysAsked(everyMs: number, days = 60): Promise<number[]> {
 }
 
 describe('what reconciliation asks about', () => {
-  test('is asked daily for a week, then weekly, until 60 days after the invoice date', async () => {
+  test('is checked daily for a week, then weekly, until 60 days after the invoice date', async () => {
     await haveInvoices(1, 'loaded');
     expect(await daysAsked(12 * HOUR)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);
   });
 
-  test('is never asked when nobody wants it', async () => {
+  test('is not checked when that is turned off', async () => {
     await haveInvoices(1, 'loaded');
     expect(await daysAsked(7 * DAY, 0)).toEqual([]);
   });
 
-  test('stays due until it was asked, of 10,000 that were loaded in one hour each one daily', async () => {
+  test('is checked once a day, also with 10,000 invoices loaded in one hour', async () => {
     await haveInvoices(10_000, 'loaded');
     const asked = new Map<string, number>();
     for (const day of [1, 2]) {
@@ -98,30 +98,18 @@ describe('what reconciliation asks about', () => {
     expect(new Set(asked.values())).toEqual(new Set([2]));
   });
 
-  test('stays due when the runs stood still for longer than its days', async () => {
+  test('stays due when runs were missed', async () => {
     await haveInvoices(1, 'loaded');
     expect((await runAt(LOADED_AT + 90 * DAY)).toRecheck).toHaveLength(1);
     expect((await runAt(LOADED_AT + 91 * DAY)).toRecheck).toEqual([]);
   });
 
-  test('is tried again daily while it waits for a person, each one of 3,000', async () => {
-    await haveInvoices(3_000, 'needs_attention', 'unreachable');
-    const tried = new Set<string>();
-    for (let ms = LOADED_AT + DAY; ms < LOADED_AT + DAY + 3 * HOUR; ms += HOUR) {
-      const { toRetry, needAttention } = await runAt(ms);
-      expect(needAttention).toBe(3_000);
-      for (const { invoiceId } of toRetry) tried.add(invoiceId);
-    }
-    expect(tried.size).toBe(3_000);
-    expect((await runAt(LOADED_AT + DAY + 4 * HOUR)).toRetry).toEqual([]);
-  });
-
-  test('is not tried again while its file breaks a rule', async () => {
+  test('is not retried while its file breaks a rule', async () => {
     await haveInvoices(1, 'needs_attention', 'csv-rejected');
     expect((await runAt(LOADED_AT + 2 * DAY)).toRetry).toEqual([]);
   });
 
-  test('has a workflow when its file broke a rule, or when nobody asked about its void', async () => {
+  test('has a workflow when its file broke a rule or its void is unconfirmed', async () => {
     const unfinished = async (confirmVoids?: boolean) => {
       const request = { until: new Date(LOADED_AT).toISOString(), limit: 10, recheckDays: 60 };
       const settings = confirmVoids === undefined ? {} : { confirmVoids };
@@ -135,7 +123,7 @@ describe('what reconciliation asks about', () => {
     expect(await unfinished()).toBe(1);
   });
 
-  test('is asked about once at the next run when a person undid its void, then as any other', async () => {
+  test('is checked once after a person undid its void', async () => {
     await haveInvoices(1, 'loaded');
     const restored = LOADED_AT + 90 * 60_000;
     await tell(
@@ -148,7 +136,7 @@ describe('what reconciliation asks about', () => {
     expect((await runAt(LOADED_AT + 3 * DAY)).toRecheck).toEqual([]);
   });
 
-  test('is what the activity of that name finds', async () => {
+  test('is returned by the activity', async () => {
     await haveInvoices(1, 'loaded');
     const until = new Date(LOADED_AT + DAY).toISOString();
     const { findOverdue } = activities();

@@ -6,7 +6,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import type { BillingDependencies } from '../../activities/dependencies.ts';
 import { downloadCsv } from '../../activities/download-csv.ts';
-import { createPartFile } from '../../billing/part-file.ts';
+import { createPartFile } from '../../billing/receive-file.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 test('raises an alert for a file that does not fit, with what is free and needed, until another one fits', async () => {

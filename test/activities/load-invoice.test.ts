@@ -14,7 +14,7 @@ import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } fr
 let t: TestWarehouse;
 afterEach(() => t.close());
 
-test('tells of a file that another hash and size were announced for, by whatever way it came', async () => {
+test('reports a file that differs from the announced hash and size', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
@@ -53,7 +53,7 @@ test('tells of a file that another hash and size were announced for, by whatever
   expect(raised.size).toBe(0);
 });
 
-test('alerts of an export that does not count beside an announced file, until a person decides', async () => {
+test('raises an alert for an export that does not count beside an announced file', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));

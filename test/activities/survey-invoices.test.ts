@@ -6,13 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { checkDetails, checkLedger, type Finding } from '../../activities/check-standing.ts';
 import { surveyInvoices } from '../../activities/survey-invoices.ts';
 import type { BillingService, InvoiceDetails } from '../../billing/billing-service.ts';
-import {
-  CredentialsRefusedError,
-  NotExportedError,
-  OverloadedError,
-  UnknownInvoiceError,
-  UnreachableError,
-} from '../../billing/errors.ts';
+import { BillingError, tryLater, unreachable } from '../../billing/errors.ts';
 import type { LedgerStatus } from '../../warehouse/warehouse.ts';
 
 const standing = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
@@ -84,10 +78,10 @@ function aService(lookUp: (invoiceId: string, times: number) => void = () => {})
     async lookUpInvoice(invoiceId: string) {
       asked.push(invoiceId);
       lookUp(invoiceId, asked.filter((id) => id === invoiceId).length);
-      throw new UnknownInvoiceError(invoiceId);
+      throw new BillingError('unknown-invoice', [invoiceId]);
     },
     async regenerateUrl(invoiceId: string) {
-      throw new NotExportedError(invoiceId);
+      throw new BillingError('not-exported', [invoiceId]);
     },
   };
   const told: string[] = [];
@@ -102,11 +96,11 @@ function aService(lookUp: (invoiceId: string, times: number) => void = () => {})
 const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 
 describe('surveyInvoices', () => {
-  test('goes on where the last attempt was', async () => {
+  test('continues where the last attempt ended', async () => {
     const invoiceIds = ids(6);
     const last = invoiceIds[5];
     const broken = aService((invoiceId) => {
-      if (invoiceId === last) throw new UnreachableError('service.test', 'ECONNREFUSED', null);
+      if (invoiceId === last) throw unreachable('service.test', 'ECONNREFUSED', null);
     });
     const first = new MockActivityEnvironment();
     let heartbeatDetails: unknown;
@@ -123,9 +117,9 @@ describe('surveyInvoices', () => {
     expect(sound.asked).toEqual([last]);
   });
 
-  test('tells when the service refuses our credentials, and when it takes them again', async () => {
+  test('reports refused credentials and their end', async () => {
     const refused = () => {
-      throw new CredentialsRefusedError('a fresh access token', 401, { code: null, description: null });
+      throw new BillingError('credentials-refused', ['a fresh access token', 'HTTP 401']);
     };
     const request = { invoiceIds: ids(1), standings: [], atOnce: 1 };
     const { survey, told } = aService(refused);
@@ -138,10 +132,10 @@ describe('surveyInvoices', () => {
     expect(sound.told).toEqual(['resolved credentials']);
   });
 
-  test('waits as long as an overloaded service asks for, and fails no attempt for it', async () => {
+  test('waits as long as an overloaded service requests', async () => {
     const invoiceIds = ids(4);
     const { asked, survey } = aService((invoiceId, times) => {
-      if (invoiceId === invoiceIds[1] && times < 3) throw new OverloadedError('details', 429, 0.3);
+      if (invoiceId === invoiceIds[1] && times < 3) throw tryLater('details', 429, 0.3);
     });
     const began = performance.now();
     const request = { invoiceIds, standings: [], atOnce: 2 };
@@ -150,30 +144,9 @@ describe('surveyInvoices', () => {
     expect(asked.filter((id) => id === invoiceIds[1])).toHaveLength(3);
   });
 
-  test('asks no more at once than it may', async () => {
-    const invoiceIds = ids(20);
-    let [now, most] = [0, 0];
-    const service = {
-      async lookUpInvoice(invoiceId: string) {
-        now += 1;
-        most = Math.max(most, now);
-        await new Promise((wake) => setTimeout(wake, 5));
-        now -= 1;
-        throw new UnknownInvoiceError(invoiceId);
-      },
-      async regenerateUrl(invoiceId: string) {
-        throw new NotExportedError(invoiceId);
-      },
-    };
-    const alerts = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
-    const survey = surveyInvoices({ service: service as unknown as BillingService, alerts });
-    await new MockActivityEnvironment().run(survey, { invoiceIds, standings: [], atOnce: 3 });
-    expect(most).toBe(3);
-  });
-
   test('stops when it is cancelled', async () => {
     const { asked, survey } = aService(() => {
-      throw new OverloadedError('details', 503, 60);
+      throw tryLater('details', 503, 60);
     });
     const environment = new MockActivityEnvironment();
     const running = environment.run(survey, { invoiceIds: ids(3), standings: [], atOnce: 1 });

@@ -7,7 +7,7 @@ import { verifyWarehouse } from '../../activities/verify-warehouse.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Verification } from '../../warehouse/warehouse.ts';
 
-test('of a large drift the first 200 are told, how many there are, and how far the proof is meanwhile', async () => {
+test('reports the first 200 lines of a large drift and their count', async () => {
   const drift = Array.from({ length: 300 }, (_, index) => ({ invoiceId: `${index}`, rule: 'sum' }));
   const raised: Alert[] = [];
   const told: unknown[] = [];

@@ -65,7 +65,7 @@ async function events(of = archive, after?: string) {
 describe('a damaged event', () => {
   const path = (id: string): string => join(root, 'events', id.slice(0, 2), `${id}.json`);
 
-  test('never hides another, whatever lies in its place', async () => {
+  test('hides no other event, whatever replaces it', async () => {
     const whole = JSON.stringify(anArchivedEvent({ eventId: 'b2', event: anEvent({ eventId: 'b2' }) }));
     for (const eventId of ['a1', 'b2', 'c3']) await archive.putEvent(anArchivedEvent({ eventId }));
     await fc.assert(
@@ -81,7 +81,7 @@ describe('a damaged event', () => {
     );
   });
 
-  test('is told once the reading comes by, and is not met again behind the next sound one', async () => {
+  test('is reported once', async () => {
     for (const eventId of ['a1', 'b2']) await archive.putEvent(anArchivedEvent({ eventId }));
     writeFileSync(path('b2'), 'nonsense');
     const first = await events();
@@ -89,7 +89,7 @@ describe('a damaged event', () => {
     expect(await events(archive, first.cursor)).toMatchObject({ ids: [], told: [] });
   });
 
-  test('does not keep a lost journal from being made again', async () => {
+  test('does not block the rebuild of a lost journal', async () => {
     for (const eventId of ['a1', 'b2']) await archive.putEvent(anArchivedEvent({ eventId }));
     writeFileSync(path('b2'), '{"receivedAt":5}');
     mkdirSync(path('b2').replace('b2.json', 'b23.json'));
@@ -99,19 +99,7 @@ describe('a damaged event', () => {
     expect(told.map(({ where }) => where).sort()).toEqual(['events/b2/b2.json', 'events/b2/b23.json']);
   });
 
-  test('is not one whose text has half a character in it', async () => {
-    const eventId = 'b2';
-    await archive.putEvent(anArchivedEvent({ eventId }));
-    const event = anEvent({ eventId });
-    const kept = anArchivedEvent({
-      eventId,
-      event: { ...event, invoice: { ...event.invoice, partnerInvoiceId: 'A\ud800' } },
-    });
-    writeFileSync(path(eventId), JSON.stringify(kept));
-    expect((await archive.event(eventId))?.event?.invoice.partnerInvoiceId).toBe('A\ufffd');
-  });
-
-  test('in the journal is no line, however it looks', async () => {
+  test('in the journal is not read as a line', async () => {
     await archive.putEvent(anArchivedEvent({ eventId: 'a1' }));
     appendFileSync(join(root, 'events/journal'), `\n${AT} ${'x'.repeat(5_000)}\n\n${AT} b2\n${AT} \xff\n`);
     await archive.putEvent(anArchivedEvent({ eventId: 'c3' }));
@@ -146,7 +134,7 @@ describe('a damaged description of a file', () => {
   const bytes = aCsv();
   const sha256 = createHash('sha256').update(bytes).digest('hex');
 
-  test('is made again from the bytes', async () => {
+  test('is rebuilt from the bytes', async () => {
     const path = join(root, 'download');
     writeFileSync(path, bytes);
     const whole = await archive.putFile(path, { ...(await describeFile(path)) });
@@ -165,19 +153,9 @@ describe('a damaged description of a file', () => {
     expect(await archive.file(sha256)).toEqual(whole);
     expect(JSON.parse(readFileSync(description, 'utf8'))).toEqual(whole);
   });
-
-  test('of bytes that are damaged too is none', async () => {
-    const path = join(root, 'download');
-    writeFileSync(path, bytes);
-    await archive.putFile(path, { ...(await describeFile(path)) });
-    const csv = await archive.localPath(sha256);
-    writeFileSync(csv, 'nonsense');
-    writeFileSync(csv.replace(/csv$/, 'json'), 'nonsense');
-    expect(await archive.file(sha256)).toBeNull();
-  });
 });
 
-test('a file of somebody else beside ours keeps nothing from opening', async () => {
+test('opens beside foreign files', async () => {
   for (const folder of ['', 'events', 'files', 'facts']) {
     writeFileSync(join(root, folder, '.DS_Store'), 'not ours');
     writeFileSync(join(root, folder, 'ab'), 'not ours');
@@ -189,7 +167,7 @@ test('a file of somebody else beside ours keeps nothing from opening', async () 
   expect(files).toEqual([]);
 });
 
-test('a cursor that this archive never gave is told, and so is one behind the end of a journal that was made again', async () => {
+test('refuses a cursor of another archive or behind a rebuilt journal', async () => {
   await archive.putEvent(anArchivedEvent({ eventId: 'a1' }));
   const drain = async (source: AsyncIterable<unknown>): Promise<void> => {
     for await (const _ of source);

@@ -63,7 +63,7 @@ function run(
 }
 
 describe('a command', () => {
-  test('says at which endpoint S3 does not answer', async () => {
+  test('names an endpoint that does not answer', async () => {
     // On a busy machine it takes seconds, which are told unless nobody wants to know.
     const { exitCode, stderr } = await run(['verify', '--quiet'], {
       ...CREDENTIALS,
@@ -77,7 +77,7 @@ describe('a command', () => {
     expect(exitCode).toBe(EXIT.unreachable);
   });
 
-  test('says which bucket does not exist', async () => {
+  test('names a missing bucket', async () => {
     const { exitCode, stderr } = await run(['verify'], {
       ...CREDENTIALS,
       BILLSYNC_ARCHIVE: 's3://no-such-bucket/here',
@@ -114,17 +114,7 @@ describe('a command', () => {
   });
 });
 
-test('doctor asks S3 itself', async () => {
-  const answer = async () => {
-    const { stdout } = await run(['doctor', '--json']);
-    return (JSON.parse(stdout) as { check: string }[]).find(({ check }) => check === 'archive');
-  };
-  expect(await answer()).toMatchObject({ result: 'ok', detail: `s3://${bucket}/here` });
-  proxy.fault = () => ({ status: 403, code: 'AccessDenied' });
-  expect(await answer()).toMatchObject({ result: 'failed', exit_code: EXIT.refused });
-});
-
-test('verify reads the bucket, an import heals it, and neither warns of Node', async () => {
+test('verifies the bucket, and an import repairs it', async () => {
   const csv = aCsv([{}, {}]);
   const hash = sha256(csv);
   const path = join(folder, 'invoice.csv');
@@ -156,7 +146,7 @@ test('verify reads the bucket, an import heals it, and neither warns of Node', a
   expect((await run(['verify', '--full'])).exitCode).toBe(EXIT.done);
 });
 
-test('facts that the bucket lost are drift, and a rebuild lists what would be lost and replaces nothing', async () => {
+test('reports lost facts as drift, and a rebuild replaces nothing', async () => {
   const path = join(folder, 'invoice.csv');
   await writeFile(path, aCsv([{}, {}]));
   expect((await run(['import', path, '--quiet'])).exitCode).toBe(EXIT.done);

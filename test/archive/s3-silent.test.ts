@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 
-test('an S3 that never answers is given up after three tries', async () => {
+test('gives up on a silent S3 after three attempts', async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;

@@ -1,10 +1,8 @@
-/** Which addresses are dialled, which hosts are believed, how long a host is left alone, how many at once. */
+/** Checked addresses, listed hosts, and Retry-After. */
 
 import { describe, expect, test } from 'vitest';
-import { mayDial } from '../../billing/address-guard.ts';
-import { isListedHost } from '../../billing/host-list.ts';
-import { createLimiter } from '../../billing/limiter.ts';
-import { readRetryAfter } from '../../billing/retry-after.ts';
+import { isListedHost, mayDial } from '../../billing/address-guard.ts';
+import { readRetryAfter } from '../../billing/answers.ts';
 
 describe('mayDial', () => {
   const refusedAlways = [
@@ -97,10 +95,6 @@ describe('isListedHost', () => {
   ])('%s: %s', (url, isListed) => {
     expect(isListedHost(url, entries)).toBe(isListed);
   });
-
-  test('an empty list believes nobody', () => {
-    expect(isListedHost('https://files.example.com/a', [])).toBe(false);
-  });
 });
 
 test.each([
@@ -113,41 +107,4 @@ test.each([
   [undefined, null],
 ])('readRetryAfter reads %j as %j', (header, seconds) => {
   expect(readRetryAfter(header, new Date('2026-11-01T00:00:00Z'))).toBe(seconds);
-});
-
-describe('createLimiter', () => {
-  test('runs at most so many per key, in order, and survives failures', async () => {
-    const limit = createLimiter(2);
-    let running = 0;
-    let most = 0;
-    const order: number[] = [];
-    const run = (index: number) =>
-      limit('a', undefined, async () => {
-        most = Math.max(most, ++running);
-        order.push(index);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        running--;
-        if (index === 1) throw new Error('one fails');
-      });
-    const results = await Promise.allSettled([0, 1, 2, 3, 4, 5].map(run));
-    expect(most).toBe(2);
-    expect(order).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-    expect(await limit('a', undefined, async () => 'free')).toBe('free');
-  });
-
-  test('keys do not wait for each other, and an abort leaves the line', async () => {
-    const limit = createLimiter(1);
-    let release = () => {};
-    const held = limit('a', undefined, () => new Promise<void>((resolve) => (release = resolve)));
-    expect(await limit('b', undefined, async () => 'at once')).toBe('at once');
-    const controller = new AbortController();
-    const waiting = limit('a', controller.signal, async () => 'never');
-    const next = limit('a', undefined, async () => 'next');
-    controller.abort(new Error('left'));
-    await expect(waiting).rejects.toThrow('left');
-    release();
-    await held;
-    expect(await next).toBe('next');
-  });
 });

@@ -42,7 +42,7 @@ async function clientThatWaits(throughputWindowMs: number): Promise<BillingServi
   const settings = serviceSettings(service, { dataDir: folder });
   return createBillingService({
     ...{ settings, archive },
-    limits: { throughputWindowMs, leastBytesPerSecond: 100 },
+    limits: { throughputWindowMs, minBytesPerSecond: 100 },
   });
 }
 
@@ -55,7 +55,7 @@ function* detailsOf({ invoice }: ForeignAsk, shipments: number): Generator<strin
   yield `${hundred}],"invoiceStatus":"CANCELLED"}}}`;
 }
 
-test('a void is read behind 300,000 line items, in memory that does not grow with them', async () => {
+test('reads a void behind 300,000 line items in bounded memory', async () => {
   const { invoiceId } = await service.createInvoice();
   let sentBytes = 0;
   service.play('details', (ask) => {
@@ -83,7 +83,7 @@ test('a void is read behind 300,000 line items, in memory that does not grow wit
   expect(most).toBeLessThan(MOST_GROWTH_BYTES);
 });
 
-test('what is sent packed is read packed, and what gets on is waited for', async () => {
+test('reads a compressed body and waits while data arrives', async () => {
   const { invoiceId } = await service.createInvoice();
   service.play('details', (ask) => {
     ask.response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
@@ -92,7 +92,7 @@ test('what is sent packed is read packed, and what gets on is waited for', async
   expect(await billing.lookUpInvoice(invoiceId)).toMatchObject({ status: 'voided' });
 });
 
-test('an answer that does not get on is given up, as is one that ends in the middle', async () => {
+test('gives up on a stalled or truncated answer', async () => {
   const { invoiceId } = await service.createInvoice();
   service.play('details', (ask) => {
     ask.response.writeHead(200, { 'content-type': 'application/json' });

@@ -79,16 +79,6 @@ describe('a proxy', () => {
     expect(connections).toBe(attempts);
   });
 
-  test('that refuses the connection is named', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as AddressInfo;
-    await new Promise((resolve) => taken.close(resolve));
-    expect(await askedAt(port, 10_000)).toEqual({
-      ...{ said: 'The proxy 127.0.0.1:PORT cannot be reached (ECONNREFUSED).', exitCode: 5 },
-    });
-  });
-
   test.each<[string, (socket: Socket) => void]>([
     ['never answers', () => undefined],
     ['says yes and closes', answering('200 OK')],

@@ -1,8 +1,8 @@
 /** A token endpoint that answers 200 with an error: its own words are shown, and it counts as what it is. */
 
 import { expect, test } from 'vitest';
-import { createApiConnection } from '../../billing/api-connection.ts';
-import { createAnswerCheck } from '../../billing/check-answer.ts';
+import { createAnswerCheck } from '../../billing/answers.ts';
+import { createApiConnection } from '../../billing/api.ts';
 import type { Http } from '../../billing/http.ts';
 import { serviceSettings } from './service-settings.ts';
 
@@ -23,9 +23,9 @@ test.each([
   const send = async () => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) });
   const api = createApiConnection({
     ...{ settings: service, http: { send } as unknown as Http, onToken: () => undefined },
-    check: createAnswerCheck({ leaveAlone: () => undefined }, () => new Date()),
+    check: createAnswerCheck({ pause: () => undefined }, () => new Date()),
   });
-  await expect(api.authorise(undefined)).rejects.toMatchObject({
+  await expect(api.authorize(undefined)).rejects.toMatchObject({
     ...{ exitCode, message: expect.stringContaining(said) },
   });
 });

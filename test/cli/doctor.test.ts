@@ -4,8 +4,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -56,14 +54,14 @@ async function check(name: string, env: Env = {}): Promise<Finding & { exitCode:
 }
 
 describe('the billing service', () => {
-  test('answers with the right settings', async () => {
+  test('passes with the right settings', async () => {
     expect(await check('billing service', serviceSettings(service))).toMatchObject({
       result: 'ok',
       exitCode: 0,
     });
   });
 
-  test('notes that ping is not for this account, which stops nothing (spec 4.2)', async () => {
+  test('notes an account without ping (spec 4.2)', async () => {
     service.play('ping', ({ response }) => response.writeHead(403).end());
     const found = await check('billing service', serviceSettings(service)).finally(() =>
       service.play('ping', null),
@@ -100,18 +98,10 @@ describe('the billing service', () => {
     expect(found.detail).toMatch(detail);
     expect(found.hint).toMatch(hint);
   });
-
-  test('fails with a CA file that holds no certificate', async () => {
-    const path = join(folder, 'junk.pem');
-    writeFileSync(path, 'junk');
-    const found = await check('billing service', { ...serviceSettings(service), BILLSYNC_CA_FILE: path });
-    expect(found).toMatchObject({ result: 'failed', exitCode: 2 });
-    expect(found.detail).toMatch(/holds no certificate/);
-  });
 });
 
 describe('the clock', () => {
-  test("is compared with the service's", async () => {
+  test("is compared with the service's clock", async () => {
     expect(await check('clock', serviceSettings(service))).toMatchObject({
       result: 'ok',
       detail: 'as that of the billing service',
@@ -131,7 +121,7 @@ describe('the clock', () => {
 });
 
 describe('the data folder', () => {
-  test('is read-only for nobody else, and not the other environment’s', async () => {
+  test('is private and of the right environment', async () => {
     const open = join(folder, 'open');
     await mkdir(open);
     await chmod(open, 0o755);
@@ -152,26 +142,8 @@ describe('the data folder', () => {
   });
 });
 
-describe('Temporal', () => {
-  test('fails when nobody answers at TEMPORAL_ADDRESS', async () => {
-    vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');
-    const found = await check('temporal', { TEMPORAL_ADDRESS: '127.0.0.1:9' }).finally(() =>
-      vi.unstubAllEnvs(),
-    );
-    expect(found).toMatchObject({ result: 'failed', exitCode: 5 });
-    expect(found.detail).toMatch(/127\.0\.0\.1:9/);
-  });
-});
-
 describe('the endpoint', () => {
-  test('is heard by this machine only without credentials', async () => {
-    const found = await check('endpoint');
-    expect(found).toMatchObject({ result: 'note' });
-    expect(found.detail).toMatch(/this machine only/);
-    expect(found.hint).toMatch(/BILLSYNC_WEBHOOK_BASIC_AUTH/);
-  });
-
-  test('needs a certificate and key that belong together, and says when the certificate ends', async () => {
+  test('needs a matching certificate and key, and reports the expiry', async () => {
     const pair = await generate([{ name: 'commonName', value: 'localhost' }], {
       notAfterDate: new Date(Date.now() + 5 * 86_400_000),
     });
@@ -210,7 +182,7 @@ describe('the endpoint', () => {
 });
 
 describe('the warehouse', () => {
-  test('names a program that has it open, and a file that is none', async () => {
+  test('names the program that has it open, and a file that is no warehouse', async () => {
     const dataDir = join(folder, 'held');
     await mkdir(dataDir);
     const path = join(dataDir, 'warehouse.duckdb');
@@ -238,28 +210,7 @@ describe('the warehouse', () => {
 });
 
 describe('the processes', () => {
-  test('tell what they know of themselves', async () => {
-    const components: Record<string, { isHealthy: boolean; detail: string }> = {
-      publication: { isHealthy: false, detail: 'It failed 2 times in a row.' },
-      warehouse: { isHealthy: true, detail: '' },
-    };
-    const admin = createServer((_request, response) =>
-      response.writeHead(503).end(JSON.stringify({ components })),
-    );
-    await new Promise<void>((resolve) => admin.listen(0, '127.0.0.1', resolve));
-    const { port } = admin.address() as AddressInfo;
-    const dataDir = join(folder, 'running');
-    expect(await check('processes', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({ result: 'ok' });
-    const note = writeRunFile({ dataDir, partnerId: null }, 'up', { dashboard: `http://127.0.0.1:${port}/` });
-    const found = await check('processes', { BILLSYNC_DATA_DIR: dataDir });
-    expect(found).toMatchObject({ result: 'failed', exitCode: 0 });
-    expect(found.detail).toMatch(/publication: It failed 2 times/);
-    expect(found.detail).not.toMatch(/warehouse/);
-    admin.close();
-    note.remove();
-  });
-
-  test('play the service under `up --sandbox`, whose folder and account other commands find', async () => {
+  test('finds the sandbox of `up --sandbox`', async () => {
     const dataDir = join(folder, 'playing');
     expect(await check('billing service', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({
       result: 'failed',

@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 describe('a file that is imported', () => {
-  test('over one with a stronger proof is refused with both hashes and the command that has it count', async () => {
+  test('is refused over a file with a stronger proof, with both hashes and the command', async () => {
     const refused = await run('import', file('copy.csv', COPY));
     expect(refused.exitCode).toBe(7);
     for (const word of [sha256(GENUINE), sha256(COPY)]) expect(refused.stderr).toContain(word);
@@ -60,7 +60,7 @@ describe('a file that is imported', () => {
     expect(stdout).toContain('confirmed by phone');
   });
 
-  test('after a spreadsheet saved it is refused with advice, and loaded on purpose', async () => {
+  test('is refused after a spreadsheet changed it, and loaded on request', async () => {
     const path = file('saved.csv', aCsv([{ 'Tracking Number': '1.77E+15' }], OTHER));
     const refused = await run('import', path);
     expect([refused.exitCode, refused.stderr]).toEqual([
@@ -71,7 +71,7 @@ describe('a file that is imported', () => {
     expect(JSON.parse(accepted.stdout)).toMatchObject([{ outcome: 'loaded', proof: 'accepted' }]);
   });
 
-  test('with a cell that no setting accepts is refused with what the cell must be and who corrects it', async () => {
+  test('is refused for a bad cell with the rule and who corrects it', async () => {
     const asked: readonly (readonly [NonNullable<Parameters<typeof aCsv>[0]>[number], string])[] = [
       [{ Tenant: '\r\n' }, 'Tenant must be a text (blanks and line breaks alone are no value)'],
       [

@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 describe('a decision that only a person may take', () => {
-  test('is refused with the reason when it cannot be taken', async () => {
+  test('is refused with the reason when it is not possible', async () => {
     const because = ['--reason', 'it stands', '--yes'];
     const [unknown, silent, unsure, empty, version, older] = await Promise.all([
       run('restore', 'INV-nosuch', ...because),
@@ -76,7 +76,7 @@ describe('a decision that only a person may take', () => {
     expect([none.exitCode, none.stderr]).toEqual([3, expect.stringContaining('it has 1, 2')]);
   });
 
-  test('is said by --dry-run and not taken, also while a command holds the warehouse', async () => {
+  test('is only described by --dry-run', async () => {
     const held = await lockWarehouse(join(t.dataDir, 'warehouse.lock'), { role: 'import', now: new Date() });
     const dry = await run('restore', NUMBER, '--reason', 'it stands', '--dry-run');
     await held.release();
@@ -87,7 +87,7 @@ describe('a decision that only a person may take', () => {
     expect(await shown(NUMBER)).toMatchObject({ state: 'voided', void_basis: 'event', restored_at: null });
   });
 
-  test('holds at once without a running worker, is told by show with who and why, and outlives a rebuild', async () => {
+  test('takes effect without a worker, is shown with user and reason, and survives a rebuild', async () => {
     const restored = await run('restore', NUMBER, '--reason', 'confirmed by phone', '--yes');
     expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
     expect(await shown(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_basis: null });
@@ -120,7 +120,7 @@ describe('a decision that only a person may take', () => {
 });
 
 describe('what keeps failing', () => {
-  test('is the reason of the invoice in the list, on its page, as JSON and on the dashboard', async () => {
+  test('is shown in the list, on the page, as JSON and on the dashboard', async () => {
     const [list, page, listed, json] = await Promise.all([
       run('list'),
       run('show', AWAY),

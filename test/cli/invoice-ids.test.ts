@@ -21,10 +21,6 @@ describe('readInvoices', () => {
     expect(readInvoices(text).map(({ word }) => word.toLowerCase())).toEqual([A, B]);
   });
 
-  test('is empty for an empty text', () => {
-    expect(readInvoices('\uFEFF \n')).toEqual([]);
-  });
-
   test.each([
     ['a broken JSON line', `{"invoiceId":"${A}"}\n{"invoiceId":\n`, /line 2 is not JSON/],
     ['an object without an id', `{"number":"${A}"}`, /value 1/],
@@ -58,13 +54,13 @@ describe('idsOf', () => {
       words.map((word, index) => ({ word, place: `line ${index + 1}` })),
     );
 
-  test('looks a number up, and opens nothing for ids', async () => {
+  test('looks up a number and opens nothing for ids', async () => {
     expect(await ask('INV-000042', B.toUpperCase(), B)).toEqual([invoices[1]?.id, B]);
     const nowhere = { dataDir: '/nowhere' } as Settings;
     expect(await idsOf(nowhere, [{ word: A, place: null }])).toEqual([A]);
   });
 
-  test('names where an unknown number stands, and the nearest', async () => {
+  test('names the place of an unknown number and the nearest one', async () => {
     await expect(ask(A, 'INV-000043')).rejects.toMatchObject({
       exitCode: 3,
       message: 'line 2: no invoice has the id or number INV-000043',
@@ -76,7 +72,7 @@ describe('idsOf', () => {
     });
   });
 
-  test('does not choose among invoices of one number', async () => {
+  test('refuses a number of several invoices', async () => {
     await expect(ask('TWICE')).rejects.toMatchObject({ exitCode: 2, subject: expect.stringContaining(', ') });
   });
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('no file of a voided invoice is said to count', () => {
+test('does not show a file of a voided invoice as counting', () => {
   const files = [
     { file_sha256: 'b'.repeat(64), version: 2, is_current: true },
     { file_sha256: 'a'.repeat(64), version: 1, is_current: false },
@@ -33,12 +33,12 @@ test('no file of a voided invoice is said to count', () => {
   expect(counts('2026-03-01T00:00:00Z')).toEqual(['no: voided', 'no']);
 });
 
-test('a file that nothing proves is not said to be proved', async () => {
+test('does not show an unproved file as proved', async () => {
   const { stdout } = await runCommand(['explain', '1Z0'], { env });
   expect(stdout).toMatch(/ bytes, unproved: neither its hash nor its count and sum were announced$/m);
 });
 
-test('an invoice with one version is named by its id, and what would make another is said', async () => {
+test('explains what would make a second version', async () => {
   const { exitCode, stdout, stderr } = await runCommand(['invoices', 'show', INVOICE, '--diff'], { env });
   expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
   expect(stderr).toContain(`invoice ${INVOICE} has only one version, so there is nothing to compare`);

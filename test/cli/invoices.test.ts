@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommand } from '../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
 import { aCsv, INVOICE } from '../warehouse/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-invoices-'));
@@ -19,7 +18,7 @@ beforeAll(async () => {
   expect(await runCommand(['import', file], { env })).toMatchObject({ exitCode: 0 });
 });
 
-test('a file in two currencies is told as two amounts', async () => {
+test('shows a file in two currencies as two amounts', async () => {
   const [list, listed, show, shown] = await Promise.all([
     runCommand(['invoices', 'list'], { env }),
     runCommand(['invoices', 'list', '--json'], { env }),
@@ -39,7 +38,7 @@ test('a file in two currencies is told as two amounts', async () => {
   });
 });
 
-test('what is named and not there ends with 3 and names the nearest', async () => {
+test('ends with 3 for an unknown invoice and names the nearest', async () => {
   const [tenant, carrier, invoices, events, spelt] = await Promise.all([
     runCommand(['report', 'tenants', '--tenant', 'Acme Parcel'], { env }),
     runCommand(['report', 'carriers', '--carrier', 'upss', '--format', 'csv'], { env }),
@@ -57,20 +56,4 @@ test('what is named and not there ends with 3 and names the nearest', async () =
   expect(events.stderr).toContain('no invoice is INV-nosuch');
   expect(spelt.exitCode).toBe(0);
   expect(JSON.parse(spelt.stdout)).toHaveLength(2);
-});
-
-test('a draft goes by the name of its tenant, as in the list', async () => {
-  const named = { tenantId: '11111111-0000-4000-8000-000000000001', tenant: 'Acme' };
-  const fixture = await reportsFixture([
-    anInvoice([aShipment({ tenant: 'Acme' })], named),
-    anInvoice([], { ...named, number: 'INV-DRAFT', state: 'draft' }),
-  ]);
-  try {
-    const { stdout } = await runCommand(['invoices', 'show', 'INV-DRAFT'], {
-      env: { BILLSYNC_DATA_DIR: fixture.folder },
-    });
-    expect(stdout).toMatch(/^ {2}tenant +Acme \(tenant level\)$/m);
-  } finally {
-    await fixture.remove();
-  }
 });

@@ -12,7 +12,7 @@ const dataDir = join(folder, 'misspelt');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('snapshot and verify end with 3 and name the folder; a rehearsed import checks the file; none is made', async () => {
+test('ends with 3 without a data folder and creates none', async () => {
   const csv = join(folder, 'invoice.csv');
   writeFileSync(csv, aCsv());
   const [snapshot, verify, rehearsed] = await Promise.all([
@@ -48,7 +48,7 @@ test.each([
   },
 );
 
-test('verify and rebuild of an archive that holds nothing say so and end with 3, until there is something', async () => {
+test('ends with 3 for an empty archive', async () => {
   const restored = join(folder, 'emptied');
   const archive = join(restored, 'archive');
   for (const part of ['events', 'files', 'facts']) mkdirSync(join(archive, part), { recursive: true });

@@ -14,7 +14,7 @@ const WAITING = `
   });
 `;
 
-test('says what goes on, and ends by the signal', async () => {
+test('reports what continues and ends by the signal', async () => {
   const args = ['--input-type=module', '--eval', WAITING];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let words = '';

@@ -1,7 +1,7 @@
 /** Long work is never silent: what says nothing new is said to go on. */
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { barProgress, isDrawing, lineProgress } from '../../cli/terminal/output.ts';
+import { lineProgress } from '../../cli/terminal/output.ts';
 
 let written = '';
 
@@ -19,14 +19,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('work without numbers is said to go on every five seconds', () => {
-  const progress = lineProgress('Publishing');
-  vi.advanceTimersByTime(11_000);
-  progress.end();
-  vi.advanceTimersByTime(11_000);
-  expect(written).toBe('Publishing: 5 s so far\nPublishing: 10 s so far\n');
-});
-
 test('numbers are told at once, none and those that stand still with the time, and the last ones at the end', () => {
   const progress = lineProgress('Proving');
   for (let second = 0; second < 7; second += 1) {
@@ -42,14 +34,4 @@ test('numbers are told at once, none and those that stand still with the time, a
     'Proving: 3/3 invoices',
     '',
   ]);
-});
-
-test('on a terminal the seconds stand where the bar will be, and nothing of them stays', () => {
-  const progress = barProgress('Publishing');
-  expect(isDrawing()).toBe(true);
-  vi.advanceTimersByTime(2_000);
-  progress.end();
-  progress.end();
-  expect(isDrawing()).toBe(false);
-  expect(written).toBe('\r\u001b[2KPublishing, 1 s so far\r\u001b[2KPublishing, 2 s so far\r\u001b[2K');
 });

@@ -19,7 +19,7 @@ const run = (...args: readonly string[]) =>
   billsync(['shipments', ...args], { env: { BILLSYNC_DATA_DIR: fixture.folder } });
 
 describe('billsync shipments', () => {
-  test('answers rows, totals and the key of the next page as one document', async () => {
+  test('prints rows, totals and the next key as one document', async () => {
     const { stdout } = await run('--json', '--cost-from', '2', '--sort', '-billing_cost', '--limit', '1');
     const { rows, found, totals, next } = JSON.parse(stdout);
     expect(found).toBe(2);
@@ -31,18 +31,7 @@ describe('billsync shipments', () => {
     expect(JSON.parse(second.stdout).tracking_number).toBe('T-2');
   });
 
-  test('prints a table, with the totals on stderr', async () => {
-    const { stdout, stderr } = await run(
-      '--is',
-      'service_level=',
-      '--columns',
-      'tracking_number,billing_cost',
-    );
-    expect(stdout).toMatch(/T-1 +1\.0000\n$/);
-    expect(stderr).toContain('in all 1.0000 USD: 1 shipments, 1 packages, 1 invoices');
-  });
-
-  test('refuses what cannot be meant', async () => {
+  test('refuses invalid conditions', async () => {
     for (const [flags, told] of [
       [['--sort', 'cost'], 'no column "cost" for sort: did you mean billing_cost?'],
       [['--is', 'colour=red'], 'cannot be asked by "is_colour"'],
@@ -53,7 +42,7 @@ describe('billsync shipments', () => {
     }
   });
 
-  test('writes all of 250,001 shipments to a file, in the format that its name says', async () => {
+  test('writes 250,001 shipments in the format of the file name', async () => {
     const env = { BILLSYNC_DATA_DIR: join(fixture.folder, 'many') };
     const path = join(fixture.folder, 'many.csv');
     await writeFile(path, invoiceOf(250_001));
@@ -76,7 +65,7 @@ describe('billsync shipments', () => {
     expect([exitCode, stderr]).toEqual([0, '1 of 3 rows: a limit leaves out the others\n']);
   });
 
-  test('refuses a file whose name says no format or another one', async () => {
+  test('refuses a file name without a known format', async () => {
     const env = { BILLSYNC_DATA_DIR: fixture.folder };
     for (const command of [['shipments'], ['report', 'tenants']])
       for (const [file, format] of [
@@ -95,7 +84,7 @@ describe('billsync shipments', () => {
   });
 });
 
-test('a quiet report in CSV names on stderr the rows of a file of yours that matched nothing', async () => {
+test('names unmatched rows of an input file on stderr', async () => {
   const costs = join(fixture.folder, 'costs.csv');
   await writeFile(costs, 'carrier,tracking_number,currency_code,cost\nups,T-1,USD,1\nups,T-X,USD,1\n');
   const env = { BILLSYNC_DATA_DIR: fixture.folder };

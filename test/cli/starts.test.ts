@@ -1,7 +1,6 @@
 /** A role that cannot start says at once what is in the way, and with which exit code. */
 
-import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,29 +66,4 @@ describe('a role', () => {
     },
     90_000,
   );
-
-  test('is told that no service is configured, and where to say so', async () => {
-    const none = { ...service, BILLSYNC_BASE_URL: '' };
-    const doctor = await run('none', 'doctor').with(none);
-    expect(doctor.exitCode).not.toBe(0);
-    expect(doctor.stdout).toMatch(/billsync init/);
-    mkdirSync(join(folder, 'there'));
-    writeFileSync(join(folder, 'there', 'billsync.yaml'), 'environment: test\n');
-    const beside = await runCommand(['doctor'], {
-      env: { BILLSYNC_DATA_DIR: join(folder, 'none') },
-      cwd: join(folder, 'there'),
-    });
-    expect(beside.exitCode).not.toBe(0);
-    expect(beside.stdout).toMatch(/set base_url, .* in the settings file/);
-    expect(beside.stdout).not.toMatch(/billsync init/);
-  });
-});
-
-test('a package that was packed without the compiled program says how to pack it', () => {
-  const copy = join(folder, 'packed', 'bin', 'billsync');
-  mkdirSync(join(folder, 'packed', 'bin'), { recursive: true });
-  copyFileSync(join(import.meta.dirname, '../../bin/billsync'), copy);
-  const { status, stderr } = spawnSync(copy, ['--version'], { encoding: 'utf8' });
-  expect(status).toBe(2);
-  expect(stderr).toContain('npm pack --ignore-scripts=false');
 });

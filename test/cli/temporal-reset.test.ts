@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { billsync } from '../support/processes/billsync.ts';
 import { anEvent, aWarehouse } from '../warehouse/support.ts';
 
-test('names the damaged database, moves it aside when asked to, and sends every archived event again', async () => {
+test('moves a damaged database aside on request and sends every archived event again', async () => {
   const t = await aWarehouse({ now: () => new Date() });
   try {
     await t.record([anEvent('invoice_finalized'), anEvent('invoice_voided')]);

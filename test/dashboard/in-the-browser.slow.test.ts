@@ -156,7 +156,7 @@ describe('the dashboard in a browser', () => {
     },
   );
 
-  test('is used with the keyboard alone, and shows where one is', async () => {
+  test('works with the keyboard alone and shows the focus', async () => {
     const { page } = watched;
     await page.goto(dashboard.url);
     await page.keyboard.press('Tab');
@@ -176,7 +176,7 @@ describe('the dashboard in a browser', () => {
     await page.waitForURL('**/reports');
   });
 
-  test('filters by its form without a script and keeps the choice in the address', async () => {
+  test('filters without script and keeps the choice in the address', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${dashboard.url}/reports/carriers`);
@@ -190,7 +190,7 @@ describe('the dashboard in a browser', () => {
     await context.close();
   });
 
-  test('sorts and turns pages in place, goes back, and keeps the focus; without a script the same addresses load', async () => {
+  test('sorts and pages in place, goes back, keeps the focus, and works without script', async () => {
     const { page, logged } = watched;
     await page.goto(`${dashboard.url}/reports/zones?show=all`);
     await page.evaluate("document.body.dataset.loaded = 'once'");
@@ -220,16 +220,7 @@ describe('the dashboard in a browser', () => {
     expect(logged).toEqual([]);
   });
 
-  test('shows why when another order is refused', async () => {
-    const { page } = watched;
-    await page.goto(`${dashboard.url}/reports/zones`);
-    await page.evaluate("document.querySelector('thead a').href = '/reports/zones?sort=colour'");
-    await page.locator('thead a').first().click();
-    await page.getByRole('alert').waitFor();
-    expect(await page.getByRole('alert').textContent()).toContain('There is no column "colour"');
-  });
-
-  test('says what a bar stands for under the pointer and with the focus, until Escape', async () => {
+  test('describes a bar on hover and focus, until Escape', async () => {
     const { page } = watched;
     await page.goto(`${dashboard.url}/reports/carriers`);
     const bar = page.locator('figure svg:visible a').first();
@@ -247,22 +238,7 @@ describe('the dashboard in a browser', () => {
     expect(await tip.isVisible()).toBe(false);
   });
 
-  test('takes away what it said while the figures were read', async () => {
-    const { page, logged } = watched;
-    const slow = await dashboardOver(fixture.path, { firstWordsMs: 0, warmUpEveryMs: null });
-    try {
-      await page.goto(`${slow.url}/reports/tenants`);
-      expect(await page.locator('.reading').count()).toBe(1);
-      expect(await page.locator('.reading').isVisible()).toBe(false);
-      expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
-      expect(await barriersOfNew(page)).toEqual([]);
-      expect(logged).toEqual([]);
-    } finally {
-      await slow.close();
-    }
-  });
-
-  test('shows one drawing of each chart, the one that fits', async () => {
+  test('shows one drawing of each chart', async () => {
     const { page } = watched;
     await page.goto(`${dashboard.url}/reports/carriers`);
     const shown = (): Promise<number> => page.locator('figure').first().locator('svg:visible').count();
@@ -294,21 +270,6 @@ describe('the end of a month', () => {
       await dashboard.close();
       await months.remove();
     }
-  });
-});
-
-describe('a table of a report', () => {
-  test('is printed without what is only for a screen', async () => {
-    const { page } = watched;
-    await page.goto(`${dashboard.url}/reports/carriers`);
-    await page.emulateMedia({ media: 'print' });
-    for (const part of ['nav', 'form.filters', '.downloads', '.go-on', 'footer'])
-      expect(await page.locator(part).first().isVisible(), part).toBe(false);
-    expect(await page.locator(`${ROWS} tbody tr`).first().isVisible()).toBe(true);
-    // A foot is repeated on each sheet, where it would seem to be the sum of that sheet.
-    const foot = 'getComputedStyle(document.querySelector("tfoot")).display';
-    expect(await page.evaluate(foot)).toBe('table-row-group');
-    await page.emulateMedia({ media: 'screen' });
   });
 });
 

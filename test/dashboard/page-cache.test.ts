@@ -6,8 +6,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPageCache } from '../../dashboard/page-cache.ts';
 import { startWarmUp } from '../../dashboard/warm-up.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { dashboardOver } from './support.ts';
 
 let folder: string;
 let path: string;
@@ -42,7 +40,7 @@ function maker() {
   };
 }
 
-test('of what is large only the few that were asked for last are kept, each for its file', async () => {
+test('keeps only the last requested large results per file', async () => {
   const cache = createPageCache(path);
   const made: string[] = [];
   const ask = (name: string) =>
@@ -59,7 +57,7 @@ test('of what is large only the few that were asked for last are kept, each for 
 });
 
 describe('a page', () => {
-  test('is made once for all who ask, and again for the next file', async () => {
+  test('is rendered once for concurrent requests and again for the next file', async () => {
     const cache = createPageCache(path, { patienceMs: 60_000 });
     const pages = maker();
     const both = [cache.page('/', pages.make), cache.page('/', pages.make)];
@@ -76,7 +74,7 @@ describe('a page', () => {
     expect(await next).toEqual({ value: 'page 2', isFormer: false });
   });
 
-  test('of the former file is shown to who would wait too long, and says so', async () => {
+  test('serves the former page with a note when rendering takes long', async () => {
     const cache = createPageCache(path, { patienceMs: 10 });
     const pages = maker();
     const first = cache.page('/', pages.make);
@@ -93,7 +91,7 @@ describe('a page', () => {
     await expect.poll(() => cache.page('/', pages.make)).toEqual({ value: 'page 2', isFormer: false });
   });
 
-  test('that could not be made is tried again', async () => {
+  test('is retried after a failure', async () => {
     const cache = createPageCache(path);
     await expect(cache.page('/', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect((await cache.page('/', async () => 'yes')).value).toBe('yes');
@@ -101,7 +99,7 @@ describe('a page', () => {
 });
 
 describe('pages made ahead', () => {
-  test('are the first one alone while nobody looks, and that one once', async () => {
+  test('are the first page only while no page is requested', async () => {
     const cache = createPageCache(path);
     cache.offer('/reports/tenants', async () => 'tenants');
     cache.offer('/', async () => 'overview', { isFirst: true });
@@ -111,34 +109,7 @@ describe('pages made ahead', () => {
     expect(await cache.due()).toEqual([]);
   });
 
-  test('are those that somebody looked at, once somebody looks, and each offered one once', async () => {
-    const cache = createPageCache(path);
-    cache.offer('/reports/tenants', async () => 'tenants');
-    cache.offer('/', async () => 'overview', { isFirst: true });
-    await cache.page('/invoices', async () => 'invoices');
-    expect(await cache.due()).toEqual(['/', '/reports/tenants']);
-    for (const address of await cache.due()) await cache.renew(address);
-    expect(await cache.due()).toEqual([]);
-    await publish('two');
-    expect(await cache.due()).toEqual(['/', '/invoices']);
-  });
-
-  test('are not tried again for a file of which they could not be made', async () => {
-    const cache = createPageCache(path);
-    cache.offer('/', () => Promise.reject(new Error('no')), { isFirst: true });
-    await cache.renew('/');
-    expect(await cache.due()).toEqual([]);
-    await publish('two');
-    expect(await cache.due()).toEqual(['/']);
-  });
-
-  test('are none while nothing is published', async () => {
-    const cache = createPageCache(join(folder, 'nothing.duckdb'));
-    cache.offer('/', async () => 'overview', { isFirst: true });
-    expect(await cache.due()).toEqual([]);
-  });
-
-  test('take at most a quarter of the time, one after the other', async () => {
+  test('use at most a quarter of the time, one after the other', async () => {
     const spans: { began: number; ended: number }[] = [];
     const warmUp = startWarmUp(
       {
@@ -166,7 +137,7 @@ describe('pages made ahead', () => {
 });
 
 describe('pages that are made ahead', () => {
-  test('wait while a reader waits or has just asked, but not for ever', async () => {
+  test('wait for readers, with a limit', async () => {
     const cache = createPageCache(path);
     const made: string[] = [];
     cache.offer('/', async () => made.push('/'), { isFirst: true });
@@ -187,27 +158,5 @@ describe('pages that are made ahead', () => {
     await expect.poll(() => made).toEqual(['/', '/']);
     await hurried.close();
     finish('page');
-  });
-});
-
-describe('a dashboard', () => {
-  test('shows the former page until the new one is ready, and says so', async () => {
-    const before = await reportsFixture([anInvoice([aShipment({ tenant: 'Before' })])]);
-    const after = await reportsFixture([anInvoice([aShipment({ tenant: 'After' })])]);
-    const running = await dashboardOver(before.path, { warmUpEveryMs: 5, patienceMs: 0 });
-    const page = async (): Promise<string> => (await fetch(`${running.url}/reports/tenants`)).text();
-    expect(await page()).toContain('Before');
-    await rename(after.path, before.path);
-    // Whoever comes before the new page is ready sees the former one, and that it is.
-    const first = await page();
-    if (first.includes('Before')) expect(first).toContain('A newer publication is being read');
-    // A program could not be told, so it waits.
-    const figures = await fetch(`${running.url}/reports/tenants?format=json`);
-    expect(await figures.json()).toMatchObject({ rows: [{ tenant: 'After' }] });
-    await expect.poll(page).not.toContain('A newer publication is being read');
-    expect(await page()).toContain('After');
-    expect(await page()).not.toContain('Before');
-    await running.close();
-    await Promise.all([before.remove(), after.remove()]);
   });
 });

@@ -2,7 +2,6 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,18 +37,7 @@ async function stage(name: string) {
 }
 
 describe('the Containerfile', () => {
-  test('begins from Debian with glibc and one named version of Node that the package allows', async () => {
-    const [image] = (await instructions()).filter(({ name }) => name === 'ARG');
-    expect(image?.rest).toMatch(/^NODE_IMAGE=docker\.io\/library\/node:(22|24)-bookworm-slim$/);
-    const from = (await instructions()).filter(({ name }) => name === 'FROM').map(({ rest }) => rest);
-    expect(from).toEqual([
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the Containerfile.
-      ...['build', 'packages', 'billsync'].map((name) => '${NODE_IMAGE} AS '.concat(name)),
-      'billsync AS billsync-with-temporal',
-    ]);
-  });
-
-  test('runs without root, writes to its volumes alone, and fetches nothing when it runs', async () => {
+  test('runs without root and writes to its volumes only', async () => {
     const steps = await stage('billsync');
     const rest = (name: string) => steps.filter((step) => step.name === name).map((step) => step.rest);
     expect(rest('USER')).toEqual(['10001:10001']);
@@ -59,17 +47,6 @@ describe('the Containerfile', () => {
     expect(rest('EXPOSE')).toEqual([`${portOf('BILLSYNC_WEBHOOK_PORT')} ${portOf('BILLSYNC_ADMIN_PORT')}`]);
     expect(steps.map((step) => step.rest).join('\n')).not.toMatch(/pip|apt-get|npm (ci|install)/);
     expect((await stage('packages')).map((step) => step.rest).join('\n')).toContain('npm ci --omit=dev');
-  });
-
-  test('copies what is there, and the build leaves out what git leaves out', async () => {
-    for (const { name, rest } of await instructions()) {
-      if (name !== 'COPY' || rest.startsWith('--from=')) continue;
-      for (const source of rest.split(' ').slice(0, -1))
-        expect(existsSync(join(root, source)), source).toBe(true);
-    }
-    const left = (await read('.containerignore')).split('\n');
-    const ignored = (await read('.gitignore')).split('\n').filter(Boolean);
-    expect(left).toEqual(expect.arrayContaining(ignored.map((line) => line.replace(/\/$/, ''))));
   });
 });
 
@@ -90,7 +67,7 @@ const compose = parse(await read('compose.yaml'), { merge: true, maxAliasCount: 
 const ours = ['endpoint', 'worker', 'dashboard', 'trial'];
 
 describe('compose.yaml', () => {
-  test('runs commands of billsync, each with a root it cannot write and no rights', () => {
+  test('runs existing commands with a read-only root and no rights', () => {
     for (const name of ours) {
       const service = compose.services[name];
       expect(VERBS.map((verb) => verb.name)).toContain(service?.command?.[0]);
@@ -104,13 +81,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  test("gives Temporal's server the file of its own settings, without which it does not start", () => {
-    const { environment, volumes = [] } = compose.services.temporal ?? { image: '' };
-    const file = environment?.DYNAMIC_CONFIG_FILE_PATH;
-    expect(volumes).toEqual([`./deploy/container/temporal-dynamic-config.yaml:${file}:ro`]);
-  });
-
-  test('sets settings that there are, and every secret by a file that it hands in', () => {
+  test('sets existing settings, and every secret by file', () => {
     const known = new Set(
       SETTING_DEFINITIONS.flatMap(({ variable, secret }) => (secret ? [`${variable}_FILE`] : [variable])),
     );
@@ -137,21 +108,10 @@ describe('compose.yaml', () => {
       if (ports !== undefined) expect(ways, name).not.toEqual([]);
     }
   });
-
-  test('names a version of every image, and volumes that it declares', () => {
-    for (const [name, { image, volumes = [] }] of Object.entries(compose.services)) {
-      expect(image, name).toMatch(/:[\w.:${}-]*\d/);
-      for (const volume of volumes as readonly string[]) {
-        const [from = ''] = volume.split(':');
-        if (from.startsWith('./')) expect(existsSync(join(root, from)), from).toBe(true);
-        else expect(Object.keys(compose.volumes)).toContain(from);
-      }
-    }
-  });
 });
 
 describe('the health check', () => {
-  test('is well while the role of its own container answers, whatever others left in the data folder', async () => {
+  test('passes while the role of its own container answers', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'billsync-health-'));
     const server = createServer((request, response) =>
       response.writeHead(request.url === '/livez' ? 200 : 404).end(),

@@ -22,7 +22,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => path !== '' && !/^(docs\/(reference\/(?!runbook)|adr\/)|sandbox\/)/.test(path));
 
 describe('commands in documents', () => {
-  test('are commands of billsync, with options that they have', async () => {
+  test('exist with their options', async () => {
     const program = new Command('billsync');
     for (const { load } of VERBS) program.addCommand(await load());
     const wrong: string[] = [];
@@ -50,7 +50,7 @@ describe('the tutorial', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  test('leads from an empty folder to the answers', async () => {
+  test('runs as written and gives the shown results', async () => {
     const blocks = blocksIn(await readFile(join(root, TUTORIAL), 'utf8'));
     const [first, ...others] = blocks.map(({ line }) => line);
     expect(first).toBe('billsync up --sandbox');

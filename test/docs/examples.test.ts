@@ -34,7 +34,7 @@ describe('dbt', () => {
     }
   });
 
-  test('spend_by_month is what the report cost answers', async () => {
+  test('spend_by_month equals the report cost', async () => {
     const { rows } = await fixture.ask('cost', {}, { by: 'month+tenant+carrier' });
     const columns = [
       'ship_month',
@@ -51,7 +51,7 @@ describe('dbt', () => {
     expect(found.sort()).toEqual(expected.sort());
   });
 
-  test('spend_as_known_on is asked of the attached file', async () => {
+  test('spend_as_known_on uses the attached file', async () => {
     const found = await ask('select sum(shipments)::integer as shipments from spend_as_known_on');
     await connection.run('use billsync');
     const whole = `select count(*)::integer as shipments from shipments_as_known_on('2026-04-01T00:00:00Z') where invoice_level <> 'partner'`;
@@ -106,14 +106,14 @@ describe('Metabase', () => {
   const bare = (text: string) => text.replaceAll(/\[\[.*?\]\]/g, '');
   beforeAll(() => connection.run('use billsync'));
 
-  test('carriers are what the report answers', async () => {
+  test('carriers equal the report', async () => {
     const columns = ['carrier', 'currency_code', 'shipments', 'billing_cost'];
     const { rows } = await fixture.ask('carriers');
     const found = (await ask(bare(await read('carriers.sql')))).map((row) => key(row, columns));
     expect(found).toEqual(rows.map((row) => key(row, columns)));
   });
 
-  test('months are what the report answers', async () => {
+  test('months equal the report', async () => {
     const { rows } = await fixture.ask('summary');
     const found = (await ask(bare(await read('spend-by-month.sql')))).map((row) =>
       key({ ...row, month: String(row.ship_month).slice(0, 7) }, ['month', 'currency_code', 'billing_cost']),
@@ -123,7 +123,7 @@ describe('Metabase', () => {
     );
   });
 
-  test.each(names)('%s answers with every filter set', async (name) => {
+  test.each(names)('%s runs with every filter', async (name) => {
     const values: Readonly<Record<string, string>> = {
       ...{
         carrier: 'ups',

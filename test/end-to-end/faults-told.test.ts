@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-test('each fault of an invoice is told, with what to do', async () => {
+test('reports each fault of an invoice with its remedy', async () => {
   const faults = INVOICE_FAULTS.filter(({ name }) => PLAYED.includes(name));
   expect(faults).toHaveLength(PLAYED.length);
   // Other tests run beside this one; a minute is for a machine of its own, where `npm run chaos -- watch` holds it to that.

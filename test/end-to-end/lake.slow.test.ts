@@ -69,7 +69,7 @@ async function bill(count: number): Promise<void> {
   }
 }
 
-test('what one or two workers load into a lake is reported to the fourth decimal, and proved', async () => {
+test('reports a lake of one or two workers to the fourth decimal, verified', async () => {
   await bill(4);
   const isSettled = (count: number) => (list: { state: string }[]) =>
     list.length === count && list.every(({ state }) => state === 'loaded' || state === 'voided');

@@ -36,7 +36,7 @@ async function scrape(): Promise<ReadonlyMap<string, number>> {
   return values;
 }
 
-test('says what was received, downloaded, loaded, refused, published and voided', async () => {
+test('counts received, downloaded, loaded, refused, published and voided invoices', async () => {
   const kept = await service.createInvoice({ rows: 3 });
   const gone = await service.createInvoice({ rows: 2 });
   for (const { invoiceId } of [kept, gone]) await service.finalize(invoiceId);

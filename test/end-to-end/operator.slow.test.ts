@@ -69,7 +69,7 @@ const loaded = async (invoiceId: string): Promise<boolean> => {
   return rows.some(({ id }) => id === invoiceId);
 };
 
-test('an operator fetches, publishes, imports, pauses, tries again, requeues and discards, and all of it is on record', async () => {
+test('records every action of an operator: fetch, publish, import, pause, retry, requeue, discard', async () => {
   // Nobody registered us: the service tells nothing of them.
   const [missed, exported] = [
     await service.createInvoice({ rows: 3 }),

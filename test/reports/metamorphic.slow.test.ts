@@ -51,6 +51,20 @@ const PARTITIONS = [
   'rolling-spend',
 ];
 
+describe('a filter by date', () => {
+  // The first day of a month, or of a week, so that it cuts none.
+  test.each([
+    ['mix', '2026-03-01'],
+    ['accrual', '2026-03-01'],
+    ['rolling-spend', '2026-03-02'],
+  ])('leaves the rows of %s from %s as they are, since earlier months are compared', async (name, from) => {
+    const dayOf = (row: ReportRow) => String(row.starts_on ?? row.month ?? row.ship_month);
+    const expected = (await answered(name)).filter((row) => dayOf(row) >= from.slice(0, dayOf(row).length));
+    expect(expected.length).toBeGreaterThan(0);
+    expect(await ask(name, { from })).toEqual(expected);
+  });
+});
+
 describe('order and voids', () => {
   test('returns the same rows for every loading order', async () => {
     const names = (await listReports()).map(({ name }) => name);

@@ -139,7 +139,7 @@ function bombs(): readonly (readonly [string, Buffer])[] {
   ];
 }
 
-test('bombs in one layer or several are refused by every call, quickly and in little memory', async () => {
+test('refuses compressed bombs quickly and in little memory', async () => {
   let [tries, held] = [0, 0];
   const missed: string[] = [];
   const all = bombs();
@@ -169,7 +169,7 @@ test('bombs in one layer or several are refused by every call, quickly and in li
   attack('answers: bombs, nested and mislabelled', { tries, held });
 });
 
-test('no redirect is taken for an answer, leads to another host, or shows a token to anybody', async () => {
+test('follows no redirect to another host and sends it no token', async () => {
   const { port } = trap.address() as AddressInfo;
   const own = new URL(service.baseUrl).host;
   const locations = [
@@ -216,7 +216,7 @@ test('no redirect is taken for an answer, leads to another host, or shows a toke
   attack('answers: redirects', { tries, held });
 });
 
-test('names and addresses of files that are paths write nowhere but into the archive, under the hash', async () => {
+test('writes files to the archive only, under their hash', async () => {
   const names = [
     '../../../keys/webhook-key.pem',
     '..\\..\\keys\\key',

@@ -12,7 +12,7 @@ const SEED = 7;
 /** A machine that runs other tests beside takes its time. */
 const WITHIN_MS = 90_000;
 
-test('after hostile inputs an honest invoice is loaded, a restart comes up, verify and rebuild end with 0', async () => {
+test('loads an honest invoice after hostile inputs, restarts, verifies and rebuilds', async () => {
   const { played, broken } = await playHostileSequence({
     seed: SEED,
     inputs: 12,

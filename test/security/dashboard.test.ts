@@ -105,7 +105,7 @@ const PAGES = (): readonly string[] => [
   ...['/reports/duplicates', '/reports/register', '/reports/carriers/download?format=html'],
 ];
 
-test('words of others are shown as words on every page, stored or typed', async () => {
+test('shows stored and typed text as text on every page', async () => {
   const typed = [EVERYWHERE, '">\'><b>', '\u202e<blink>'].flatMap((text) => {
     const value = encodeURIComponent(text);
     return [
@@ -130,7 +130,7 @@ test('words of others are shown as words on every page, stored or typed', async 
   attack('dashboard: markup in stored and typed words', { tries, held: tries - missed.length });
 });
 
-test('no page may be framed, kept by a cache, or run anything, whatever its status', async () => {
+test('forbids frames, caches and scripts on every page and status', async () => {
   const wanted: readonly (readonly [string, RegExp])[] = [
     ['content-security-policy', /default-src 'none'.*frame-ancestors 'none'/],
     ['x-content-type-options', /^nosniff$/],
@@ -151,7 +151,7 @@ test('no page may be framed, kept by a cache, or run anything, whatever its stat
   attack('dashboard: framed, sniffed or kept pages', { tries: addresses.length, held });
 });
 
-test('nothing leads to another site, and no typed text becomes a header', async () => {
+test('has no link to another site, and no typed text in a header', async () => {
   const paths = [
     '//elsewhere.example/',
     '/\\elsewhere.example/',
@@ -176,7 +176,7 @@ test('nothing leads to another site, and no typed text becomes a header', async 
   attack('dashboard: open redirects and split headers', { tries: paths.length, held });
 });
 
-test('another name of this machine is not served, in whatever way it is told', async () => {
+test('refuses other host names', async () => {
   const hosts = [
     'elsewhere.example',
     `elsewhere.example:${open.port}`,
@@ -210,7 +210,7 @@ test('another name of this machine is not served, in whatever way it is told', a
   attack('dashboard: other names of this machine', { tries: bytes.length, held: held.length });
 });
 
-test('odd requests are refused, and none reads a file or changes anything', async () => {
+test('refuses malformed requests without reading or changing a file', async () => {
   const targets = [
     '/../../etc/passwd',
     '/..%2f..%2fetc%2fpasswd',
@@ -258,7 +258,7 @@ test('odd requests are refused, and none reads a file or changes anything', asyn
   });
 });
 
-test('guesses at its password wait longer and longer, wherever they are made, are told, and never hold up who knows it', async () => {
+test('delays repeated wrong passwords, reports them, and does not delay the right one', async () => {
   const as = (path: string, text: string): Promise<Response> =>
     fetch(locked.url + path, { headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` } });
   // Who has no password yet is asked for one, and is no guesser.

@@ -34,7 +34,7 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-test('export --format csv writes no live formula, and every figure as it is', async () => {
+test('writes no live formula and exact figures with --format csv', async () => {
   const target = join(folder, 'out');
   const env = { BILLSYNC_DATA_DIR: fixture.folder };
   const { exitCode, stderr } = await billsync(['export', '--format', 'csv', '--output', target], { env });
@@ -75,7 +75,7 @@ test('export --format csv writes no live formula, and every figure as it is', as
   });
 });
 
-test('what cannot be seen is written out in CSV files and charts, and exact in Parquet and JSON', async () => {
+test('escapes invisible characters in CSV and charts, not in Parquet and JSON', async () => {
   const unseen = [
     '\u202e',
     '\u2066',

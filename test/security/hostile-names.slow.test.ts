@@ -45,7 +45,7 @@ afterEach(() => {
 
 const catalogue = await listReports();
 
-test.each(catalogue.map(({ name }) => name))('report %s is made in every form', async (name) => {
+test.each(catalogue.map(({ name }) => name))('renders report %s in every format', async (name) => {
   const result = await fixture.ask(name, { level: 'all' });
   for (const format of REPORT_FORMATS) {
     const { body } = await renderReport(result, format);
@@ -53,7 +53,7 @@ test.each(catalogue.map(({ name }) => name))('report %s is made in every form', 
   }
 });
 
-test('every page of the dashboard answers, with each name as a filter too', async () => {
+test('serves every page, with each name as a filter', async () => {
   const dashboard = await dashboardOver(fixture.path);
   const pages = ['/', '/invoices', '/events', '/shipments', '/health', '/quarantine', '/alerts'];
   const reports = catalogue.map(({ name }) => `/reports/${name}`);
@@ -82,7 +82,7 @@ test('every page of the dashboard answers, with each name as a filter too', asyn
   }
 });
 
-test('every tenant gets its statement in every form, and an export has all rows', async () => {
+test('writes a statement for every tenant in every format', async () => {
   for (const format of STATEMENT_FORMATS) {
     const made = await statementsOf(fixture, '2026-03', format);
     expect([...made.keys()].sort()).toEqual([...NAMES].sort());
@@ -102,7 +102,7 @@ test('every tenant gets its statement in every form, and an export has all rows'
   for (const name of NAMES) expect(csv).toContain(name);
 });
 
-test('processes and threads of billsync have no __proto__', () => {
+test('removes __proto__ from processes and threads', () => {
   const probe = join(fixture.folder, 'probe.mjs');
   const asks = "'__proto__' in {}";
   writeFileSync(
@@ -124,7 +124,7 @@ test('processes and threads of billsync have no __proto__', () => {
 
 describe('letters that no font can draw', () => {
   const SPACES = '\u00a0\u2007\u202f\u3000';
-  test('end no statement: every code point is put on paper', async () => {
+  test('are printed in every statement', async () => {
     const paper = openPaper('a4', { title: 'all', at: new Date(0) });
     const all = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code));
     // Those that no font draws are all put as one letter.
@@ -140,7 +140,7 @@ describe('letters that no font can draw', () => {
     expect((await paper.end('all')).length).toBeGreaterThan(10_000);
   });
 
-  test('keep no other tenant from a statement; one that fails is named, and the exit code says so', async () => {
+  test('do not block the statements of other tenants', async () => {
     const named = (tenant: string) =>
       anInvoice([aShipment({ tenant, invoiceDate: '2026-03-10' })], { tenant, date: '2026-03-10' });
     const tenants = ['Alpha', `Be${SPACES}ta`, 'Gamma', 'Omega'];

@@ -44,7 +44,7 @@ test.each([
   for (const socket of sockets) socket.destroy();
 });
 
-test('beside strangers that hold all the room, deliveries of known and of new senders are accepted', async () => {
+test('accepts deliveries of known and new senders while strangers hold connections', async () => {
   const { port, url } = await start({ connections: 24, connectionsPerAddress: 12 });
   expect(await deliverFrom('127.0.0.2', url)).toBe(200);
   const hostile = openHostileSockets({
@@ -63,7 +63,7 @@ test('beside strangers that hold all the room, deliveries of known and of new se
   });
 });
 
-test('of a burst of 1,500 connections none has to knock twice', async () => {
+test('accepts every one of 1,500 connections at its first attempt', async () => {
   const { port } = await start({});
   const burst = Array.from({ length: 1_500 }, (_, nth) =>
     connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${11 + (nth % 8)}` }).on(
@@ -88,7 +88,7 @@ function countOf(port: number, state: string): number {
   return rows.filter((row) => row.trim().split(/\s+/).slice(2, 4).join() === `${remote},${state}`).length;
 }
 
-test('the address behind a trusted proxy is the one that counts, and made-up ones do not', async () => {
+test('uses the address behind a trusted proxy, and ignores invented ones', async () => {
   const parts = await openParts({ trustedProxies: ['127.0.0.1/32'] });
   const webhook = await startWebhook(parts);
   open.push(webhook);

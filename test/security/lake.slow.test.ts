@@ -62,7 +62,7 @@ test.each(['in the setting', 'in PGPASSWORD'])(
   },
 );
 
-test('`billsync sql` runs no statement of the catalogue and overwrites no file of the lake', async () => {
+test('runs no catalog statement and overwrites no file with `billsync sql`', async () => {
   const databasePath = shownPath(settings);
   const files = (): string[] =>
     readdirSync(settings.warehouse.dataPath, { recursive: true, encoding: 'utf8' })
@@ -105,7 +105,7 @@ test('`billsync sql` runs no statement of the catalogue and overwrites no file o
   expect((await askSql({ databasePath, sql: pivot, timeLimitMs: 60_000 })).rows).toHaveLength(2);
 });
 
-test('the role and the credentials for readers that the page shows read all and write nothing', async () => {
+test('reads all and writes nothing with the documented reader credentials', async () => {
   const page = readFileSync(new URL('../../docs/scale-out.md', import.meta.url), 'utf8');
   const [, script = ''] = /```sql\n(create role billsync_reader[\s\S]*?)```/.exec(page) ?? [];
   await server.query(settings, script.replaceAll('for role billsync ', 'for role lake '));
@@ -122,7 +122,7 @@ test('the role and the credentials for readers that the page shows read all and 
   }
 });
 
-test('a reader with credentials that only read reads a lake in a bucket', async () => {
+test('reads a lake in a bucket with read-only credentials', async () => {
   const s3 = await startS3Server();
   const readOnly = await refusingWrites(s3.url);
   try {

@@ -29,7 +29,7 @@ afterAll(async () => {
 const ask = (name: string, asked: Record<string, unknown>) => client.callTool({ name, arguments: asked });
 const many = (count: number) => Array.from({ length: count }, (_, index) => `value ${index}`);
 
-test('lists and texts have a bound, and what is within it is answered in time', async () => {
+test('limits lists and texts, and answers within the limits in time', async () => {
   const tooLarge = [
     { conditions: { tracking: many(1_001) } },
     { conditions: { is_carrier: many(100_000) } },
@@ -61,7 +61,7 @@ test('lists and texts have a bound, and what is within it is answered in time', 
   }
 });
 
-test('a question that nothing interrupts ends with its limit, and the next one is answered', async () => {
+test('ends a query at its limit, and answers the next one', async () => {
   const [hanging, next] = await Promise.all([
     ask('explain_shipment', { tracking_number: '1Z1' }),
     ask('search_shipments', {}),

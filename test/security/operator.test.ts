@@ -92,13 +92,7 @@ function send(fields: Record<string, string>, headers: Record<string, string> = 
 
 const isThere = async (id: string): Promise<boolean> => (await quarantine.show(id)) !== null;
 
-test('a page that cannot be shown says why in our words, where operators may act as well', async () => {
-  const answer = await fetch(`${open.url}/reports/nothing`);
-  expect(answer.status).toBe(404);
-  expect(await answer.text()).toContain('<h1>No such report</h1>');
-});
-
-test('a refused delivery is discarded by its operator, after seeing what it does, and that stays on record', async () => {
+test('is discarded by an operator after a preview, and recorded', async () => {
   const id = await aRefusal();
   const page = await (await fetch(`${locked.url}/quarantine/${id}`, { headers: ANN })).text();
   expect(page).toContain(`href="/operator/agree?action=discard&amp;target=${id}"`);
@@ -131,7 +125,7 @@ test('a refused delivery is discarded by its operator, after seeing what it does
   expect(notes).toEqual(['a test of ours']);
 });
 
-test('an alert is acknowledged and kept quiet on its page, by name, and both are on record', async () => {
+test('is acknowledged and silenced by name, and recorded', async () => {
   const alerts = createAlerts({
     settings,
     log: silent,
@@ -178,7 +172,7 @@ test('an alert is acknowledged and kept quiet on its page, by name, and both are
   expect(unknown.status).toBe(409);
 });
 
-test('the right password of an operator ends what wrong ones raised, also where nobody needs one to look', async () => {
+test('ends the delays of wrong ones', async () => {
   const raised = new Set<string>();
   const alerts = {
     raise: ({ key }: { readonly key: string }) => void raised.add(key),
@@ -201,7 +195,7 @@ test('the right password of an operator ends what wrong ones raised, also where 
 });
 
 describe('nothing is done', () => {
-  test('without a password of an operator, and no page of it exists where none is set', async () => {
+  test('without an operator password', async () => {
     const id = await aRefusal();
     const word = await wordFor(id);
     const paths = ['/operator', '/operator/audit', `/operator/agree?action=discard&target=${id}`];
@@ -226,7 +220,7 @@ describe('nothing is done', () => {
     expect(await isThere(id)).toBe(true);
   });
 
-  test('for a form of another site, or one that was not shown, was used, or was shown to somebody else', async () => {
+  test('for a form of another site, of another user, or used before', async () => {
     const id = await aRefusal();
     const { host } = new URL(locked.url);
     const elsewhere: readonly Record<string, string>[] = [
@@ -273,7 +267,7 @@ describe('nothing is done', () => {
     expect(await isThere(id)).toBe(true);
   });
 
-  test('twice, however often the button is pressed at once', async () => {
+  test('twice for repeated clicks', async () => {
     const word = await wordFor(await aRefusal());
     const answers = await Promise.all(Array.from({ length: 10 }, () => send({ word, reason: 'x' })));
     const done = answers.filter(({ status }) => status === 200).length;
@@ -300,7 +294,7 @@ describe('nothing is done', () => {
   });
 });
 
-test('what was agreed to is forgotten after a quarter of an hour, and not more than 200 wait', async () => {
+test('forgets a preview after 15 minutes and keeps at most 200', async () => {
   let nowMs = 0;
   const agreements = createAgreements(() => nowMs);
   const described = {
@@ -326,7 +320,7 @@ describe('an upload', () => {
     return receiveUpload(Readable.from([body]), type, { folder: uploadFolder, mostBytes: 1_000 });
   }
 
-  test('lies under a name of ours, whatever it is called, and nothing else is left behind', async () => {
+  test('is stored under a generated name', async () => {
     const names = [
       '../../keys/x.csv',
       '/etc/cron.d/x',
@@ -361,7 +355,7 @@ describe('an upload', () => {
     attack('operator: uploads', { tries: names.length + refused.length, held });
   });
 
-  test('of any size is read to its end, and is gone where the worker cannot be asked about it', async () => {
+  test('is read to its end, and removed when the worker is unreachable', async () => {
     const body = new FormData();
     body.append('file', new Blob([Buffer.alloc(3 << 20, 'a,b\r\n')]), 'large.csv');
     const answer = await fetch(`${locked.url}/operator/import`, { method: 'POST', headers: ANN, body });
@@ -388,7 +382,7 @@ describe("what workflows were told is read in Temporal's own pages", () => {
       body: body ?? (await aMessage()),
     });
 
-  test('by an operator, from the pages that the settings name', async () => {
+  test('by an operator, from the configured pages', async () => {
     const before = await fetch(`${locked.url}/operator/codec/decode?preserveStorageRefs=true`, {
       method: 'OPTIONS',
       headers: { origin: PAGES, 'access-control-request-method': 'POST' },
@@ -404,7 +398,7 @@ describe("what workflows were told is read in Temporal's own pages", () => {
     expect((await asked(ANN)).status).toBe(200);
   });
 
-  test('and by nobody else', async () => {
+  test('and by no one else', async () => {
     const others = [
       await asked({}),
       await asked(as('reader', 'may-look')),
@@ -424,7 +418,7 @@ describe("what workflows were told is read in Temporal's own pages", () => {
     expect(strange.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('what is no message is refused, and what no key fits comes back as it was', async () => {
+  test('refuses invalid messages and returns undecryptable ones', async () => {
     for (const body of ['{}', '[]', '{"payloads":[{"data":1}]}', '{'])
       expect((await asked(ANN, body)).status, body).toBe(400);
     const clear = { payloads: [{ metadata: { encoding: 'anNvbi9wbGFpbg==' }, data: 'MQ==' }] };

@@ -338,7 +338,7 @@ function requests(): readonly Row[] {
   ];
 }
 
-test('each is answered as what it is, and nothing is kept that was not openly delivered', async () => {
+test('answers each malformed request correctly and keeps nothing of it', async () => {
   const rows = [...framing(), ...senders(), ...requests()];
   const target = { port: webhook.port, isTls: true };
   const missed: string[] = [];

@@ -46,14 +46,14 @@ describe('the admin API and the page', () => {
     },
   );
 
-  test('answer by every name of this machine', async () => {
+  test('answer every name of this machine', async () => {
     const { port } = new URL(sandbox.adminUrl);
     for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
       expect((await ask(`${sandbox.adminUrl}/status`, { headers: { host } })).status).toBe(200);
     }
   });
 
-  test('refuse other machines where every address is listened at, unless allowed; the API answers them', async () => {
+  test('refuse other machines unless allowed', async () => {
     const outside = Object.values(networkInterfaces())
       .flat()
       .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
@@ -77,7 +77,7 @@ describe('the admin API and the page', () => {
   });
 });
 
-test('forms and scripts of other sites work neither the admin API nor the page', async () => {
+test('refuses forms and scripts of other sites', async () => {
   const { host, port } = new URL(sandbox.adminUrl);
   const origins = [
     'https://elsewhere.example',
@@ -101,7 +101,7 @@ test('forms and scripts of other sites work neither the admin API nor the page',
   attack('sandbox: forms of other sites', { tries: statuses.length, held });
 });
 
-test('storage gives no file by a path, a name or a signature that is not its own', async () => {
+test('serves no file by a path, a name or a foreign signature', async () => {
   const names = [
     '../sandbox.json',
     '..%2f..%2fcredentials',
@@ -121,7 +121,7 @@ test('storage gives no file by a path, a name or a signature that is not its own
   attack('sandbox: files by other paths and signatures', { tries: names.length, held });
 });
 
-test('credentials differ from one folder to the next, unless a seed is named', async () => {
+test('generates different credentials per folder, unless seeded', async () => {
   const other = await startSandbox();
   const named = await Promise.all([startSandbox({ seed: 7 }), startSandbox({ seed: 7 })]);
   expect(other.clientSecret).not.toBe(sandbox.clientSecret);
@@ -130,7 +130,7 @@ test('credentials differ from one folder to the next, unless a seed is named', a
   await Promise.all([other, ...named].map((each) => each.close()));
 });
 
-test('a call that asks for a hundred million invoices is refused, and the next is answered', async () => {
+test('refuses a request for a hundred million invoices', async () => {
   const headers = { 'content-type': 'application/json' };
   let held = 0;
   for (const [path, body] of [
@@ -146,7 +146,7 @@ test('a call that asks for a hundred million invoices is refused, and the next i
   expect((await ask(`${sandbox.adminUrl}/status`)).status).toBe(200);
 });
 
-test('storage never repeats the signed query of an address', async () => {
+test('does not repeat signed queries', async () => {
   const { status, text } = await ask(`${sandbox.storageUrl}/exports-test/x.csv?X-Amz-Signature=abcdef`, {
     method: 'POST',
   });

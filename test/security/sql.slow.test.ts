@@ -51,7 +51,7 @@ describe('a statement', () => {
     expect((await ask(sql)).columns.length).toBeGreaterThan(0);
   });
 
-  test('that writes or reaches outside is refused, in every form, and leaves no file', async () => {
+  test('that writes or reads outside is refused and leaves no file', async () => {
     const target = join(dataDir, 'stolen');
     const wal = `${path}.wal`;
     const hostile = [
@@ -142,7 +142,7 @@ describe('a write-ahead log beside the published file', () => {
     ['export', '--output', join(dataDir, 'exported')],
   ];
 
-  test('is applied by no reader, named by `verify`, and removed by the next publication', async () => {
+  test('is ignored by readers, named by `verify`, and removed by the next publication', async () => {
     // One that DuckDB would apply: it belongs to these very bytes.
     const copy = join(dataDir, 'crafted.duckdb');
     writeFileSync(copy, readFileSync(path));
@@ -175,7 +175,7 @@ describe('a write-ahead log beside the published file', () => {
     expect(await runCommand(['report', 'tenants'], { env })).toMatchObject({ exitCode: 0 });
   });
 
-  test('the published file and its snapshots, which share their bytes, are read-only', () => {
+  test('keeps the published file and its snapshots read-only', () => {
     const snapshots = readdirSync(join(dataDir, 'snapshots')).map((name) => join(dataDir, 'snapshots', name));
     expect(snapshots.length).toBeGreaterThan(0);
     for (const file of [path, ...snapshots]) expect(statSync(file).mode & 0o777).toBe(0o400);

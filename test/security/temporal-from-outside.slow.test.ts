@@ -27,7 +27,7 @@ afterAll(async () => {
   await rig.close();
 });
 
-test('no listening socket of `up` answers a foreign host name or origin, or acts on its request', async () => {
+test('answers no foreign host name or origin on any socket of `up`', async () => {
   await product.start('up');
   const ports = listeningPortsOf(product.pid('up') ?? 0);
   // Endpoint, admin port, Temporal's gRPC, HTTP API, metrics and its inner services.
@@ -72,7 +72,7 @@ test('no listening socket of `up` answers a foreign host name or origin, or acts
   await product.stop('up');
 });
 
-test('a removed schedule is made again, and a terminated invoice is reported and started again', async () => {
+test('restores a removed schedule and a terminated invoice, with a report', async () => {
   await rig.startTemporal();
   const worker = await rig.startWorker();
   await worker.ready;

@@ -110,7 +110,7 @@ describe('an alert', () => {
     },
   );
 
-  test('is one line in its file, whatever it repeats', async () => {
+  test('is one line in its file for every text', async () => {
     const file = join(folder, 'alerts.ndjson');
     const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ file }) };
     const log = createLogger(settings, 'worker', { write: () => undefined });

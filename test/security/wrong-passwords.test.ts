@@ -47,7 +47,7 @@ function watched(): Watched {
   };
 }
 
-test('300 wrong passwords at once wait longer and longer, are nine lines and an alert, and hold no more than 100', async () => {
+test('delays 300 wrong passwords, with one line and one alert', async () => {
   const { logins, waits, waitedMs, logged, raised } = watched();
   const answers = Array.from({ length: 300 }, () => logins.failed('203.0.113.7'));
   expect(waitedMs.slice(0, 6)).toEqual([100, 200, 400, 800, 1_600, 2_000]);
@@ -65,7 +65,7 @@ test('300 wrong passwords at once wait longer and longer, are nine lines and an 
   });
 });
 
-test('a service that tries an event twice with an old password is an alert, and the right one ends it', async () => {
+test('reports a service with an old password until it has the right one', async () => {
   const { logins, raised, resolved } = watched();
   await logins.failed('203.0.113.7');
   expect(raised).toEqual([]);
@@ -77,7 +77,7 @@ test('a service that tries an event twice with an old password is an alert, and 
   expect(resolved).toEqual(['webhook/wrong-credentials']);
 });
 
-test('right credentials are not held up by wrong ones from the same address', async () => {
+test('does not delay right credentials from the same address', async () => {
   const webhook = await startWebhook(await openParts());
   let refused = 0;
   const guesses = Array.from({ length: 12 }, async () => {

@@ -1,6 +1,6 @@
 /** Short variants of the violent tests (`npm run chaos -- warehouse-kills`, `warehouse-damage`): the same, fewer rounds. */
 
-import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -15,7 +15,7 @@ import { aWorkshop, inspect, kill, SOUND, startWriter, type Workshop } from './c
 import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.ts';
 
 describe('kill -9 of the writer', () => {
-  test('loses, halves and doubles nothing', async () => {
+  test('keeps every promised load, whole and once', async () => {
     const result = await withAllThreads(() => runKills({ kills: 3, seed: 7 }));
     expect(result).toMatchObject(SOUND);
     expect(result.loads).toBeGreaterThan(0);
@@ -24,7 +24,7 @@ describe('kill -9 of the writer', () => {
 });
 
 describe('a full disk', () => {
-  test('fails the load, keeps what was promised, and goes on when there is room', async () => {
+  test('fails the load, keeps the others, and continues when there is space', async () => {
     const workshop = await aWorkshop({ invoices: 100, rows: 300 });
     const writer = await startWriter(workshop, { seed: 3, mode: 'loads', largestFileKb: 2_000 });
     const code = await new Promise((resolve) => writer.once('exit', resolve));
@@ -39,7 +39,7 @@ describe('a full disk', () => {
 });
 
 describe('a damaged file', () => {
-  test('is found, and made again from the archive', async () => {
+  test('is detected and rebuilt from the archive', async () => {
     const result = await runDamage({ flips: 3, seed: 11 });
     expect(result.wrongAnswers).toEqual([]);
     expect(result.rebuilt).toBe(result.found);
@@ -62,19 +62,7 @@ describe('a damaged file', () => {
 });
 
 describe('a damaged WAL', () => {
-  test('cut off anywhere, it costs nothing: the archive tells of the loads it held', async () => {
-    const live = await liveCopies();
-    for (const keep of [0.2, 0.5, 0.8, 0.99]) {
-      const workshop = live.copy();
-      const wal = join(workshop.dataDir, 'warehouse.duckdb.wal');
-      truncateSync(wal, Math.floor(statSync(wal).size * keep));
-      expect(await inspect(workshop)).toMatchObject({ ...SOUND, loads: live.loads });
-      workshop.remove();
-    }
-    live.remove();
-  });
-
-  test('of another warehouse, it is refused and a rebuild helps', async () => {
+  test('of another warehouse is refused and rebuilt', async () => {
     const [one, other] = [await liveCopies(), await liveCopies()];
     const workshop = one.copy();
     const foreign = other.copy();
@@ -93,7 +81,7 @@ describe('a damaged WAL', () => {
 });
 
 describe('snapshots during loads', () => {
-  test('are each consistent, and disturb nobody who has an old one open', async () => {
+  test('are consistent, and keep for readers that have an old one open', async () => {
     const result = await runSnapshots({ snapshots: 4, seed: 5 });
     expect(result).toMatchObject({ snapshots: 4, inconsistent: [], readersThatFailed: [] });
     expect(result.loads).toBeGreaterThan(0);

@@ -59,7 +59,7 @@ async function line(session: Session) {
   return row;
 }
 
-test('versions that do not count, voids and drafts are in no sum', async () => {
+test('excludes replaced versions, voids and drafts from every sum', async () => {
   const database = await aDatabase();
   await database.use(async (session) => {
     expect(await line(session)).toEqual({ loaded_invoices: '0', shipments: '0', invoices: 0 });
@@ -70,7 +70,7 @@ test('versions that do not count, voids and drafts are in no sum', async () => {
   });
 });
 
-test('where a row miscounts its versions, all loads are joined', async () => {
+test('joins all loads where a row miscounts its versions', async () => {
   const database = await aDatabase();
   await database.use(async (session) => {
     await fill(session);

@@ -58,7 +58,7 @@ function limited(connections: number, connectionsPerAddress: number) {
 }
 
 describe('at the limit', () => {
-  test('the oldest connection of the address with the most is closed', () => {
+  test('closes the oldest connection of the address with the most strangers', () => {
     const { connect, isServed } = limited(8, 8);
     const first = connect('192.0.2.1');
     const few = connect('192.0.2.2');

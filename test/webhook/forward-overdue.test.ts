@@ -17,7 +17,7 @@ async function received(parts: Parts, minutesAgo: number): Promise<string> {
 }
 
 describe('forwardOverdue', () => {
-  test('what lies there for long is archived, sent and trimmed; what is young is left to the endpoint', async () => {
+  test('forwards old entries and leaves young ones to the endpoint', async () => {
     const parts = await openParts();
     const [old, young] = [await received(parts, 30), await received(parts, 1)];
     const sent: InvoiceEvent[] = [];
@@ -29,7 +29,7 @@ describe('forwardOverdue', () => {
     expect((await parts.archive.event(old))?.verdict).toBe('accepted');
   });
 
-  test('what fails stays, and after five failures in a row the rest is left for the next time', async () => {
+  test('keeps failed entries, and stops after five failures in a row', async () => {
     const parts = await openParts();
     for (let i = 0; i < 8; i += 1) await received(parts, 30);
     let tries = 0;
@@ -41,7 +41,7 @@ describe('forwardOverdue', () => {
     expect(tries).toBe(5);
   });
 
-  test('a disk that lied ends it', async () => {
+  test('stops after a failed flush', async () => {
     const parts = await openParts();
     await received(parts, 30);
     const send = async (): Promise<void> => {

@@ -56,21 +56,12 @@ describe('a delivery with valid credentials', () => {
     return answer.statusCode;
   };
 
-  test('is received at a path whose slashes a proxy has doubled', async () => {
+  test('is accepted at a path with doubled slashes', async () => {
     const endpoint = await withAlerts();
     for (const path of ['//webhooks/billing', '/webhooks//billing/', '///webhooks/billing//tenant?a=//b']) {
       expect([path, await asked(endpoint, { path })]).toEqual([path, 200]);
     }
     expect(endpoint.raised).toEqual([]);
-  });
-
-  test('is received with an unknown Expect header', async () => {
-    const endpoint = await start();
-    const { body } = aDelivery();
-    const answer = await raw(endpoint.port, [
-      `POST /webhooks/billing HTTP/1.1\r\nhost: a\r\nauthorization: ${basic()}\r\nexpect: wonders\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    ]);
-    expect(answer).toMatch(/^HTTP\/1.1 200/);
   });
 
   test.each<[number, { readonly path?: string; readonly [option: string]: unknown }]>([
@@ -80,7 +71,7 @@ describe('a delivery with valid credentials', () => {
     [405, { method: 'DELETE' }],
     [415, { headers: { 'content-encoding': 'gzip' } }],
     [413, { body: Buffer.alloc(2 * 1024 * 1024) }],
-  ])('is logged, counted and an alert when it is refused with %i', async (status, options) => {
+  ])('is logged, counted and reported when it is refused with %i', async (status, options) => {
     const endpoint = await withAlerts();
     expect(await asked(endpoint, { path: '/webhooks/billing', ...options })).toBe(status);
     expect(endpoint.raised).toEqual([
@@ -90,20 +81,7 @@ describe('a delivery with valid credentials', () => {
     expect(await endpoint.metrics.text()).toContain('deliveries_total{status="rejected",role="webhook"} 1');
   });
 
-  test('is an alert when its body does not arrive in time', async () => {
-    const endpoint = await withAlerts({ limits: { requestMs: 100 } });
-    const socket = connect({ port: endpoint.port, host: '127.0.0.1', rejectUnauthorized: false });
-    socket.write(
-      `POST /webhooks/billing HTTP/1.1\r\nhost: a\r\nauthorization: ${basic()}\r\ncontent-length: 10\r\n\r\n{`,
-    );
-    await eventually(async () => endpoint.raised.length > 0);
-    socket.destroy();
-    expect(endpoint.raised).toEqual([
-      'webhook/refused: A delivery with valid credentials was refused with HTTP 408',
-    ]);
-  });
-
-  test('is nothing that a stranger can cause', async () => {
+  test('is not reported for a sender without credentials', async () => {
     const endpoint = await withAlerts();
     const authorization = basic('hook', 'guess');
     for (const options of [
@@ -117,7 +95,7 @@ describe('a delivery with valid credentials', () => {
 });
 
 describe('answers', () => {
-  test('a delivery is accepted once it is on disk, and a duplicate afterwards', async () => {
+  test('accepts a delivery after it is on disk, and answers duplicate afterwards', async () => {
     const { url, inbox, archive } = await start();
     const { eventId, body } = aDelivery();
     expect(await deliver(url, body)).toMatchObject({
@@ -136,7 +114,7 @@ describe('answers', () => {
     });
   });
 
-  test('of 40 deliveries of one event at once exactly one is accepted, the others are duplicates', async () => {
+  test('accepts exactly one of 40 concurrent deliveries of one event', async () => {
     const { url } = await start();
     const { body } = aDelivery();
     const replies = await Promise.all(Array.from({ length: 40 }, () => deliver(url, body)));
@@ -145,7 +123,7 @@ describe('answers', () => {
     expect(statuses.filter((status) => status === 'duplicate')).toHaveLength(39);
   });
 
-  test('a test event is ignored, kept, and shadows no real event of its id', async () => {
+  test('keeps and ignores a test event, apart from a real event of the same id', async () => {
     const { url, inbox } = await start();
     const eventId = randomUUID();
     const body = aDelivery({ metadata: { eventId, testEvent: true }, payload: { fileSizeBytes: 'x' } }).body;
@@ -163,7 +141,7 @@ describe('answers', () => {
     ['unknown-event-type', { eventType: 'invoice_paid' }],
     ['unknown-schema-version', { payloadSchemaVersion: 'v2' }],
     ['foreign-partner', { partnerId: '99999999-9999-9999-9999-999999999999' }],
-  ])('%s is quarantined with 202, a second time it is a duplicate', async (code, metadata) => {
+  ])('quarantines %s with 202, and answers duplicate afterwards', async (code, metadata) => {
     const { url, quarantine } = await start();
     const { eventId, body } = aDelivery({ metadata });
     expect(await deliver(url, body)).toMatchObject({
@@ -180,18 +158,12 @@ describe('answers', () => {
     expect(Buffer.from(shown?.body ?? []).toString()).not.toContain('presigned-secret');
   });
 
-  test('while no partner is known nobody is foreign', async () => {
-    const { url } = await start({}, { partnerIds: () => [] });
-    const { body } = aDelivery({ metadata: { partnerId: randomUUID() } });
-    expect((await deliver(url, body)).body.status).toBe('accepted');
-  });
-
   test.each([
     ['no JSON', '{"metadata":'],
     ['nothing', ''],
     ['no envelope', '[1]'],
     ['a payload without its invoice', aDelivery({ payload: { serviceInvoiceId: undefined } }).body],
-  ])('%s is refused with 400 without a reason, and kept', async (_name, body) => {
+  ])('refuses %s with 400 without a reason, and keeps it', async (_name, body) => {
     const { url, quarantine } = await start();
     const reply = await deliver(url, body);
     expect(reply).toMatchObject({ statusCode: 400, body: { status: 'rejected' } });
@@ -200,7 +172,7 @@ describe('answers', () => {
   });
 
   test.each(['POST', 'PUT', 'PATCH'])(
-    '%s is taken with any content type whose body is JSON',
+    'accepts %s with any content type whose body is JSON',
     async (method) => {
       const { url } = await start();
       for (const type of [
@@ -216,7 +188,7 @@ describe('answers', () => {
   );
 
   test.each(['GET', 'DELETE', 'OPTIONS', 'HEAD'])(
-    '%s on the endpoint is 405 and says what is allowed',
+    'answers %s with 405 and the allowed methods',
     async (method) => {
       const { url } = await start();
       const reply = await deliver(url, null, { method });
@@ -225,15 +197,7 @@ describe('answers', () => {
     },
   );
 
-  test('an unknown path is 404, a path below the endpoint is taken', async () => {
-    const { url } = await start();
-    expect((await deliver(new URL('/other', url).href, '{}')).statusCode).toBe(404);
-    expect((await deliver(new URL('/webhooks/billingX', url).href, '{}')).statusCode).toBe(404);
-    expect((await deliver(`${url}/tenant-a/?x=1`, aDelivery().body)).body.status).toBe('accepted');
-    expect((await deliver(`${url}/`, aDelivery().body)).body.status).toBe('accepted');
-  });
-
-  test('a Content-Encoding is 415, but not a word that names none', async () => {
+  test('refuses a Content-Encoding with 415, except identity', async () => {
     const { url } = await start();
     const encoded = (word: string, body: Uint8Array | string) =>
       deliver(url, body, { headers: { 'content-encoding': word } });
@@ -242,20 +206,10 @@ describe('answers', () => {
     for (const word of ['identity', '', 'utf-8', 'UTF8', 'none', 'identity, identity'])
       expect((await encoded(word, aDelivery().body)).body.status, word).toBe('accepted');
   });
-
-  test('GET /healthz is 200 without credentials', async () => {
-    const { url } = await start();
-    const reply = await deliver(new URL('/healthz', url).href, null, {
-      method: 'GET',
-      headers: { authorization: '' },
-    });
-    expect(reply).toMatchObject({ statusCode: 200, body: { status: 'ok' } });
-    expect((await deliver(new URL('/healthz', url).href, '{}')).headers.allow).toBe('GET, HEAD');
-  });
 });
 
 describe('credentials', () => {
-  test('wrong or missing ones are 401 with a challenge, before the body is read', async () => {
+  test('are checked before the body is read, with a challenge', async () => {
     const { url, quarantine } = await start();
     for (const authorization of [
       '',
@@ -272,7 +226,7 @@ describe('credentials', () => {
     expect(await quarantine.list()).toEqual([]);
   });
 
-  test('two passwords are good during a rotation, and every header is required', async () => {
+  test('accept two passwords during a rotation and require every header', async () => {
     const { url } = await start({
       credentials: {
         basicAuth: [
@@ -294,7 +248,7 @@ describe('credentials', () => {
     expect((await send({ authorization: basic('a', 'other') })).statusCode).toBe(401);
   });
 
-  test('a further path has credentials of its own', async () => {
+  test('are separate for a further path', async () => {
     const own = { basicAuth: [{ user: 'acme', password: 'own' }], headers: [] };
     const { url } = await start({ paths: [{ path: '/webhooks/billing/acme', credentials: own }] });
     const send = (path: string, authorization: string): Promise<{ statusCode: number }> =>
@@ -307,7 +261,7 @@ describe('credentials', () => {
     expect((await send('/other', basic())).statusCode).toBe(200);
   });
 
-  test('without credentials only this machine is listened to, unless that is allowed', async () => {
+  test('are required to listen on other than loopback, unless allowed', async () => {
     const none = { host: '0.0.0.0', credentials: { basicAuth: [], headers: [] } };
     const closed = await start(none);
     expect(new URL(closed.url).hostname).toBe('127.0.0.1');
@@ -319,7 +273,7 @@ describe('credentials', () => {
 });
 
 describe('limits', () => {
-  test('a body over the limit is 413, announced or not', async () => {
+  test('refuse a body over the limit with 413, announced or not', async () => {
     const { url } = await start({}, { limits: { bodyBytes: 1_000 } });
     expect((await deliver(url, 'x'.repeat(2_000))).statusCode).toBe(413);
     const { port } = new URL(url);
@@ -334,46 +288,32 @@ describe('limits', () => {
     ['too long a body', 'webhooks/billing', basic(), 413],
     ['wrong credentials', 'webhooks/billing', basic('a', 'wrong'), 401],
     ['another path', 'elsewhere', basic(), 404],
-  ])(
-    'a sender that is still sending when it is refused (%s) can read why',
-    async (_, path, authorization, status) => {
-      const { port } = await start({ tls: false });
-      const body = 'x'.repeat(1_500_000);
-      const head = `POST /${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${body.length}\r\n\r\n`;
-      const { reply, error } = await sendsOn(port, head, body);
-      expect({ error, reply: reply.slice(0, 12) }).toEqual({ error: null, reply: `HTTP/1.1 ${status}` });
-      expect(reply.toLowerCase()).toContain('connection: close');
-    },
-  );
-
-  test('headers over the limit are 431', async () => {
-    const { port } = await start();
-    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
-    expect(await raw(port, [head])).toMatch(/^HTTP\/1.1 431/);
+  ])('let a sender read the refusal while it still sends (%s)', async (_, path, authorization, status) => {
+    const { port } = await start({ tls: false });
+    const body = 'x'.repeat(1_500_000);
+    const head = `POST /${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const { reply, error } = await sendsOn(port, head, body);
+    expect({ error, reply: reply.slice(0, 12) }).toEqual({ error: null, reply: `HTTP/1.1 ${status}` });
+    expect(reply.toLowerCase()).toContain('connection: close');
   });
 
-  test('a sender that drips its body is answered with 408', async () => {
+  test('answer a slow body with 408', async () => {
     const { port } = await start({}, { limits: { requestMs: 500 } });
     const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: 100\r\n\r\n`;
     expect(await raw(port, [head, '{'])).toMatch(/^HTTP\/1.1 408/);
   });
 
-  test('a body that ends early is not acted on', async () => {
+  test('ignore a body that ends early', async () => {
     const { port, inbox } = await start();
     const { body } = aDelivery();
     const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: ${body.length + 1}\r\n\r\n`;
     await raw(port, [head, body], { hangUp: true });
     expect(await inbox.pending()).toEqual([]);
   });
-
-  test('what is no HTTP is 400', async () => {
-    const { port } = await start();
-    expect(await raw(port, ['nonsense\r\n\r\n'])).toMatch(/^HTTP\/1.1 400/);
-  });
 });
 
 describe('a disk that cannot be written', () => {
-  test('is answered with 503 and seen in /healthz and health, until it works again', async () => {
+  test('is answered with 503 and reported in /healthz until it works again', async () => {
     const { url, settings, health } = await start();
     const inbox = join(settings.dataDir, 'inbox');
     // A file where the folder was: not even root can write there.
@@ -394,7 +334,7 @@ describe('a disk that cannot be written', () => {
   });
 });
 
-test('a disk that lies is answered with 503, once, and then the process ends', async () => {
+test('answers 503 once and ends the process after a failed flush', async () => {
   const parts = await openParts();
   const lie = new FsyncError('/data/inbox', new Error('EIO'));
   const inbox = { ...parts.inbox, accept: () => Promise.reject(lie) };
@@ -407,7 +347,7 @@ test('a disk that lies is answered with 503, once, and then the process ends', a
 });
 
 describe('TLS', () => {
-  test('a self-signed certificate is made once, kept privately, and warned about', async () => {
+  test('creates a self-signed certificate once, privately, with a warning', async () => {
     const { settings, port, logged } = await start();
     const keys = join(settings.dataDir, 'keys');
     expect((await readdir(keys)).sort()).toEqual(['webhook-cert.pem', 'webhook-key.pem']);
@@ -418,7 +358,7 @@ describe('TLS', () => {
     expect(await readFile(join(keys, 'webhook-cert.pem'), 'utf8')).toBe(cert);
   });
 
-  test('a changed certificate is used without a restart, half of a pair is not', async () => {
+  test('reloads a changed certificate, and not half of a pair', async () => {
     const [first, second] = [await aPair(), await aPair()];
     const parts = await openParts();
     const folder = join(parts.settings.dataDir, 'tls');
@@ -453,7 +393,7 @@ describe('TLS', () => {
     await eventually(() => warnings() === 2);
   });
 
-  test('plain HTTP is spoken behind a proxy, and a missing certificate is a sentence', async () => {
+  test('serves plain HTTP behind a proxy, and reports a missing certificate', async () => {
     const { url } = await start({ tls: false });
     expect(url).toMatch(/^http:/);
     expect((await deliver(url, aDelivery().body)).statusCode).toBe(200);
@@ -461,21 +401,6 @@ describe('TLS', () => {
       'cannot be read: /nowhere/cert.pem',
     );
   });
-
-  test('a taken port is a sentence', async () => {
-    const { port } = await start();
-    await expect(start({ port })).rejects.toThrow(`127.0.0.1:${port} is taken`);
-  });
-});
-
-test('nothing secret is logged', async () => {
-  const { url, logged } = await start();
-  await deliver(url, aDelivery().body);
-  await deliver(url, aDelivery({ metadata: { eventType: 'x?password=pass:word+/=ü' } }).body);
-  await deliver(url, 'https://x.example/?sig=presigned-secret');
-  expect(logged.join('')).toContain('quarantined');
-  for (const secret of ['presigned-secret', 'pass:word', basic()])
-    expect(logged.join('')).not.toContain(secret);
 });
 
 /** Speaks bytes over TLS and returns what came back until the end. */
@@ -517,13 +442,6 @@ async function aPair(): Promise<{ cert: string; key: string }> {
   });
   return { cert, key };
 }
-
-test('a stranger who only opens connections is cut off', async () => {
-  const { port } = await start({}, { limits: { connections: 3 } });
-  const sockets = Array.from({ length: 6 }, () => connectTcp(port, '127.0.0.1').on('error', () => undefined));
-  await eventually(() => sockets.filter((socket) => socket.destroyed || socket.readableEnded).length >= 3);
-  for (const socket of sockets) socket.destroy();
-});
 
 /** A sender that hears its answer only after its whole body, sent while the endpoint may have closed already. */
 function sendsOn(port: number, head: string, body: string): Promise<{ reply: string; error: string | null }> {

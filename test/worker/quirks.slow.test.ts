@@ -424,7 +424,7 @@ function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-test('every invoice ends as the service has it', async () => {
+test('loads every invoice as the service has it', async () => {
   const { service } = rig;
   const quirkOf = new Map<string, { readonly name: string; readonly quirk: Quirk }>();
   let tokens = 0;
@@ -479,7 +479,7 @@ test('every invoice ends as the service has it', async () => {
   expect(tokens).toBeGreaterThanOrEqual(TOKEN_WORDS.length);
 });
 
-test('an invoice whose deliveries were refused is listed with the reason, and loaded by the next reconciliation', async () => {
+test('lists an invoice with refused deliveries and loads it by reconciliation', async () => {
   const { service, settings } = rig;
   const { invoiceId } = await service.createInvoice({ rows: 2 });
   await service.finalize(invoiceId);
@@ -514,7 +514,7 @@ test('an invoice whose deliveries were refused is listed with the reason, and lo
   await eventually(async () => (await found())?.state === 'loaded');
 });
 
-test('a service that refuses its details is told of: files come all the same, lost voids do not', async () => {
+test('loads files and reports missing voids of a service that refuses details', async () => {
   const { service } = rig;
   for (const route of ['details', 'regenerate', 'export', 'storage'] as const) service.play(route, null);
   const lostAgain = async () => {

@@ -23,19 +23,13 @@ async function watched(dataDir: string) {
   return { component: health.report().components.disk, said };
 }
 
-test.runIf(process.platform === 'linux')('a full disk is said in health and by an alert', async () => {
+test.runIf(process.platform === 'linux')('reports a full disk in health and by an alert', async () => {
   const { component, said } = await watched('/proc');
   expect(component).toMatchObject({ isHealthy: false, detail: expect.stringMatching(/^0 MiB are free/) });
   expect(said).toEqual(['raised disk/full']);
 });
 
-test('a disk with room is well', async () => {
-  const { component, said } = await watched(tmpdir());
-  expect(component?.isHealthy).toBe(true);
-  expect(said).toEqual(['resolved disk/full']);
-});
-
-test('nothing is written to the warehouse that the disk has no room for', async () => {
+test('writes nothing to the warehouse without disk space', async () => {
   await requireDiskSpace(join(tmpdir(), 'warehouse.duckdb'), 1);
   await expect(requireDiskSpace(join(tmpdir(), 'warehouse.duckdb'), 2 ** 60)).rejects.toMatchObject({
     code: 'no-room',

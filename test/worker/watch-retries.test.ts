@@ -7,7 +7,7 @@ import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 import { watchRetries } from '../../worker/watch-retries.ts';
 
-test('a step that fails again and again is an alert that names its invoice, until it goes well or is given up', async () => {
+test('raises an alert that names the invoice of a repeatedly failing step', async () => {
   const open = new Map<string, Alert>();
   const alerts = {
     raise: (alert: Alert) => void open.set(alert.key, alert),
@@ -62,22 +62,4 @@ test('a step that fails again and again is an alert that names its invoice, unti
   await attempt('three', 3, fails, 'lookUpInvoice');
   await attempt('three', 4, givesUp, 'lookUpInvoice');
   expect([...open.keys()]).toEqual([]);
-});
-
-test('what an earlier process said is taken back when nothing was tried for an hour', () => {
-  const resolved: string[] = [];
-  const alerts = {
-    raise: () => undefined,
-    resolve: (key: string) => void resolved.push(key),
-    close: async () => undefined,
-  };
-  let nowMs = Date.parse('2026-03-10T08:00:00Z');
-  const { check } = watchRetries({ alerts, now: () => nowMs });
-  const sweep = (): unknown => check.run(new AbortController().signal);
-  nowMs += 3_599_000;
-  sweep();
-  expect(resolved).toEqual([]);
-  nowMs += 2_000;
-  sweep();
-  expect(resolved).toEqual(['retries']);
 });

@@ -18,7 +18,7 @@ const says = (status: 'voided' | 'finalized' | null): LookUpInvoiceResult => ({
 const asked = (calls: readonly string[]) => calls.filter((name) => name === 'lookUpInvoice').length;
 
 describe.concurrent('a void that only an event reported', () => {
-  test('is asked about once when the service says the same', async () => {
+  test('is confirmed with one request when the service agrees', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
     await play(world, async (underTest) => {
       await underTest.send(anEvent('invoice_voided'));
@@ -34,7 +34,7 @@ describe.concurrent('a void that only an event reported', () => {
     expect(world.parked).toEqual([]);
   });
 
-  test('ends when the service comes to say the same', async () => {
+  test('ends when the service agrees later', async () => {
     const world = aWorld({ lookUpInvoice: inTurn(says('finalized'), says('finalized'), says('voided')) });
     await play(world, async (underTest) => {
       await underTest.send(anEvent('invoice_voided'));
@@ -44,7 +44,7 @@ describe.concurrent('a void that only an event reported', () => {
     expect(world.parked).toEqual([]);
   });
 
-  test('waits for a person when the service denies it to the end', async () => {
+  test('waits for a person when the service keeps denying it', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('finalized') });
     await play(world, async (underTest) => {
       await underTest.send(anEvent('invoice_voided'));
@@ -52,19 +52,6 @@ describe.concurrent('a void that only an event reported', () => {
     });
     expect(asked(world.calls)).toBe(3);
     expect(world.parked).toMatchObject([{ code: 'void-contradicted' }]);
-  });
-
-  test('is asked about anew when its denial is all that is left of an earlier run', async () => {
-    const world = aWorld({ lookUpInvoice: async () => says('voided') });
-    world.activities.recallInvoice = async () => ({
-      ...{ state: 'needs_attention', loadedSha256: null, voidBasis: 'contradicted' },
-      ...{ isRestored: false, failureCode: null },
-    });
-    await play(world, async (underTest) => {
-      await underTest.retry();
-      expect(await underTest.result()).toMatchObject({ state: 'voided' });
-    });
-    expect(asked(world.calls)).toBe(1);
   });
 
   test('is asked about when nobody did before its workflow was lost', async () => {
@@ -77,7 +64,7 @@ describe.concurrent('a void that only an event reported', () => {
     expect(asked(world.calls)).toBe(1);
   });
 
-  test('is loaded once a person has undone it, and nothing that told of it undoes that', async () => {
+  test('is loaded after a person restores it, and stays so', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('finalized') });
     const voided = anEvent('invoice_voided');
     const restored: InvoiceLedger = {
@@ -119,23 +106,10 @@ describe.concurrent('a void that only an event reported', () => {
     });
     expect(world.noted).toEqual(['void-unconfirmed']);
   });
-
-  test('is not asked about when nobody wants that', async () => {
-    const world = aWorld({ lookUpInvoice: async () => says('finalized') });
-    await play(
-      world,
-      async (underTest) => {
-        await underTest.send(anEvent('invoice_voided'));
-        expect(await underTest.result()).toMatchObject({ state: 'voided' });
-      },
-      { confirmVoids: false },
-    );
-    expect(asked(world.calls)).toBe(0);
-  });
 });
 
 describe.concurrent('what keeps failing', () => {
-  test('stands on the invoice once, however often it fails', async () => {
+  test('is stored on the invoice once', async () => {
     const away = { downloadCsv: unreachable, regenerateUrl: unreachable, exportCsv: unreachable };
     const world = aWorld({ ...away, fetchToken: unreachable });
     await play(
@@ -149,7 +123,7 @@ describe.concurrent('what keeps failing', () => {
     expect(world.noted).toEqual(['unreachable']);
   });
 
-  test('is told when a loaded invoice could not be asked about three times, and the run ends', async () => {
+  test('is reported after three failed requests, and the run ends', async () => {
     const world = aWorld({ lookUpInvoice: unreachable });
     await play(world, async (underTest) => {
       await underTest.send(anEvent('invoice_finalized'));

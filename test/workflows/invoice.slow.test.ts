@@ -38,7 +38,7 @@ describe.concurrent('invoice', () => {
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv', 'loadInvoice']);
   });
 
-  test('takes two tasks, one activity, one marker and one update when who brings the file loads it', async () => {
+  test('uses two tasks, one activity, one marker and one update when the download also loads', async () => {
     const world = aWorld({
       downloadCsv: async ({ location: { fileHashSha256: sha256, fileSizeBytes: sizeBytes } }) => ({
         ...{ outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 },
@@ -68,29 +68,7 @@ describe.concurrent('invoice', () => {
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv']);
   });
 
-  test('a draft that somebody asked about waits for the rest of its time, and not for all of it again', async () => {
-    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'draft', header: {} }) });
-    const questions = (): number => world.calls.filter((name) => name === 'lookUpInvoice').length;
-    let history: History = {};
-    await play(
-      world,
-      async (underTest) => {
-        await underTest.send(created());
-        const { raw } = await underTest.handle().describe();
-        expect(raw.workflowExecutionInfo?.historyLength?.toNumber()).toBe(2);
-        await underTest.lookUp();
-        await eventually(() => questions() >= 1);
-        await underTest.until('draft');
-        await eventually(() => questions() >= 2);
-        history = await underTest.handle().fetchHistory();
-      },
-      { overdueAfter: ['6 s', '1 h'] },
-    );
-    const [first] = (history.events ?? []).flatMap((event) => event.timerStartedEventAttributes ?? []);
-    expect(Number(first?.startToFireTimeout?.seconds)).toBeLessThan(6);
-  });
-
-  test('waits for the event that the ledger has before it, since that brings the URL', async () => {
+  test('waits for an event that the ledger has already, because it brings the URL', async () => {
     const world = aWorld({
       recordEvent: async () => ({
         ...{ state: 'finalized', loadedSha256: null, voidBasis: null },
@@ -110,7 +88,7 @@ describe.concurrent('invoice', () => {
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv', 'loadInvoice']);
   });
 
-  test('loads one file once, however often and in whatever order it is told', async () => {
+  test('loads one file once for every order and repetition of events', async () => {
     const world = aWorld();
     const [one, two] = [created(), finalized()];
     await play(world, async (underTest) => {
@@ -122,7 +100,7 @@ describe.concurrent('invoice', () => {
     expect(world.loads.length).toBe(1);
   });
 
-  test('voids what was loaded in a short new run', async () => {
+  test('voids a loaded invoice in a short new run', async () => {
     const world = aWorld();
     await play(world, async (underTest) => {
       await underTest.send(finalized());
@@ -191,20 +169,7 @@ describe.concurrent('invoice', () => {
     expect(world.loads[0]?.source).toBe('regenerate');
   });
 
-  test('regenerates the URL when its host is not on the list', async () => {
-    const world = aWorld({
-      downloadCsv: async ({ source, location }) =>
-        source === 'event'
-          ? { outcome: 'host-not-allowed', message: 'storage.example is not on the list' }
-          : { outcome: 'fetched', sha256: location.fileHashSha256, sizeBytes: 1 },
-    });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-    });
-  });
-
-  test('regenerates a refused URL, at most three URLs to a series, then has the file exported', async () => {
+  test('regenerates a refused URL at most three times, then exports the file', async () => {
     const world = aWorld({
       downloadCsv: async () => ({ outcome: 'url-refused', message: 'Storage answered 403.' }),
     });
@@ -232,7 +197,7 @@ describe.concurrent('invoice', () => {
     ['storage redirects', { downloadCsv: storageFails('redirect') }, aLocation],
     ['storage sends a page', { downloadCsv: storageFails('not-csv') }, aLocation],
     ['storage leads inside', { downloadCsv: storageFails('address-refused') }, aLocation],
-  ])('goes the other way when %s', async (_, answers, location) => {
+  ])('exports the file when %s', async (_, answers, location) => {
     const world = aWorld(answers);
     await play(world, async (underTest) => {
       await underTest.send(finalized(location()));
@@ -241,7 +206,7 @@ describe.concurrent('invoice', () => {
     expect(world.loads).toMatchObject([{ source: 'export', announcedSha256: null }]);
   });
 
-  test('goes the other way when storage stays away, though not at once: its file has an announced hash', async () => {
+  test('exports the file when storage stays unreachable, after retries', async () => {
     const world = aWorld({ downloadCsv: unreachable });
     await play(world, async (underTest) => {
       await underTest.send(finalized());
@@ -253,7 +218,7 @@ describe.concurrent('invoice', () => {
     );
   });
 
-  test('regenerates once what cannot be true, tries the other way, then needs attention', async () => {
+  test('regenerates an impossible announcement once, exports, then needs attention', async () => {
     const world = aWorld({
       downloadCsv: async () => ({ outcome: 'impossible-announcement', message: 'A size of 10000000000000.' }),
       exportCsv: async () => ({ outcome: 'not-found' }),
@@ -270,7 +235,7 @@ describe.concurrent('invoice', () => {
     ]);
   });
 
-  test('asks again for a file that broke a rule, and loads it once the service has repaired it', async () => {
+  test('requests a rejected file again and loads it once it is repaired', async () => {
     const [refused, repaired] = [aLocation(), aLocation({ fileHashSha256: 'd'.repeat(64) })];
     const world = aWorld({
       regenerateUrl: inTurn<RegenerateUrlResult>(
@@ -299,7 +264,7 @@ describe.concurrent('invoice', () => {
     ]);
   });
 
-  test('asks for another export than the refused one, where there is only export-csv', async () => {
+  test('requests another export than the refused one, where only export-csv exists', async () => {
     const tag = { etag: '"v1"', lastModified: null };
     const asked: unknown[] = [];
     const answer = inTurn<ExportCsvResult>(
@@ -330,18 +295,6 @@ describe.concurrent('invoice', () => {
     expect(asked.slice(0, 3)).toEqual([undefined, tag, tag]);
   });
 
-  test('does not take a file for an approval when the status is a word that nobody knows', async () => {
-    const world = aWorld({
-      lookUpInvoice: async () => ({ outcome: 'found', status: null, unknownStatus: 'REVERSED', header: {} }),
-    });
-    await play(world, async (underTest) => {
-      await underTest.lookUp();
-      await eventually(() => world.calls.includes('recordDetails'));
-      expect(await underTest.status()).toMatchObject({ state: 'draft' });
-    });
-    expect(world.calls).not.toContain('regenerateUrl');
-  });
-
   test('downloads wrong bytes again, regenerates, downloads again, then exports (spec 6, rule 8)', async () => {
     const world = aWorld({ downloadCsv: async () => ({ outcome: 'mismatch', message: 'aa, announced bb' }) });
     await play(world, async (underTest) => {
@@ -368,27 +321,7 @@ describe.concurrent('invoice', () => {
     expect(world.parked[0]?.reason).toContain('The SHA-256 is aa, announced was bb.');
   });
 
-  test('exports at once when a finalized invoice has no file to regenerate', async () => {
-    const world = aWorld({ regenerateUrl: async () => ({ outcome: 'not-exported' }) });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized(expired()));
-      expect(await underTest.result()).toMatchObject({ state: 'loaded', sha256: 'e'.repeat(64) });
-    });
-  });
-
-  test('needs attention after its patience when the service has no file at all', async () => {
-    const world = aWorld({
-      regenerateUrl: async () => ({ outcome: 'not-exported' }),
-      exportCsv: async () => ({ outcome: 'not-found' }),
-    });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized(expired()));
-      await underTest.until('needs_attention');
-    });
-    expect(world.parked.map(({ code }) => code)).toEqual(['not-exported']);
-  });
-
-  test('finds a finalized event that never came', async () => {
+  test('finds a finalized event that was not delivered', async () => {
     const world = aWorld({
       lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
     });
@@ -397,29 +330,6 @@ describe.concurrent('invoice', () => {
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.calls).toContain('recordDetails');
-  });
-
-  test('finds by the file what the details do not say', async () => {
-    const notYet = { outcome: 'not-exported' } as const;
-    const world = aWorld({
-      lookUpInvoice: async () => ({ outcome: 'found', status: null, header: {} }),
-      regenerateUrl: inTurn<Awaited<ReturnType<World['activities']['regenerateUrl']>>>(notYet, {
-        outcome: 'location',
-        location: aLocation(),
-      }),
-    });
-    await play(world, async (underTest) => {
-      await underTest.send(created());
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-    });
-  });
-
-  test('finds a lost void', async () => {
-    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
-    await play(world, async (underTest) => {
-      await underTest.send(created());
-      expect(await underTest.result()).toMatchObject({ state: 'voided' });
-    });
   });
 
   test('finds a void lost after loading when it is looked up', async () => {
@@ -448,7 +358,7 @@ describe.concurrent('invoice', () => {
     );
   });
 
-  test('says that the service does not know an id nobody announced to us', async () => {
+  test('ends as unknown when the service does not know the id', async () => {
     const world = aWorld({
       lookUpInvoice: async () => ({ outcome: 'not-found' }),
       regenerateUrl: async () => ({ outcome: 'not-exported' }),
@@ -459,17 +369,7 @@ describe.concurrent('invoice', () => {
     });
   });
 
-  test('loads an invoice it never had an event of', async () => {
-    const world = aWorld({
-      lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
-    });
-    await play(world, async (underTest) => {
-      await underTest.watch();
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-    });
-  });
-
-  test('keeps a refused file until somebody retries', async () => {
+  test('keeps a rejected file until a person retries', async () => {
     const rejected = { outcome: 'rejected', reason: 'line 17, column Billing Cost' } as const;
     const loaded = { outcome: 'loaded', shipments: 2 } as const;
     const world = aWorld({
@@ -485,7 +385,7 @@ describe.concurrent('invoice', () => {
     expect(world.calls).toContain('resumeInvoice');
   });
 
-  test('tries a refused file again when a new one is announced, and voids it when a void comes', async () => {
+  test('retries a rejected file for a new announcement, and voids it for a void', async () => {
     const world = aWorld({ loadInvoice: async () => ({ outcome: 'rejected', reason: 'line 2' }) });
     await play(world, async (underTest) => {
       await underTest.send(finalized());
@@ -509,7 +409,7 @@ describe.concurrent('invoice', () => {
     expect(world.parked.map(({ code }) => code)).toEqual(['forbidden']);
   });
 
-  test('outlasts a service that is away, and says what fails meanwhile', async () => {
+  test('waits for an unreachable service and reports the failure', async () => {
     let isAway = true;
     const world = aWorld({
       downloadCsv: async ({ location }) =>
@@ -556,7 +456,7 @@ describe.concurrent('invoice', () => {
     expect(world.loads).toHaveLength(2);
   });
 
-  test('asks the service about an event whose type only a newer endpoint knows', async () => {
+  test('queries the service about an event type that the workflow does not know', async () => {
     const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
     await play(
       world,
@@ -574,7 +474,7 @@ describe.concurrent('invoice', () => {
     );
   });
 
-  test('drops a signal that is no event of the invoice, and does not stall', async () => {
+  test('drops a signal that is not an event of the invoice', async () => {
     const world = aWorld();
     await play(world, async (underTest) => {
       await underTest.begin(created());

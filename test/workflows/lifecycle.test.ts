@@ -72,7 +72,7 @@ const eventsInAnyOrder = fc
   );
 
 describe('lifecycle', () => {
-  test('ends in the same knowledge for every order and repetition of any events', () => {
+  test('ends in the same knowledge for every order and repetition of events', () => {
     fc.assert(
       fc.property(eventsInAnyOrder, ([events, shuffled]) => {
         const straight = events.reduce(hear, NOTHING_KNOWN);
@@ -82,7 +82,7 @@ describe('lifecycle', () => {
     );
   });
 
-  test('ends in the same state and file when each event is acted on as it comes', () => {
+  test('ends in the same state and file when each event is acted on at once', () => {
     fc.assert(
       fc.property(eventsInAnyOrder, ([events, shuffled]) => {
         const [one, other] = [liveThrough(events), liveThrough(shuffled)];
@@ -126,13 +126,13 @@ describe('lifecycle', () => {
     );
   });
 
-  test('takes the newest announcement by the stamp of the service, not by arrival', () => {
+  test("uses the newest announcement by the service's timestamp", () => {
     const older = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-09T10:00:00Z' });
     const newer = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-09T11:00:00Z' });
     expect([newer, older].reduce(hear, NOTHING_KNOWN).announcement?.eventId).toBe(newer.eventId);
   });
 
-  test('loads again when a new file is announced, and not when the same one is', () => {
+  test('loads again for a new file only', () => {
     const first = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const hash = first.export?.fileHashSha256 ?? '';
     const loaded = settleLoad(hear(NOTHING_KNOWN, first), { sha256: hash, announcedSha256: hash });
@@ -147,7 +147,7 @@ describe('lifecycle', () => {
     expect(nextStep(hear(loaded, other))).toBe('load');
   });
 
-  test('is settled by a file of another hash than announced, once that was decided', () => {
+  test('is settled by a file of another hash once that was decided', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const announcedSha256 = event.export?.fileHashSha256 ?? '';
     const settled = settleLoad(hear(NOTHING_KNOWN, event), { sha256: 'f'.repeat(64), announcedSha256 });

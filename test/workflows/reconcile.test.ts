@@ -59,7 +59,7 @@ afterAll(async () => {
   await temporal.close();
 });
 
-test('answers what each part did, of a drift its whole number', async () => {
+test('returns the result of each part, of a drift its full count', async () => {
   expect(await askReconcile(temporal.client, route)).toMatchObject({
     ...{ forwarded: 1, waiting: 2, ingested: 3, needAttention: 4, quarantined: 5, gaps: ['a gap'] },
     gapsTold: 'a digest',
@@ -67,7 +67,7 @@ test('answers what each part did, of a drift its whole number', async () => {
   });
 });
 
-test.each(Object.keys(PARTS))('does all others when %s fails, and then says so', async (name) => {
+test.each(Object.keys(PARTS))('runs all other parts when %s fails, then reports it', async (name) => {
   done.length = 0;
   broken = name;
   await expect(askReconcile(temporal.client, route)).rejects.toMatchObject({
@@ -86,7 +86,7 @@ describe('who looks at the schedule', () => {
   const lookUntil = (isHealthy: boolean) => eventually(async () => (await look()).isHealthy === isHealthy);
   afterAll(() => temporal.client.schedule.getHandle(scheduleId(settings.environment)).delete());
 
-  test('is told that there is none, that a run failed, and that one ended well since', async () => {
+  test('reports a missing, a failed and a later successful run', async () => {
     expect(await look()).toMatchObject({ isHealthy: false, detail: expect.stringContaining('no schedule') });
     await applySchedule(temporal.client, settings, queues);
     expect(await look()).toEqual({ isHealthy: true, detail: '' });
@@ -99,7 +99,7 @@ describe('who looks at the schedule', () => {
     await lookUntil(true);
   });
 
-  test('is told when it did not run although it was due, unless a person paused it', async () => {
+  test('reports a missed run, unless a person paused it', async () => {
     expect(await look(HOUR_MS)).toMatchObject({ isHealthy: true });
     const late = await look(2 * HOUR_MS);
     expect(late.isHealthy).toBe(false);

@@ -92,7 +92,7 @@ const scheduled = (changes: Partial<ScheduledReport> = {}): ScheduledReport => (
 });
 
 describe('a scheduled report', () => {
-  test('is written for the days it means, announced, and leaves nothing half', async () => {
+  test('is written for its period, announced, and leaves no partial file', async () => {
     await applyReportSchedule(
       temporal.client,
       settings,
@@ -129,7 +129,7 @@ describe('a scheduled report', () => {
     await eventually(async () => (await listed()).length === 0);
   });
 
-  test('that cannot be made says so, and that it is well again', async () => {
+  test('reports a failure and its end', async () => {
     const { writeReport: write } = createReportActivities({
       alerts: { raise: (alert) => told.push(alert), resolve: (key) => told.push(key), close: async () => {} },
       writeReport: (wanted) => writeReport(wanted, { databasePath: fixture.path, now: NOW }),
@@ -143,7 +143,7 @@ describe('a scheduled report', () => {
     expect(told.slice(-2)[0]).toBe(`report-failed/${name}`);
   });
 
-  test("of tenants' statements sends those of the month before, and a second run sends none of them again", async () => {
+  test('sends the statements of the month before once', async () => {
     const statements = scheduled({
       ...{ name: `${name}-statements`, report: TENANT_STATEMENTS, format: 'csv', filters: {} },
       ...{ parameters: { paper: 'a4', final: 'yes', shipments: 'yes' }, folder: join(folder, 'statements') },

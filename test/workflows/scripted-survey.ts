@@ -2,13 +2,7 @@
 
 import { surveyInvoices } from '../../activities/survey-invoices.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
-import {
-  NotExportedError,
-  RefusedError,
-  ServerFaultError,
-  UnknownInvoiceError,
-  UnreachableError,
-} from '../../billing/errors.ts';
+import { BillingError, unreachable } from '../../billing/errors.ts';
 import type { LedgerStatus } from '../../warehouse/warehouse.ts';
 import type { World } from './scripted-world.ts';
 
@@ -20,14 +14,14 @@ export function surveyOf(worldOf: WorldOf) {
   const service: Pick<BillingService, 'lookUpInvoice' | 'regenerateUrl'> = {
     async lookUpInvoice(invoiceId) {
       const answer = await worldOf(invoiceId).activities.lookUpInvoice({ invoiceId }).catch(asOfBilling);
-      if (answer.outcome === 'not-found') throw new UnknownInvoiceError(invoiceId);
+      if (answer.outcome === 'not-found') throw new BillingError('unknown-invoice', [invoiceId]);
       return { ...answer, unknownStatus: answer.unknownStatus ?? null };
     },
     async regenerateUrl(invoiceId) {
       const answer = await worldOf(invoiceId).activities.regenerateUrl({ invoiceId }).catch(asOfBilling);
       if (answer.outcome === 'location') return answer.location;
-      if (answer.outcome === 'not-exported') throw new NotExportedError(invoiceId);
-      throw new RefusedError('regenerate', 400, { code: null, description: null });
+      if (answer.outcome === 'not-exported') throw new BillingError('not-exported', [invoiceId]);
+      throw new BillingError('refused', ['regenerate', 'HTTP 400']);
     },
   };
   return { surveyInvoices: surveyInvoices({ service: service as BillingService, alerts: NO_ALERTS }) };
@@ -49,7 +43,7 @@ export function standingsOf(worldOf: WorldOf) {
 /** A world throws as activities do; whoever asks the service itself gets its own errors. */
 function asOfBilling(error: unknown): never {
   const type = error instanceof Error && 'type' in error ? error.type : null;
-  if (type === 'unreachable') throw new UnreachableError('service.test', null, error);
-  if (type === 'server-fault') throw new ServerFaultError('details', 500, { code: null, description: null });
+  if (type === 'unreachable') throw unreachable('service.test', null, error);
+  if (type === 'server-fault') throw new BillingError('server-fault', ['details', 'HTTP 500']);
   throw error;
 }

@@ -29,7 +29,7 @@ async function until(underTest: InvoiceUnderTest, condition: () => Promise<boole
 }
 
 describe.concurrent('in clear text', () => {
-  test('a signal is dropped, and the next one that is encrypted is obeyed', async () => {
+  test('drops a signal, and accepts the next encrypted one', async () => {
     const world = aWorld();
     await scenes.play(world, async (underTest) => {
       await underTest.begin(anEvent('invoice_created'));
@@ -51,7 +51,7 @@ describe.concurrent('in clear text', () => {
     expect(world.calls).not.toContain('voidInvoice');
   });
 
-  test('a start is refused, and the invoice can be started by us', async () => {
+  test('refuses a start, and the invoice can be started encrypted', async () => {
     const world = aWorld();
     await scenes.play(world, async (underTest) => {
       const { invoiceId } = underTest;
@@ -83,7 +83,7 @@ describe.concurrent('in clear text', () => {
     });
   });
 
-  test("the answer of an activity counts as an attempt that failed, and the service's own is waited for", async () => {
+  test('counts the result of an activity as a failed attempt', async () => {
     let asked = 0;
     let release = (): void => {};
     const hangs = new Promise<void>((resolve) => {
@@ -114,7 +114,7 @@ describe.concurrent('in clear text', () => {
     expect(world.calls).not.toContain('voidInvoice');
   });
 
-  test('a schedule of our name is replaced by ours', async () => {
+  test('replaces a schedule of the same name', async () => {
     const settings = { environment: 'production', reconcileEvery: '1h' } as const;
     const clear = stranger();
     await clear.schedule.create({
@@ -132,7 +132,7 @@ describe.concurrent('in clear text', () => {
   });
 });
 
-test('an event of another invoice is not obeyed though it is encrypted, and the worker is told of it once', async () => {
+test('ignores an encrypted event of another invoice and reports it once', async () => {
   const world = aWorld();
   await scenes.play(world, async (underTest) => {
     await underTest.begin(anEvent('invoice_created'));

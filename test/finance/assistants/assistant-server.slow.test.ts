@@ -10,7 +10,6 @@ import { listReports } from '../../../reports/catalogue.ts';
 import { runCompared } from '../../../reports/compare/run-compared.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
 import { openReportSession } from '../../../reports/report-session.ts';
-import { runReport } from '../../../reports/run-report.ts';
 import { BILLSYNC, cleanEnvironment } from '../../support/processes/billsync.ts';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
 import { seededInvoices } from '../../support/reports/seeded-invoices.ts';
@@ -114,12 +113,6 @@ describe('an assistant', () => {
     expect(rows).toEqual(expected.rows);
   });
 
-  test('is told how many rows were left out', async () => {
-    const { rows, rows_left_out, rows_found } = await ask('run_report', { report: 'tenants', limit: 1 });
-    const all = await runReport({ databasePath: fixture.path, name: 'tenants' });
-    expect([rows.length, rows_left_out, rows_found]).toEqual([1, all.rows.length - 1, all.rows.length]);
-  });
-
   test('finds a shipment with its cost as text, and pages through many', async () => {
     const found = await ask('search_shipments', { conditions: { tracking: ['1Z999'] } });
     expect(found.rows).toMatchObject([{ tracking_number: '1Z999', billing_cost: '12.3456' }]);
@@ -158,19 +151,6 @@ describe('an assistant', () => {
     ['search_shipments', { nosuch: true }, 'nosuch'],
   ])('asks %s %j and is told what to ask instead', async (name, asked, words) => {
     expect(await refusal(name, asked)).toContain(words);
-  });
-
-  test('reads the definition of a report as a resource', async () => {
-    const { resources } = await client.listResources();
-    expect(resources).toHaveLength((await listReports()).length);
-    const { contents } = await client.readResource({ uri: 'billsync://reports/accrual' });
-    const [{ text } = { text: '' }] = contents as readonly { readonly text: string }[];
-    expect(JSON.parse(text)).toMatchObject({
-      name: 'accrual',
-      means: expect.any(String),
-      example: expect.any(String),
-    });
-    await expect(client.readResource({ uri: 'billsync://reports/nosuch' })).rejects.toThrow('nosuch');
   });
 
   test('hears that nothing is published yet, and is answered once it is', async () => {

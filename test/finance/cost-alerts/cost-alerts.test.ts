@@ -101,27 +101,12 @@ describe('a rule', () => {
     expect(gone.map(({ what }) => what)).toEqual([expect.stringContaining('tenant Beta & Söhne')]);
   });
 
-  test('finds a tenant that had none before, by an amount', async () => {
-    const all = await found(SPEND.replace('change_percent: { above: 20 }', 'difference: { above: 39.99 }'));
-    expect(all.map(({ what }) => /tenant (\w+)/.exec(what)?.[1]).sort()).toEqual(['Acme', 'New']);
-  });
-
   test('takes a ratio of all weeks together, not a quarter of it', async () => {
     const rule =
       'rules: [{ name: lane, report: tenants, trailing: 4, of: cost_per_shipment, when: { difference: { above: 0 } } }]';
     const [only, ...more] = await found(rule);
     expect(more).toEqual([]);
     expect(only?.what).toContain('cost_per_shipment 150.0001, average_before 100.0000, difference 50.0001');
-  });
-
-  test('is of any report, with its filters and parameters, and says how to look', async () => {
-    const rule =
-      'rules: [{ name: twice, report: duplicates, parameters: { limit: 5 }, filters: { carrier: [ups], tenant: [Acme] }, when: { money_at_risk: { above: 1 }, scope: { is: within an invoice } } }]';
-    const [only, ...more] = await found(rule);
-    expect(more).toEqual([]);
-    expect(only?.what).toContain('tracking_number TWICE');
-    expect(only?.command).toBe('billsync report duplicates --tenant Acme --carrier ups --param limit=5');
-    expect(only?.page).toBe('/reports/duplicates?tenant=Acme&carrier=ups&p_limit=5');
   });
 });
 
@@ -243,22 +228,6 @@ describe('rules that cannot be meant', () => {
     expect([raised, resolved]).toEqual([[], ['cost-rules']]);
     await expect(readFile(costPaths(folder).memoryPath)).rejects.toThrow('ENOENT');
   });
-
-  test('when nothing is published yet, nobody is told of it', async () => {
-    await write(SPEND);
-    await lookAtCosts(options({ databasePath: join(folder, 'reports.duckdb') }));
-    expect(raised).toEqual([]);
-  });
-});
-
-test('the rules of the how-to are rules, and each can be answered', async () => {
-  const page = await readFile(new URL('../../../docs/how-to/cost-alerts.md', import.meta.url), 'utf8');
-  await write(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '');
-  await lookAtCosts(options());
-  expect(raised.filter(({ key }) => key === 'cost-rules')).toEqual([]);
-  expect(new Set(raised.map(({ key }) => key.split('/')[1]))).toEqual(
-    new Set(['charged-twice', 'not-billed']),
-  );
 });
 
 test('`billsync alerts costs` lists what meets a draft of rules and tells nobody', async () => {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statementPages } from '../../../finance/statements/page/statement-pages.ts';
-import { runsOf, unknownLetters } from '../../../finance/statements/pdf/fonts.ts';
 import { sentFolder } from '../../../finance/statements/sent-statements.ts';
 import { writeStatements } from '../../../worker/write-statements.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
@@ -41,24 +40,6 @@ describe('billsync statement', () => {
   ])('refuses %j with exit code %i', async (args, exitCode, words) => {
     const refused = await statement(...args, '--output', out);
     expect([refused.exitCode, refused.stderr]).toEqual([exitCode, expect.stringContaining(words)]);
-    expect(await written()).toEqual([]);
-  });
-
-  test('names file, line and column of costs that cannot be read, and writes nothing', async () => {
-    const costs = join(fixture.folder, 'costs.csv');
-    await writeFile(costs, 'carrier,tracking_number,currency_code,cost\nups,1Z,USD,much\n');
-    const refused = await statement(
-      '--tenant',
-      'Acme',
-      '--format',
-      'xlsx',
-      '--output',
-      out,
-      '--costs',
-      costs,
-    );
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain('costs.csv line 2: cost');
     expect(await written()).toEqual([]);
   });
 
@@ -141,20 +122,6 @@ describe('a statement on paper', () => {
       if (name.endsWith('.pdf')) expect(bytes.toString('latin1')).toContain(`/MediaBox [0 0 ${size}]`);
     }
   });
-
-  test('has a font for the letters of Europe and of Hebrew, and names those that it lacks', () => {
-    expect(
-      runsOf('Łódź Ελλάδα Київ שלום', 'bold')
-        .map(({ text }) => text)
-        .join(''),
-    ).toBe('Łódź Ελλάδα Київ שלום');
-    expect(
-      runsOf('株A', 'plain')
-        .map(({ text }) => text)
-        .join(''),
-    ).toBe('?A');
-    expect(unknownLetters(['Acme', '株式', '株'])).toEqual(['株', '式']);
-  });
 });
 
 describe('scheduled statements', () => {
@@ -211,12 +178,6 @@ describe('the page of statements', () => {
     expect(file.body).toContain("'=1+1");
     const pdf = await page('?tenant=tenant-Acme&format=pdf&paper=letter');
     expect(pdf.rawPayload.subarray(0, 5).toString()).toBe('%PDF-');
-  });
-
-  test('escapes what invoices say', async () => {
-    const shown = await page(`?tenant=${encodeURIComponent('tenant-Łódź & Söhne <b>')}`);
-    expect(shown.body).not.toContain('<b>');
-    expect(shown.body).toContain('Łódź &amp; Söhne &lt;b&gt;');
   });
 
   test.each([

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadEffectiveSettings, loadSettings } from '../../../lib/config/load-settings.ts';
+import { loadSettings } from '../../../lib/config/load-settings.ts';
 import { settingsFileTemplate } from '../../../lib/config/setting-definitions.ts';
 import { durationMs } from '../../../lib/config/setting-values.ts';
 import { requireService, SettingsError } from '../../../lib/config/settings.ts';
@@ -22,24 +22,7 @@ function problemsOf(run: () => unknown): readonly string[] {
 }
 
 describe('loadSettings', () => {
-  test('has a default for everything that has one', () => {
-    const cwd = folder();
-    const settings = loadSettings({ env: {}, cwd });
-    expect(settings.dataDir).toBe(join(cwd, 'data'));
-    expect(settings.webhook).toMatchObject({
-      host: '0.0.0.0',
-      port: 8443,
-      path: '/webhooks/billing',
-      tls: true,
-    });
-    expect(settings.admin).toMatchObject({ host: '127.0.0.1', port: 9090 });
-    expect(settings.overdueAfter).toEqual(['1h', '6h', '24h']);
-    expect(settings.warehouse).toEqual({ kind: 'duckdb', path: join(cwd, 'data', 'warehouse.duckdb') });
-    expect(settings.archive).toEqual({ kind: 'folder', path: join(cwd, 'data', 'archive') });
-    expect(settings.temporalConfigured).toBe(false);
-  });
-
-  test('refuses a data folder and a warehouse below a path with a question mark', () => {
+  test('refuses paths with a question mark', () => {
     const cwd = join(folder(), 'a#b?c');
     expect(problemsOf(() => loadSettings({ env: {}, cwd }))).toEqual([
       expect.stringContaining(`BILLSYNC_DATA_DIR is ${join(cwd, 'data')}: DuckDB cannot`),
@@ -50,7 +33,7 @@ describe('loadSettings', () => {
     ]);
   });
 
-  test('lets flags beat environment, environment beat the file, the file beat defaults', () => {
+  test('ranks flags over environment over file over defaults', () => {
     const cwd = folder();
     writeFileSync(
       join(cwd, 'billsync.yaml'),
@@ -67,21 +50,7 @@ describe('loadSettings', () => {
     expect(settings.overdueAfter).toEqual(['2h', '3h']);
   });
 
-  test('says of each setting where it came from', () => {
-    const cwd = folder();
-    writeFileSync(join(cwd, 'other.yaml'), 'environment: production\n');
-    const { origins, file } = loadEffectiveSettings({
-      cwd,
-      env: { BILLSYNC_CONFIG: 'other.yaml', LOG_LEVEL: 'debug' },
-    });
-    const originOf = (variable: string) => origins.find((o) => o.definition.variable === variable)?.origin;
-    expect(file).toBe(join(cwd, 'other.yaml'));
-    expect(originOf('BILLSYNC_ENVIRONMENT')).toBe('file');
-    expect(originOf('LOG_LEVEL')).toBe('environment');
-    expect(originOf('BILLSYNC_DATA_DIR')).toBe('default');
-  });
-
-  test('reads a secret from the file that NAME_FILE names, without its last line end', () => {
+  test('reads a secret from the file in NAME_FILE, without its last line end', () => {
     const cwd = folder();
     writeFileSync(join(cwd, 'secret'), 's+/=:cret\n');
     const settings = loadSettings({ cwd, env: { BILLSYNC_CLIENT_SECRET_FILE: 'secret' } });
@@ -103,7 +72,7 @@ describe('loadSettings', () => {
     expect(problems.join('\n')).toMatch(/BILLSYNC_API_KEY_FILE .*\/nowhere/);
   });
 
-  test('reports every problem at once, misspelt names with what was meant, and no secret value', () => {
+  test('reports every problem at once with suggestions and without secrets', () => {
     const cwd = folder();
     writeFileSync(join(cwd, 'billsync.yaml'), 'webhok_port: 1\noverdue_after: soon\n');
     const problems = problemsOf(() =>
@@ -128,7 +97,7 @@ describe('loadSettings', () => {
     expect(text).not.toMatch(/hunter2|c2VjcmV0/);
   });
 
-  test('does not quote a broken settings file, which may hold a secret', () => {
+  test('does not quote a broken settings file', () => {
     const cwd = folder();
     writeFileSync(join(cwd, 'billsync.yaml'), 'client_secret: "hunter2\nenvironment: test\n');
     const problems = problemsOf(() => loadSettings({ cwd, env: {} }));
@@ -171,7 +140,7 @@ describe('loadSettings', () => {
     },
   );
 
-  test('takes two passwords and two keys during a rotation, and headers line by line', () => {
+  test('accepts two passwords and two keys during a rotation', () => {
     const key = Buffer.alloc(32, 7).toString('base64');
     const settings = loadSettings({
       cwd: folder(),
@@ -228,7 +197,7 @@ describe('loadSettings', () => {
 });
 
 describe('requireService', () => {
-  test('names everything that a call to the service lacks', () => {
+  test('names every missing setting of the service', () => {
     const settings = loadSettings({ cwd: folder(), env: { BILLSYNC_BASE_URL: 'https://api.example.com' } });
     expect(problemsOf(() => requireService(settings)).map((p) => p.split(' ')[0])).toEqual([
       'BILLSYNC_AUTH_URL',
@@ -239,7 +208,7 @@ describe('requireService', () => {
 });
 
 describe('settingsFileTemplate', () => {
-  test('is a settings file that changes nothing but what was given', () => {
+  test('sets only the given values', () => {
     const cwd = folder();
     const given = new Map([['BILLSYNC_OVERDUE_AFTER', '5m,10m']]);
     writeFileSync(join(cwd, 'billsync.yaml'), settingsFileTemplate(given));
@@ -284,7 +253,7 @@ describe('a comma in the credentials of the webhook', () => {
     expect(webhook.credentials.basicAuth).toEqual(expected);
   });
 
-  test('that may mean two things is refused, and a list in the settings file means one', () => {
+  test('is refused where it is ambiguous, and is a list in the settings file', () => {
     const env = { BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:a,b:c' };
     expect(() => loadSettings({ env, cwd: '/nowhere' })).toThrow(/ambiguous.*line of its own/);
     const cwd = folder();

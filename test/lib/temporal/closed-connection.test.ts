@@ -33,7 +33,7 @@ afterEach(() => {
   server.close();
 });
 
-test('a call that is being tried again fails once the connection is closed, and nothing else happens', async () => {
+test('fails a retried call once the connection is closed', async () => {
   const { port } = server.address() as AddressInfo;
   const connection = await openConnection({ address: `127.0.0.1:${port}` });
   const call = connection.workflowService.describeNamespace({ namespace: 'default' });

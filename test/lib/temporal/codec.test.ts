@@ -26,14 +26,14 @@ async function first(payloads: Promise<Payload[]>): Promise<Payload> {
 }
 
 describe('codec', () => {
-  test('gives back what it encrypted', async () => {
+  test('decrypts what it encrypted', async () => {
     const codec = createCodec([oldKey]);
     const value = { url: secret, nested: [1, null, 'é'] };
     const decoded = await first(codec.decode(await codec.encode([payload(value)])));
     expect(defaultPayloadConverter.fromPayload(decoded)).toEqual(value);
   });
 
-  test('leaves nothing of the value readable', async () => {
+  test('leaves nothing readable', async () => {
     const encrypted = await first(createCodec([oldKey]).encode([payload(secret)]));
     const everything = JSON.stringify(encrypted) + Buffer.from(encrypted.data ?? []).toString('latin1');
     expect(everything).not.toContain('secret-of-the-url');
@@ -45,7 +45,7 @@ describe('codec', () => {
     expect(one[0]?.data).not.toEqual(two[0]?.data);
   });
 
-  test('reads with every key and writes with the first, so that keys can be rotated', async () => {
+  test('decrypts with every key and encrypts with the first', async () => {
     const before = await createCodec([oldKey]).encode([payload('kept')]);
     const rotated = createCodec([newKey, oldKey]);
     expect(defaultPayloadConverter.fromPayload(await first(rotated.decode(before)))).toBe('kept');
@@ -53,12 +53,12 @@ describe('codec', () => {
     expect(Buffer.from(after?.metadata?.['encryption-key-id'] ?? []).toString()).toBe('new');
   });
 
-  test('fails closed when the key is unknown', async () => {
+  test('fails for an unknown key', async () => {
     const before = await createCodec([oldKey]).encode([payload('kept')]);
     await expect(createCodec([newKey]).decode(before)).rejects.toThrow(UnknownEncryptionKeyError);
   });
 
-  test('refuses bytes that were changed or cut, and clear text that claims to be encrypted', async () => {
+  test('refuses changed or truncated bytes and clear text that claims to be encrypted', async () => {
     const problems: PayloadProblem[] = [];
     const codec = createCodec([oldKey], {
       unencrypted: 'replace',
@@ -102,7 +102,7 @@ describe('codec', () => {
     );
   });
 
-  test("passes over the memo of a stranger's schedule in a list", async () => {
+  test('ignores the memo of a foreign schedule', async () => {
     const read = await first(createCodec([oldKey]).decode([payload('of another program')]));
     expect(isUnencrypted(defaultPayloadConverter.fromPayload(read))).toBe(true);
   });

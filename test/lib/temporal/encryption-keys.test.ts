@@ -15,12 +15,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const local = { isLocal: true };
 
 describe('encryptionKeys', () => {
-  test('takes the configured keys', async () => {
-    const configured = [{ id: 'a', key: new Uint8Array(32) }];
-    expect(await encryptionKeys({ dataDir: folder, encryptionKeys: configured }, local)).toBe(configured);
-  });
-
-  test('makes one key that all processes of the data folder share, readable by its user only', async () => {
+  test('creates one private key for all processes of the data folder', async () => {
     const settings = { dataDir: join(folder, 'shared'), encryptionKeys: [] };
     const all = await Promise.all(Array.from({ length: 8 }, () => encryptionKeys(settings, local)));
     expect(new Set(all.map(([key]) => Buffer.from(key?.key ?? []).toString('hex'))).size).toBe(1);
@@ -28,7 +23,7 @@ describe('encryptionKeys', () => {
     expect((await stat(join(settings.dataDir, 'keys', 'payload.key'))).mode & 0o777).toBe(0o600);
   });
 
-  test('asks for a key when Temporal is elsewhere', async () => {
+  test('requires a key when Temporal is remote', async () => {
     const settings = { dataDir: join(folder, 'elsewhere'), encryptionKeys: [] };
     await expect(encryptionKeys(settings, { isLocal: false })).rejects.toThrow(EncryptionKeyMissingError);
   });

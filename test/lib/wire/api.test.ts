@@ -28,7 +28,7 @@ describe('parseToken (spec 2.1)', () => {
     [{ partnerIds: [PARTNER, OTHER] }, [PARTNER, OTHER]],
     [{ partnerId: OTHER, partnerIds: `${PARTNER};${OTHER}` }, [OTHER, PARTNER]],
     [{ partnerId: null, partnerIds: '' }, []],
-  ])('learns the partner from %j', (fields, partnerIds) => {
+  ])('reads the partner from %j', (fields, partnerIds) => {
     expect(parseToken(bytes({ ...token, ...fields })).partnerIds).toEqual(partnerIds);
   });
 
@@ -54,18 +54,18 @@ describe('parseToken (spec 2.1)', () => {
     [{ expires_in: 1e30 }, 86_400],
     [{ expires_in: -1 }, 0],
     [{ expires_in: 0 }, 0],
-  ])('takes %j', (fields, seconds) => {
+  ])('accepts %j', (fields, seconds) => {
     expect(parseToken(bytes({ ...token, ...fields })).expiresInSeconds).toBe(seconds);
   });
 
-  test('never says what the token is', () => {
+  test('does not include the token in errors', () => {
     expect(() => parseToken(bytes({ ...token, access_token: 's3cret', expires_in: 's3cret' }))).toThrow(
       /^(?!.*s3cret).*expires_in/,
     );
   });
 });
 
-test('parsePing takes 1 and pong, nothing else (spec 2.2)', () => {
+test('accepts ping with 1 and pong only (spec 2.2)', () => {
   expect(() => parsePing(bytes({ status: 1, info: 'pong' }))).not.toThrow();
   expect(() => parsePing(bytes({ status: 0, info: 'pong' }))).toThrow(MalformedAnswerError);
   expect(() => parsePing(bytes({ status: 1 }))).toThrow('info: missing');
@@ -161,7 +161,7 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     [{ status: null }, null],
     [{ status: '' }, null],
     [{}, null],
-  ])('keeps a word that nobody knows: %j', (fields, unknownStatus) => {
+  ])('keeps an unknown status: %j', (fields, unknownStatus) => {
     const read = parseDetails(bytes({ acmeInvoiceId: INVOICE, ...fields }), options);
     expect(read).toMatchObject({ status: null, unknownStatus });
   });
@@ -233,12 +233,12 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     ['"APPROVED","status":"CANCELED"', { status: 'voided', unknownStatus: null }],
     ['"APPROVED","status":"DRAFT"', { status: null, unknownStatus: 'APPROVED and DRAFT' }],
     ['"APPROVED","status":"APPROVED"', { status: 'finalized', unknownStatus: null }],
-  ])('of a status that stands twice, %s, misses no void and guesses nothing', (words, told) => {
+  ])('finds a void in a duplicate status, %s, and guesses nothing', (words, told) => {
     const inner = `{"invoice":{"id":"${INVOICE}","currencyCode":"USD"},"invoice":{"status":${words}}}`;
     expect(parseDetails(bytes(inner), options)).toMatchObject({ ...told, header: { currencyCode: 'USD' } });
   });
 
-  test('keeps the header fields it recognises, digits exact, and leaves out the rest', () => {
+  test('keeps the known header fields with exact digits', () => {
     const body =
       `{"acmeInvoiceId":"${INVOICE}","acmeTenantId":null,"invoiceNumber":"I-1","invoiceTotalAmount":12.3400,` +
       '"totalTransactionCount":"seven","currencyCode":"USD","invoiceDate":"2026-11-01","lineItems":[{"cost":1}]}';
@@ -271,18 +271,6 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     });
   });
 
-  test('of another invoice are refused however its id is spelled', () => {
-    const body = { acmeInvoiceId: OTHER.replaceAll('-', ''), status: 'CANCELED' };
-    expect(() => parseDetails(bytes(body), options)).toThrow(/is about/);
-  });
-
-  test('takes an amount that is text', () => {
-    expect(
-      parseDetails(bytes({ invoiceId: INVOICE, invoiceTotalAmount: '9.10' }), options).header
-        .invoiceTotalAmount,
-    ).toBe('9.10');
-  });
-
   test('refuses the details of another invoice, and answers without one', () => {
     expect(() => parseDetails(bytes({ acmeInvoiceId: OTHER, status: 'APPROVED' }), options)).toThrow(
       /is about/,
@@ -305,7 +293,7 @@ describe('parseErrorBody (spec 7, shapes partly not shown)', () => {
     expect(parseErrorBody(bytes(body))).toEqual({ code, description });
   });
 
-  test('shows no URL query and no control character', () => {
+  test('removes URL queries and control characters', () => {
     const { description } = parseErrorBody(
       bytes({ error: 'x', message: 'at https://s.example/a?sig=s3cret\u001b[2J' }),
     );

@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CSV_EDITIONS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
-import { CsvScanner, MAX_FINDINGS } from '../../../lib/wire/csv-scanner.ts';
+import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
 
 const HEADER = CSV_HEADERS.join(',');
 const FIRST_FOURTEEN = 'Acme,2026-11-01,7f3a,2026-10-03,00501,USD,9.16,2.5,LB,1Z999,UPS,5,2026-10-28,Ground';
@@ -16,9 +16,6 @@ function scan(text: string | Uint8Array, chunkBytes = 65_536, recordsPerCut?: nu
   const scanner = new CsvScanner(recordsPerCut);
   for (let at = 0; at < bytes.length; at += chunkBytes) scanner.push(bytes.subarray(at, at + chunkBytes));
   return scanner.end();
-}
-function rulesOf(text: string | Uint8Array) {
-  return [...new Set(scan(text).findings.map((finding) => finding.rule))];
 }
 /** Three rows, the middle one changed in its last column or throughout. */
 function fileWith(middle: string) {
@@ -44,7 +41,7 @@ describe('CsvScanner', () => {
   test.each([
     ['with', '\r\n'],
     ['without', ''],
-  ])('tells where a file may be cut, %s a line end at its end', (_, end) => {
+  ])('reports where a file may be cut, %s a line end at its end', (_, end) => {
     const records = [GOOD, withLevel('"a\r\nb"'), withLevel('"x\n"'), GOOD, GOOD, withLevel('"é\r\n"')];
     const file = Buffer.from(`\ufeff${[HEADER, ...records].join('\r\n')}${end}`);
     for (const chunkBytes of [1, 7, 65_536]) {
@@ -56,75 +53,7 @@ describe('CsvScanner', () => {
     }
   });
 
-  test.each([
-    ['a byte order mark', `\ufeff${fileWith(GOOD)}`],
-    [
-      'quotes around every header',
-      fileWith(GOOD).replace(HEADER, CSV_HEADERS.map((name) => `"${name}"`).join(',')),
-    ],
-    ['CRLF inside quotes', fileWith(withLevel('"a\r\nb"'))],
-    ['LF inside quotes', fileWith(withLevel('"a\nb"'))],
-    ['CR inside quotes', fileWith(withLevel('"a\rb"'))],
-    ['doubled quotes', fileWith(withLevel('"say ""hi"""'))],
-    ['a quoted empty field', fileWith(withLevel('""'))],
-    ['an empty last field', fileWith(withLevel(''))],
-    ['text like a comment', fileWith(GOOD.replace('Acme', '#Acme'))],
-    ['text like a formula', fileWith(GOOD.replace('Acme', '=1+1'))],
-    ['emoji and combining characters', fileWith(withLevel('Zoe\u0308 🚚'))],
-  ])('takes %s', (_, file) => {
-    expect(scan(file)).toMatchObject({ records: 3, findings: [], findingCount: 0, endsWithLineEnd: true });
-  });
-
-  test.each<[string, string | Uint8Array, string[]]>([
-    ['CR line ends', fileWith(GOOD).replaceAll('\r\n', '\r'), ['bare-cr']],
-    ['LF line ends', fileWith(GOOD).replaceAll('\r\n', '\n'), ['bare-lf']],
-    ['one LF among CRLF', `${HEADER}\r\n${GOOD}\n${GOOD}\r\n`, ['bare-lf']],
-    ['a lone CR in a field', fileWith(withLevel('Gro\rund')), ['bare-cr']],
-    ['UTF-16', Buffer.from(`\ufeff${fileWith(GOOD)}`, 'utf16le'), ['format']],
-    ['NUL in a field', fileWith(withLevel('Gro\0und')), ['nul']],
-    ['NUL in quotes', fileWith(withLevel('"Gro\0und"')), ['nul']],
-    ['0xFF', Buffer.from(fileWith(withLevel('G\xff')), 'latin1'), ['utf-8']],
-    ['Latin-1', Buffer.from(fileWith(withLevel('Caf\xe9')), 'latin1'), ['utf-8']],
-    ['a column less in a row', fileWith(GOOD.replace(',Ground', '')), ['field-count']],
-    ['a column more in a row', fileWith(`${GOOD},x`), ['field-count']],
-    ['a comma at the end of a row', fileWith(`${GOOD},`), ['field-count']],
-    ['a column more throughout', fileWith(GOOD).replaceAll('\r\n', ',x\r\n'), ['header', 'field-count']],
-    ['a column less throughout', fileWith(GOOD).replaceAll(/^[^,\r\n]+,/gm, ''), ['header', 'field-count']],
-    ['a header twice', fileWith(GOOD).replace('Carrier Zone', 'Carrier'), ['header']],
-    [
-      'headers in another order',
-      fileWith(GOOD).replace('Origin', '?').replace(',Carrier,', ',Origin,').replace('?', 'Carrier'),
-      ['header'],
-    ],
-    ['no header', `${GOOD}\r\n${GOOD}\r\n`, ['header']],
-    ['a header in small letters', fileWith(GOOD).replace('Tenant', 'tenant'), ['header']],
-    ['only a header', `${HEADER}\r\n`, ['no-rows']],
-    ['only a header without a line end', HEADER, ['no-rows']],
-    ['nothing', '', ['header']],
-    ['a quote in an unquoted field', fileWith(withLevel('ab"c')), ['stray-quote']],
-    ['text after a closing quote', fileWith(withLevel('"ab"c')), ['text-after-quote']],
-    ['a space before a quote', fileWith(withLevel(' "ab,c"')), ['stray-quote', 'field-count']],
-    ['a quote that stays open', fileWith(GOOD.replace(/[^,]*$/, '"ab')), ['open-quote']],
-    ['a backslash before a quote', fileWith(withLevel('"a\\"b"')), ['text-after-quote', 'stray-quote']],
-    ['a blank line', fileWith(''), ['blank-line']],
-    ['blank lines at the end', `${fileWith(GOOD)}\r\n\r\n`, ['blank-line']],
-    ['a row cut in the middle', `${HEADER}\r\n${GOOD}\r\n${GOOD.slice(0, 40)}`, ['field-count']],
-    ['a line end cut in half', fileWith(GOOD).slice(0, -1), ['bare-cr']],
-    ['a record over 2,000,000 bytes', fileWith(withLevel(`"${'x'.repeat(2_000_000)}"`)), ['record-too-big']],
-    ['XML', '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', ['header', 'stray-quote']],
-  ])('refuses %s', (_, file, rules) => {
-    expect(rulesOf(file).sort()).toEqual([...rules].sort());
-  });
-
-  test('only notes a missing final line end', () => {
-    expect(scan(`${HEADER}\r\n${GOOD}`)).toMatchObject({
-      records: 1,
-      findingCount: 0,
-      endsWithLineEnd: false,
-    });
-  });
-
-  test('says line, row, column and what was there', () => {
+  test('reports line, row, column and value', () => {
     const file = [
       HEADER,
       GOOD.replace('Acme', '"two\r\nlines"'),
@@ -169,7 +98,7 @@ describe('CsvScanner', () => {
     }
   });
 
-  test('tells once what is wrong in a cell several times', () => {
+  test('reports a repeated problem of a cell once', () => {
     expect(scan(fileWith(withLevel('a""b\0\0"'))).findings).toMatchObject([
       { rule: 'stray-quote', column: 'Service Level' },
       { rule: 'nul', column: 'Service Level' },
@@ -202,7 +131,7 @@ describe('CsvScanner', () => {
     ['a name too many', `${HEADER},x`, null, new RegExp(`^more than ${CSV_HEADERS.length} fields: Tenant,`)],
     ['an empty line', `\r\n${HEADER}`, null, /^the first line is empty$/],
     ['nothing', '', null, /^the file is empty$/],
-  ])('says what is wrong with a header: %s', (_, header, column, value) => {
+  ])('describes a wrong header: %s', (_, header, column, value) => {
     const file = header === '' ? '' : `${header}\r\n${GOOD}\r\n`;
     for (const chunkBytes of [1, 65_536]) {
       const [finding] = scan(file, chunkBytes).findings;
@@ -214,12 +143,6 @@ describe('CsvScanner', () => {
         value: expect.stringMatching(value),
       });
     }
-  });
-
-  test('counts every finding and keeps the first hundred', () => {
-    const file = `${HEADER}\r\n${`${GOOD},x\r\n`.repeat(250)}`;
-    expect(scan(file).findings).toHaveLength(MAX_FINDINGS);
-    expect(scan(file).findingCount).toBe(250);
   });
 
   test('reads the same wherever the chunks are cut', () => {
@@ -246,7 +169,7 @@ describe('CsvScanner', () => {
     .array(fc.tuple(...CSV_HEADERS.map(() => cell)), { minLength: 1, maxLength: 6 })
     .map((rows) => [HEADER, ...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n'));
 
-  test('takes whatever a correct writer writes, and counts its records', () => {
+  test('accepts every file of a correct writer and counts its records', () => {
     fc.assert(
       fc.property(file, fc.integer({ min: 1, max: 50 }), (text, chunkBytes) => {
         const read = scan(text, chunkBytes);

@@ -44,7 +44,7 @@ describe('plainDecimal', () => {
 });
 
 describe('ten-thousandths', () => {
-  test('come back as the same amount', () => {
+  test('round-trip', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (amount) => {
         expect(toTenThousandths(fromTenThousandths(amount))).toBe(amount);
@@ -52,7 +52,7 @@ describe('ten-thousandths', () => {
     );
   });
 
-  test('are refused, never rounded, when a fifth decimal counts', () => {
+  test('are refused, not rounded, for a fifth decimal', () => {
     expect(() => toTenThousandths('1.00001')).toThrow(/more than 4 decimals/);
     expect(toTenThousandths('1.0000000')).toBe(10_000n);
     expect(toTenThousandths('-0.0001')).toBe(-1n);
@@ -60,7 +60,7 @@ describe('ten-thousandths', () => {
 });
 
 describe('addDecimals and compareDecimals', () => {
-  test('do what a float gets wrong', () => {
+  test('are exact where floats are not', () => {
     expect(addDecimals('0.1', '0.2')).toBe('0.3');
     expect(addDecimals('12345678901234567.89', '0.0001')).toBe('12345678901234567.8901');
     expect(addDecimals()).toBe('0');
@@ -69,15 +69,5 @@ describe('addDecimals and compareDecimals', () => {
     expect(compareDecimals('-0.0', '0')).toBe(0);
     expect(compareDecimals('-2', '-1.9')).toBe(-1);
     expect(compareDecimals('10', '9.9999')).toBe(1);
-  });
-
-  test('add like whole numbers of the smallest unit', () => {
-    const cents = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
-    fc.assert(
-      fc.property(fc.array(cents, { maxLength: 20 }), (amounts) => {
-        const sum = amounts.reduce((total, amount) => total + amount, 0n);
-        expect(toTenThousandths(addDecimals(...amounts.map(fromTenThousandths)))).toBe(sum);
-      }),
-    );
   });
 });

@@ -2,7 +2,7 @@
 
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { whyNoCsv } from '../../../billing/looks-like-csv.ts';
+import { notCsvReason } from '../../../billing/receive-file.ts';
 import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
 import { aCsv } from '../../warehouse/support.ts';
 
@@ -30,7 +30,7 @@ describe('a file of another kind', () => {
       { rule: 'format', value: expect.stringContaining(`this is ${name}, not a CSV`) },
     ]);
     expect(findingCount).toBe(1);
-    expect(whyNoCsv(bytes.subarray(0, 1_024), 'text/csv')).toBe(`the answer is ${name}`);
+    expect(notCsvReason(bytes.subarray(0, 1_024), 'text/csv')).toBe(`the answer is ${name}`);
   });
 
   test('is not what an honest file is, also behind a byte order mark', () => {

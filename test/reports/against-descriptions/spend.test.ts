@@ -22,20 +22,25 @@ const { agrees } = oracleOver(invoices);
 test('rolling-spend', () =>
   agrees(
     'rolling-spend',
-    (lines) =>
-      grouped(lines, (line) => [line.carrier, line.currency]).flatMap(([[carrier, currency], group]) => {
-        const monday = (day: number): number => day - ((day + 3) % 7);
-        const weeks = group.map((line) => monday(dayOf(line.shipDate)));
+    (lines, loaded, { butFrom }) =>
+      grouped(loaded.filter(butFrom), (line) => [line.carrier, line.currency]).flatMap(([key, group]) => {
+        const [carrier, currency] = key;
+        const monday = (line: Line): number => dayOf(line.shipDate) - ((dayOf(line.shipDate) + 3) % 7);
+        const weeks = group.map(monday);
         const first = Math.min(...weeks);
         const sum = (from: number, to: number): bigint =>
           costOf(group.filter((_, at) => (weeks[at] ?? 0) >= from && (weeks[at] ?? 0) <= to));
+        // Rows begin with the week of the first line that passes the date filter.
+        const shownFrom = Math.min(...lines.map(monday));
         const found: Plain[] = [];
         for (let week = first; week <= Math.max(...weeks); week += 7) {
+          if (week < shownFrom) continue;
           const rolling = sum(week - 21, week);
+          const inWeek = group.filter((line) => lines.includes(line) && monday(line) === week);
           found.push({
             ...{ carrier, currency_code: currency },
             starts_on: new Date(week * 86_400_000).toISOString().slice(0, 10),
-            billing_cost: D(sum(week, week)),
+            billing_cost: D(costOf(inWeek)),
             rolling_cost: D(rolling),
             change_on_week: week === first ? null : D(rolling - sum(week - 28, week - 7)),
             is_full: (week - first) / 7 + 1 >= 4,

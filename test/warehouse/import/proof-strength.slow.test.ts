@@ -118,7 +118,7 @@ describe('a copy of a file whose hash the service named', () => {
     await expectRebuiltEqual();
   });
 
-  test('does not count although nothing else is loaded, and the genuine file does', async () => {
+  test('does not count when it is the only file, and the genuine file does', async () => {
     const outrankedBy = { version: null, sha256: sha256(GENUINE), proof: 'asked' };
     expect(await imported(COPY, { lookUp: SERVICE, dryRun: true })).toMatchObject({ outrankedBy });
     expect(await imported(COPY, { lookUp: SERVICE })).toMatchObject({ version: 1, outrankedBy });
@@ -129,7 +129,7 @@ describe('a copy of a file whose hash the service named', () => {
     await expectRebuiltEqual();
   });
 
-  test('gives way to the genuine file once the service or an event names its hash, however old that is', async () => {
+  test('is replaced by the genuine file once its hash is named', async () => {
     expect(await imported(COPY)).toMatchObject({ proof: 'unproved', outrankedBy: null });
     await t.record([announced()]);
     // It came before the announcement, so it counts until the genuine file is there.
@@ -143,7 +143,7 @@ describe('a copy of a file whose hash the service named', () => {
     await expectRebuiltEqual();
   });
 
-  test('replaces an earlier file without a named hash, and the service restores that one by naming its hash', async () => {
+  test('replaces an earlier file without a named hash, until the service names the hash of that one', async () => {
     await imported(GENUINE);
     expect(await imported(COPY)).toMatchObject({ version: 2, outrankedBy: null });
     expect(await counting()).toMatchObject({ version: 2, proof: 'unproved' });
@@ -201,13 +201,13 @@ describe('a file that a spreadsheet has saved', () => {
     expect(await imported(bytes, { acceptsSpreadsheet: true })).toMatchObject({ proof: 'accepted' });
   });
 
-  test('keeps through a rebuild that a person accepted it', async () => {
+  test('keeps an accepted file through a rebuild', async () => {
     await imported(aCsv([{ 'Tracking Number': '1.77E+15' }]), { acceptsSpreadsheet: true });
     await expectRebuiltEqual();
     expect(await counting()).toMatchObject({ version: 1, proof: 'accepted' });
   });
 
-  test('is loaded when the service names its hash: then its cells are what was billed', async () => {
+  test('is loaded when the service names its hash', async () => {
     const bytes = aCsv([{ ...cell, 'Tracking Number': '1.77E+15' }]);
     const lookUp = async () => ({
       ...{

@@ -47,7 +47,7 @@ afterAll(() => server?.stop());
 const ledgerOf = (options = {}): Ledger =>
   new Ledger(readCatalogAddress(settings.warehouse.catalog), { generation: 1, ...options });
 
-test('a frozen process loses the invoice that it holds, one that only takes long keeps it', async () => {
+test('takes the invoice from a frozen process, not from a slow one', async () => {
   const child = spawn(
     process.execPath,
     ['--input-type=module', '-e', HOLD, settings.warehouse.catalog, `${IDLE_LIMIT_MS}`],
@@ -70,7 +70,7 @@ test('a frozen process loses the invoice that it holds, one that only takes long
   }
 });
 
-test('a process that waits for a lock raises an alert that names the holder, until the lock is free', async () => {
+test('raises an alert that names the holder of a lock', async () => {
   const [holder, waiting] = [ledgerOf({ role: 'rebuild' }), ledgerOf({ blockedAfterMs: 100 })];
   const open = new Map<string, string | undefined>();
   const health = createHealth();
@@ -140,7 +140,7 @@ test('workers that wait for one reading of the archive share the next one, which
   for (const ledger of ledgers) await ledger.close();
 });
 
-test('a writer is present again after PostgreSQL lost it, and ends when it was replaced meanwhile', async () => {
+test('registers a writer again after PostgreSQL lost it', async () => {
   const replaced = vi.fn();
   const [ledger, other] = [ledgerOf({ onReplaced: replaced }), ledgerOf()];
   const leave = await ledger.presence('shared');

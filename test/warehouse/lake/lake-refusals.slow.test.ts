@@ -37,14 +37,14 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test('a rebuild that finds a writer names its host and process, and since when', async () => {
+test('names host, process and time of the writer that blocks a rebuild', async () => {
   const refused = describeError(await failureOf(rebuild(settings)));
   expect(refused.exitCode).toBe(EXIT.locked);
   expect(refused.what).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
   expect(refused.what).toMatch(/from 127\.0\.0\.1, since \d{4}-\d\d-\d\dT[\d:]+Z, PostgreSQL's process \d+/);
 });
 
-test('a purge that finds a writer names it and removes nothing; a dry run goes beside it', async () => {
+test('names the writer that blocks a purge and removes nothing', async () => {
   const env = {
     BILLSYNC_DATA_DIR: settings.dataDir,
     BILLSYNC_WAREHOUSE: `ducklake:${settings.warehouse.catalog}`,
@@ -57,7 +57,7 @@ test('a purge that finds a writer names it and removes nothing; a dry run goes b
   expect(await purge('--dry-run')).toMatchObject({ exitCode: EXIT.done });
 });
 
-test('a machine without a worker reads the lake, and nothing while there is none', async () => {
+test('is readable from a machine without a worker', async () => {
   const elsewhere = { ...settings, dataDir: makeDataDir() };
   const before = { ...(await server.aLake(makeDataDir())), dataDir: makeDataDir() };
   await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ name: 'NotPublishedError' });
@@ -79,7 +79,7 @@ test('a machine without a worker reads the lake, and nothing while there is none
   expect(exported).toMatchObject({ exitCode: EXIT.done });
 });
 
-test('another folder than the one the files lie in is a setting that is wrong', async () => {
+test('refuses a data path other than the one of the files', async () => {
   const elsewhere = join(settings.dataDir, 'elsewhere');
   const moved: LakeTestSettings = {
     ...settings,
@@ -91,16 +91,7 @@ test('another folder than the one the files lie in is a setting that is wrong', 
   expect(refused.subject).toContain(`lie in ${settings.warehouse.dataPath};`);
 });
 
-test('a lake of the other environment is told as a lake, not as a data folder', async () => {
-  const production = { ...settings, dataDir: makeDataDir(), environment: 'production' as const };
-  const refused = describeError(await failureOf(open(production)));
-  expect(refused.exitCode).toBe(EXIT.usage);
-  expect(refused.what).toMatch(/^The lake host=\S+ .* belongs to the test environment, this is production\./);
-  expect(refused.what).toContain('BILLSYNC_WAREHOUSE');
-  expect(refused.what).not.toContain('BILLSYNC_DATA_DIR');
-});
-
-test('a record that PostgreSQL does not take is set aside and told; text that it would not take is mended', async () => {
+test('sets aside a record that PostgreSQL refuses, and repairs unusable text', async () => {
   const told: SetAside[] = [];
   const other = await openWarehouse({
     ...{ settings, archive: t.archive, log: silent },
@@ -141,7 +132,7 @@ test('a record that PostgreSQL does not take is set aside and told; text that it
   await server.query(settings, 'delete from billsync_1.set_aside');
 });
 
-test('a file that is damaged or gone is told with its invoice; the others are proved, and a rebuild mends it', async () => {
+test('reports a damaged or missing file with its invoice, proves the others, and is rebuilt', async () => {
   const folder = join(settings.warehouse.dataPath, 'generation-1', 'main', 'shipment_rows');
   const [first = ''] = readdirSync(folder).sort();
   const path = join(folder, first);
@@ -179,7 +170,7 @@ test('a file that is damaged or gone is told with its invoice; the others are pr
   ]);
 });
 
-test('while one has the lake alone, a writer that comes waits until it has left', async () => {
+test('lets a writer wait while another process has the lake alone', async () => {
   await t.warehouse.close();
   const alone = await open(settings, { isAlone: true });
   let isOpen = false;
@@ -209,7 +200,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test('a process whose connections PostgreSQL ended inside a transaction closes them and goes on', async () => {
+test('recovers when PostgreSQL ends its connections inside a transaction', async () => {
   const own = await server.aLake(makeDataDir());
   const child = spawn(process.execPath, [testProgram('warehouse/lake/reader.ts'), JSON.stringify(own)], {
     env: cleanEnvironment(),

@@ -2,10 +2,8 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Database } from '../../../warehouse/duckdb/database.ts';
-import { RebuildLossError, WarehouseError } from '../../../warehouse/errors.ts';
+import { RebuildLossError } from '../../../warehouse/errors.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { moveTo } from '../../../warehouse/lake/generation.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
@@ -15,7 +13,6 @@ import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehou
 import { diffVersions, explainTracking } from '../../../warehouse/published-copy.ts';
 import type { LedgerStatus, Warehouse } from '../../../warehouse/warehouse.ts';
 import { billsync } from '../../support/processes/billsync.ts';
-import { withAllThreads } from '../../support/processes/one-duckdb-thread.ts';
 import { installDuckDbTools } from '../../support/tools/duckdb-tools.ts';
 import {
   aCsv,
@@ -26,7 +23,6 @@ import {
   INVOICE,
   loadCsv,
   makeDataDir,
-  manyRecords,
   settingsFor,
   silent,
   type TestWarehouse,
@@ -77,7 +73,7 @@ async function standingsIn(warehouse: Warehouse): Promise<readonly LedgerStatus[
 }
 
 describe('the warehouse over a lake', () => {
-  test('tells what the single file tells, and becomes one and a lake again without a difference', async () => {
+  test('returns the same rows as a single file, and converts to one and back without a difference', async () => {
     await tellStory(t);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
     const live = await everything(shownPath(settings), (sql) => askLake(settings, sql));
@@ -104,7 +100,7 @@ describe('the warehouse over a lake', () => {
     expect(await standingsIn(t.warehouse)).toEqual(standings);
   });
 
-  test('stays as it is when the archive cannot make all of it again', async () => {
+  test('stays unchanged when the archive cannot rebuild all of it', async () => {
     await t.warehouse.close();
     const journal = join(settings.dataDir, 'archive/facts/journal.ndjson');
     const facts = readFileSync(journal);
@@ -149,7 +145,7 @@ describe('the warehouse over a lake', () => {
     expect(await t.warehouse.removableFiles('2000-01-01T00:00:00.000Z')).toEqual([]);
   });
 
-  test('is asked by billsync sql, by a statement and in the shell, and says what each view is', async () => {
+  test('answers billsync sql, as a statement and in the shell, with comments on views', async () => {
     const { catalog, dataPath } = settings.warehouse;
     const env = {
       ...{
@@ -180,7 +176,7 @@ describe('the warehouse over a lake', () => {
     expect(shown).not.toContainEqual({ name: 'shipment_rows' });
   });
 
-  test('knows what is due to be asked about, and what was asked', async () => {
+  test('lists what is due to be checked', async () => {
     const request = {
       until: '2026-03-03T00:00:00Z',
       limit: 10,
@@ -198,7 +194,7 @@ describe('the warehouse over a lake', () => {
     expect((await t.warehouse.due({ ...request, partnerId: null })).toRecheck).toEqual([]);
   });
 
-  test('refuses a broken file whole and leaves nothing of it', async () => {
+  test('refuses a broken file and leaves no row of it', async () => {
     const invoiceId = '4e4e4e4e-4e4e-4e4e-8e4e-4e4e4e4e4e4e';
     const outcome = await loadCsv(t, aCsv([{}, { 'Billing Cost': '1.23456' }], invoiceId), { invoiceId });
     expect(outcome).toMatchObject({
@@ -236,7 +232,7 @@ describe('the warehouse over a lake', () => {
     });
   });
 
-  test('of many that load one file at once one does', async () => {
+  test('loads one file once when several processes load it at once', async () => {
     const invoiceId = '55555555-5555-4555-8555-555555555555';
     const other = await openWarehouse({ settings, archive: t.archive, log: silent });
     const file = await archiveCsv(t, aCsv([{}, {}], invoiceId));
@@ -258,18 +254,7 @@ describe('the warehouse over a lake', () => {
     await other.close();
   });
 
-  test('takes a large file in chunks, its rows numbered in their order', async () => {
-    const invoiceId = '99999999-9999-4999-8999-999999999999';
-    const rows = Array.from({ length: 1_000 }, (_, index) => ({ 'Tracking Number': `n${index}` }));
-    const bytes = manyRecords(2 * PER_CUT + 500, rows, invoiceId);
-    await withAllThreads(() => t.reopen());
-    expect(await loadCsv(t, bytes, { invoiceId })).toMatchObject({ outcome: 'loaded', shipments: 4_500 });
-    const right = `select count(distinct row_number)::integer as n from shipments
-      where invoice_id = '${invoiceId}' and tracking_number = 'n' || ((row_number - 1) % 1000)`;
-    expect(await askLake(settings, right)).toEqual([{ n: 4_500 }]);
-  });
-
-  test('takes a tolerated file and an invoice without shipments, and proves both', async () => {
+  test('loads a tolerated file and an invoice without shipments, and proves both', async () => {
     const data = { dataDir: makeDataDir(), csvTolerate: ['line-ends', 'added-columns'] as const };
     const other = await aWarehouse({ settings: { ...(await server.aLake(data.dataDir)), ...data } });
     const [header = '', row = ''] = aCsv([{ 'Service Level': 'Ground' }])
@@ -293,7 +278,7 @@ describe('the warehouse over a lake', () => {
     await other.close();
   });
 
-  test('takes small invoices that come together in together, each for itself', async () => {
+  test('loads small invoices in batches, each with its own result', async () => {
     const filesBefore = await lakeFiles();
     const ids = Array.from({ length: 9 }, (_, n) => `66666666-6666-4666-8666-00000000000${n}`);
     const load = (invoiceId: string, row = {}) => loadCsv(t, aCsv([row, {}], invoiceId), { invoiceId });
@@ -320,36 +305,7 @@ describe('the warehouse over a lake', () => {
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 
-  test('asks PostgreSQL for nothing that only a single file has to be asked', async () => {
-    await t.archive.putEvent(
-      anEvent('invoice_created', { header: { invoiceId: INVOICE.replaceAll('1', 'c') } }),
-    );
-    const asked = vi.spyOn(pg.Client.prototype, 'query');
-    await t.warehouse.ingestArchive();
-    const names = asked.mock.calls.map(([query]) => (query as unknown as { readonly name?: string }).name);
-    asked.mockRestore();
-    expect(names).toEqual(expect.arrayContaining(['known-events', 'insert-events', 'insert-states']));
-    for (const name of ['are-events-known', 'claim-events', 'claim-invoices'])
-      expect(names).not.toContain(name);
-  });
-
-  test('keeps a look as it was while loads go on', async () => {
-    const look = await lookAtLake(settings);
-    const count = async (): Promise<unknown> =>
-      (
-        await look.runAndReadAll(
-          'select (select count(*) from shipments), (select sum(shipments) from invoices)',
-        )
-      ).getRowsJson();
-    const before = await count();
-    const invoiceId = '66666666-6666-4666-8666-666666666666';
-    await loadCsv(t, aCsv([{}, {}, {}], invoiceId), { invoiceId });
-    expect(await count()).toEqual(before);
-    look.closeSync();
-    expect(await askLake(settings, `from shipments where invoice_id = '${invoiceId}'`)).toHaveLength(3);
-  });
-
-  test('lets no reader reach anything but the lake', async () => {
+  test('restricts readers to the lake', async () => {
     const look = await lookAtLake(settings);
     await expect(look.run("select * from read_text('/etc/hostname')")).rejects.toThrow(/disabled/);
     look.closeSync();
@@ -358,19 +314,7 @@ describe('the warehouse over a lake', () => {
     again.closeSync();
   });
 
-  test('takes back the connection of every query that fails', async () => {
-    const [{ generation } = {}] = await server.query(settings, 'select generation from billsync.warehouse');
-    const ledger = new Ledger(readCatalogAddress(settings.warehouse.catalog), {
-      generation: Number(generation),
-    });
-    const failing = Array.from({ length: 30 }, () => ledger.all('mark-recorded', { load_id: 'no number' }));
-    const ends = await Promise.allSettled(failing);
-    expect(ends.map(({ status }) => status)).toEqual(failing.map(() => 'rejected'));
-    expect(await ledger.all('unrecorded-loads', {})).toEqual([]);
-    await ledger.close();
-  });
-
-  test('removes what a dead writer left, merges small files, and changes no answer', async () => {
+  test('removes rows of a dead writer and merges small files without changing a result', async () => {
     const before = await askLake(settings, 'from shipments order by all');
     const [{ generation } = {}] = await server.query(settings, 'select generation from billsync.warehouse');
     const address = readCatalogAddress(settings.warehouse.catalog);
@@ -403,7 +347,7 @@ describe('the warehouse over a lake', () => {
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 
-  test('tells the archive of a load that a crash kept from it', async () => {
+  test('records a load in the archive after a crash between commit and fact', async () => {
     await server.query(settings, 'update billsync_2.loads set is_recorded = false where load_id = 1');
     const count = async (): Promise<number> => {
       let found = 0;
@@ -418,7 +362,7 @@ describe('the warehouse over a lake', () => {
     ).toEqual([]);
   });
 
-  test('is not rebuilt under a writer, and does not let a writer of the old one commit', async () => {
+  test('refuses a rebuild beside a writer, and commits of a writer of the old lake', async () => {
     const rebuilding = rebuildWarehouse({ settings, archive: t.archive, log: silent });
     await expect(rebuilding).rejects.toMatchObject({ code: 'warehouse-locked' });
     const address = readCatalogAddress(settings.warehouse.catalog);
@@ -431,7 +375,7 @@ describe('the warehouse over a lake', () => {
     expect(await t.warehouse.invoice(invoiceId)).toBeNull();
   });
 
-  test('refuses the catalogue of the other environment', async () => {
+  test('refuses the catalog of the other environment', async () => {
     const dataDir = makeDataDir();
     const production = { ...settings, dataDir, environment: 'production' as const };
     const opening = openWarehouse({ settings: production, archive: t.archive, log: silent });
@@ -439,26 +383,7 @@ describe('the warehouse over a lake', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  test('refuses ledgers of a newer billsync', async () => {
-    await server.query(
-      settings,
-      "insert into billsync_2.schema_migrations values (99, 'of tomorrow', now())",
-    );
-    const opening = openWarehouse({ settings, archive: t.archive, log: silent });
-    await expect(opening).rejects.toMatchObject({ code: 'warehouse-too-new' });
-    await server.query(settings, 'delete from billsync_2.schema_migrations where number = 99');
-  });
-
-  test('does not call it damage when an extension is missing', async () => {
-    const missing = new WarehouseError('extension-missing', ['ducklake', 'v1.5.5', 'nowhere']);
-    const opening = Database.open({
-      ...{ path: ':memory:', folders: [], temporaryFolder: settings.dataDir, memoryLimit: null },
-      attach: () => Promise.reject(missing),
-    });
-    await expect(opening).rejects.toBe(missing);
-  });
-
-  test('says so when PostgreSQL is away, tells no password, and goes on living', async () => {
+  test('reports an unreachable PostgreSQL without the password, and continues', async () => {
     await server.stop();
     const invoiceId = '88888888-8888-4888-8888-888888888888';
     const attempts = [

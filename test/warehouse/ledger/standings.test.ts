@@ -53,8 +53,4 @@ describe('standings', () => {
     await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'finalized', header: {} });
     expect(await isUnanswered()).toBe(false);
   });
-
-  test('of nobody are none', async () => {
-    expect(await t.warehouse.ledgerStatuses([])).toEqual([]);
-  });
 });

@@ -4,12 +4,10 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../lib/wire/csv-scanner.ts';
-import { Session } from '../../../warehouse/duckdb/session.ts';
 import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
 import { temporaryNameOf } from '../../support/temporary-name-of.ts';
 import {
   aCsv,
-  anEvent,
   archiveCsv,
   ask,
   aWarehouse,
@@ -54,7 +52,7 @@ describe.each([
     });
   });
 
-  test('keeps the order of its rows, and nothing of its chunks', async () => {
+  test('keeps the order of rows and removes its chunks', async () => {
     const rows = Array.from({ length: 1_000 }, (_row, index) => ({ 'Tracking Number': `n${index}` }));
     expect(await loadCsv(t, manyRecords(RECORDS, rows))).toMatchObject({
       outcome: 'loaded',
@@ -66,7 +64,7 @@ describe.each([
     expect(leftInTmp()).toEqual([]);
   });
 
-  test('is refused whole for one bad cell, and nothing of it is left', async () => {
+  test('is refused for one bad cell without leaving a row', async () => {
     const last = aCsv([{ 'Billing Cost': '1e3' }]).subarray(HEADER_BYTES);
     const outcome = await loadCsv(t, Buffer.concat([manyRecords(recordsPerCut), last]));
     expect(outcome).toMatchObject({
@@ -77,7 +75,7 @@ describe.each([
     expect(leftInTmp()).toEqual([]);
   });
 
-  test('loads although DuckDB itself cannot split it', async () => {
+  test('loads although DuckDB cannot split it', async () => {
     // Wherever a thread begins inside this, it takes text for records.
     const text = `${',,,,,,,,,,,,,\r\n'.repeat(6)}end`;
     const bytes = manyRecords(LARGE, [{ 'Service Level': text }, { 'Service Level': `"\r\n"` }]);
@@ -100,7 +98,7 @@ describe('a file that is cut after fewer records', () => {
     t = await aWarehouse({ recordsPerCut: PER_CUT });
   });
 
-  test('a chunk whose first line end stands in quotes is read like any other', async () => {
+  test('reads a chunk whose first line end is inside quotes', async () => {
     const rows = Array.from({ length: 1_000 }, () => ({ 'Service Level': 'by\nair' }));
     expect(await loadCsv(t, manyRecords(CUT_ONCE, rows))).toMatchObject({
       outcome: 'loaded',
@@ -121,36 +119,9 @@ describe('a file that is cut after fewer records', () => {
     expect(await inPublished('select row_number from shipments')).toEqual([]);
     expect(leftInTmp()).toEqual([]);
   });
-
-  test('neither readers nor events wait while a large file is cut', async () => {
-    const { script } = Session.prototype;
-    let cut: () => void = () => {};
-    let goOn: () => void = () => {};
-    const isCut = new Promise<void>((resolve) => {
-      cut = resolve;
-    });
-    const mayGoOn = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    vi.spyOn(Session.prototype, 'script').mockImplementation(async function (this: Session, text) {
-      cut();
-      await mayGoOn;
-      return script.call(this, text);
-    });
-    try {
-      const loading = loadCsv(t, manyRecords(CUT_ONCE));
-      await isCut;
-      await t.record([anEvent('invoice_voided')]);
-      expect(await t.warehouse.publish()).toMatchObject({ shipments: 0, invoices: 1 });
-      goOn();
-      expect(await loading).toEqual({ outcome: 'voided' });
-    } finally {
-      goOn();
-    }
-  });
 });
 
-test('what a killed load left of its chunks is gone once the warehouse is opened again', async () => {
+test('removes the chunks of a killed load when the warehouse is opened', async () => {
   const left = join(t.dataDir, 'tmp', temporaryNameOf(4_194_304, 'a'.repeat(16)));
   mkdirSync(left);
   writeFileSync(join(left, '0.csv'), 'x');

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.ts';
-import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { LoadOutcome } from '../../../warehouse/warehouse.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {
@@ -16,7 +15,6 @@ import {
   aWarehouse,
   type Cells,
   loadArchived,
-  silent,
   type TestWarehouse,
 } from '../support.ts';
 
@@ -87,7 +85,7 @@ const expected = (n: number): object => ({
 });
 
 describe('loads that wait together', () => {
-  test('are one statement and one transaction, with the rows of each numbered as in its file', async () => {
+  test('use one statement and one transaction, with row numbers per file', async () => {
     const numbers = Array.from({ length: 40 }, (_, n) => n + 1);
     const loads: (() => Promise<LoadOutcome>)[] = [];
     for (const n of numbers) loads.push(await loadOf(n));
@@ -100,7 +98,7 @@ describe('loads that wait together', () => {
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 
-  test('do not suffer from those that may not be loaded, and each of these is told why', async () => {
+  test('load although others in the batch are refused, each with its reason', async () => {
     await t.record([anEvent('invoice_voided', { header: { invoiceId: idOf(2) } })]);
     await t.record([
       anEvent('invoice_created', {
@@ -135,7 +133,7 @@ describe('loads that wait together', () => {
     expect(await loaded()).toEqual([1, 7, 8].map(expected));
   });
 
-  test('are not loaded with a row more or less than the byte scan counted, whichever of them it is', async () => {
+  test('refuse a file whose row count differs from the byte scan', async () => {
     const loads = [await loadOf(1), await loadOf(2), await loadOf(3), await loadOf(4)];
     const { sha256 } = await archiveCsv(t, aCsv(rowsOf(3), idOf(3)));
     const description = join(t.dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.json`);
@@ -146,7 +144,7 @@ describe('loads that wait together', () => {
     expect(await loaded()).toEqual([1, 2, 4].map(expected));
   });
 
-  test('are loaded by halves without the one that DuckDB cannot read at all', async () => {
+  test('load without the one file that DuckDB cannot read', async () => {
     const loads = [];
     for (let n = 1; n <= 8; n += 1) loads.push(await loadOf(n));
     const { sha256 } = await archiveCsv(t, aCsv(rowsOf(6), idOf(6)));
@@ -161,21 +159,6 @@ describe('loads that wait together', () => {
     expect(settled.filter((_, index) => index !== 5)).toEqual(Array(7).fill('loaded'));
     expect(settled[5]).not.toBe('loaded');
     expect(await loaded()).toEqual([1, 2, 3, 4, 5, 7, 8].map(expected));
-  });
-
-  test('are repeated together by a rebuild, to the same rows', async () => {
-    const loads = [];
-    for (let n = 1; n <= 12; n += 1) loads.push(await loadOf(n), await loadOf(n, aCsv([{}], idOf(n))));
-    await loadTogether(loads);
-    const before = await loaded();
-    await t.warehouse.close();
-    const counts = watchStatements('stage-batch', 'insert-one-pass');
-    const rebuilt = await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-    expect(rebuilt).toMatchObject({ loads: 24, losses: [] });
-    expect(counts()['stage-batch']).toBeGreaterThan(0);
-    expect(counts()['insert-one-pass']).toBeLessThan(6);
-    await t.reopen();
-    expect(await loaded()).toEqual(before);
   });
 });
 
@@ -192,7 +175,7 @@ describe('importFiles', () => {
     return { path, invoiceId: null };
   }
 
-  test('answers in the order of the files, tells how many are done, and keeps the refused ones', async () => {
+  test('returns results in the order of the files and quarantines the refused ones', async () => {
     const requests = [
       ...[1, 2, 3].map((n) => fileOf(`${n}.csv`, aCsv(rowsOf(n), idOf(n)))),
       fileOf('4.csv', aCsv([{ 'Billing Cost': 'x' }], idOf(4))),
@@ -210,7 +193,7 @@ describe('importFiles', () => {
     expect(await loaded()).toEqual([1, 2, 3, 5, 6].map(expected));
   });
 
-  test('loads the files of an invoice in their order, so that the last one counts', async () => {
+  test('loads the files of one invoice in order, so that the last one counts', async () => {
     const versions = ['1', '2', '3', '4'].map((cost) =>
       fileOf(`${cost}.csv`, aCsv([{ 'Billing Cost': cost }], idOf(1))),
     );
@@ -219,17 +202,5 @@ describe('importFiles', () => {
       [1, 2, 3, 4].map((version) => ({ version })),
     );
     expect(await t.warehouse.invoice(idOf(1))).toMatchObject({ loadedVersion: 4, billingCost: '4.0000' });
-  });
-
-  test('ends with what went wrong, once all that is at work is done', async () => {
-    const requests = [
-      fileOf('1.csv', aCsv(rowsOf(1), idOf(1))),
-      { path: join(t.dataDir, 'nothing.csv'), invoiceId: null },
-    ];
-    await expect(importFiles(await deps(), requests)).rejects.toMatchObject({ code: 'ENOENT' });
-    expect(await loaded()).toEqual([expected(1)]);
-    // Asked again, what is there is not loaded twice.
-    const [again] = await importFiles(await deps(), requests.slice(0, 1));
-    expect(again?.outcome.outcome).toBe('already_loaded');
   });
 });

@@ -30,7 +30,7 @@ const shipments = async (columns = '*'): Promise<Record<string, unknown>[]> => {
 };
 
 describe('load', () => {
-  test('keeps every cell to the byte and money to the last digit', async () => {
+  test('stores every cell unchanged and money to the last digit', async () => {
     const bytes = aCsv([
       { 'Billing Cost': '-0.0001', Origin: '', 'Billable Weight': '', 'Billable Weight Unit': '' },
       { 'Billing Cost': '99999999999999.9999', Tenant: ' spaced ', 'Service Level': '' },
@@ -67,45 +67,7 @@ describe('load', () => {
     ]);
   });
 
-  test('answers the columns of shipments in the order that is promised', async () => {
-    await loadCsv(t, aCsv());
-    const [row = {}] = await shipments();
-    expect(Object.keys(row)).toEqual([
-      'tenant',
-      'tenant_id',
-      'partner_tenant_id',
-      'invoice_id',
-      'invoice_number',
-      'invoice_level',
-      'invoice_generation_date',
-      'ship_date',
-      'origin',
-      'currency_code',
-      'billing_cost',
-      'billable_weight',
-      'billable_weight_unit',
-      'tracking_number',
-      'carrier',
-      'carrier_zone',
-      'carrier_invoice_date',
-      'service_level',
-      'row_number',
-      'file_sha256',
-      'loaded_at',
-      'added_columns',
-      'partner_id',
-    ]);
-  });
-
-  test('loads the same file once', async () => {
-    await loadCsv(t, aCsv());
-    expect(await loadCsv(t, aCsv())).toMatchObject({ outcome: 'already_loaded', loadId: 1, shipments: 1 });
-    expect(
-      await shipments('count(*)::integer as n group by ()').catch(() => shipments('row_number')),
-    ).toHaveLength(1);
-  });
-
-  test('loads a file once when it is asked for twice at the same moment', async () => {
+  test('loads a file once when it is requested several times at once', async () => {
     const file = await archiveCsv(t, aCsv());
     const outcomes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => loadArchived(t, file.sha256)));
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([
@@ -115,7 +77,7 @@ describe('load', () => {
     expect(await shipments('row_number')).toHaveLength(1);
   });
 
-  test('says line, row, column, rule and value of what it refuses, and loads nothing of the file', async () => {
+  test('reports line, row, column, rule and value, and loads nothing of the file', async () => {
     const outcome = await loadCsv(
       t,
       aCsv([{}, { 'Billing Cost': '1.23456' }, { 'Ship Date': '2026-02-30' }]),
@@ -132,25 +94,7 @@ describe('load', () => {
     expect(await shipments()).toEqual([]);
   });
 
-  test('gives the first hundred findings and does not look for more', async () => {
-    const outcome = await loadCsv(t, aCsv(Array.from({ length: 250 }, () => ({ 'Billing Cost': 'x' }))));
-    expect(outcome).toMatchObject({ outcome: 'rejected', findingCount: 100, isCutOff: true });
-    expect(outcome.outcome === 'rejected' && outcome.findings).toHaveLength(100);
-  });
-
-  test('refuses what the byte scan found', async () => {
-    const bytes = Buffer.from(aCsv().toString().replaceAll('\r\n', '\n'));
-    expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'rejected' });
-  });
-
-  test('refuses a currency that does not exist', async () => {
-    expect(await loadCsv(t, aCsv([{}, { 'Currency Code': 'ZZZ' }]))).toMatchObject({
-      outcome: 'rejected',
-      findings: [{ row: 2, rule: 'currency', value: 'ZZZ' }],
-    });
-  });
-
-  test('records a header that differs as a discrepancy when the hash was announced', async () => {
+  test('records a differing header as a discrepancy when the hash was announced', async () => {
     const header = { invoiceTotalAmount: '10.00', totalTransactionCount: 2, currencyCode: 'EUR' };
     const announced = { fileHashSha256: sha256(aCsv()), fileSizeBytes: aCsv().length };
     await t.record([anEvent('invoice_finalized', { header, ...announced })]);
@@ -172,7 +116,7 @@ describe('load', () => {
     ).toEqual([{ cost: '9.1600', currency_code: 'USD', stated_currency_code: 'EUR' }]);
   });
 
-  test('says of a file in two currencies with as many rows in each always the same one', async () => {
+  test('picks the same main currency for every order of rows', async () => {
     const rows = ['USD', 'EUR', 'GBP'].flatMap((code) => [
       { 'Currency Code': code },
       { 'Currency Code': code },
@@ -196,13 +140,13 @@ describe('load', () => {
     expect(await shipments()).toEqual([]);
   });
 
-  test('takes the header for a proof when no hash was announced', async () => {
+  test('accepts the header as proof when no hash was announced', async () => {
     await t.record([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.160' } })]);
     const outcome = await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
     expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
   });
 
-  test('marks a load unproved when neither hash nor header is known, and proved once the event comes', async () => {
+  test('marks a load unproved without hash and header, and proved once the event arrives', async () => {
     const bytes = aCsv();
     expect(await loadCsv(t, bytes, { announcedSha256: null, source: 'file' })).toMatchObject({
       proof: 'unproved',
@@ -214,7 +158,7 @@ describe('load', () => {
     ]);
   });
 
-  test('refuses a file that ends without a line end when nothing proves it', async () => {
+  test('refuses a file without a final line end when nothing proves it', async () => {
     const bytes = aCsv().subarray(0, -2);
     const unproved = await loadCsv(t, bytes, { announcedSha256: null, source: 'file' });
     expect(unproved).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'no-final-line-end' }] });
@@ -224,7 +168,7 @@ describe('load', () => {
     });
   });
 
-  test('makes another file of a known invoice the next version and keeps the first', async () => {
+  test('stores another file of a known invoice as the next version and keeps the first', async () => {
     await loadCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
     const outcome = await loadCsv(t, aCsv([{ 'Billing Cost': '2.00' }]), { source: 'regenerate' });
     expect(outcome).toMatchObject({ outcome: 'loaded', version: 2 });
@@ -238,7 +182,7 @@ describe('load', () => {
     expect(before).toEqual([{ billing_cost: '1.0000' }]);
   });
 
-  test('keeps the version that was announced last, whichever was loaded last', async () => {
+  test('counts the version that was announced last, in any order of loading', async () => {
     const older = await archiveCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
     const newer = await archiveCsv(t, aCsv([{ 'Billing Cost': '2.00' }]));
     await t.record([
@@ -249,20 +193,6 @@ describe('load', () => {
       await loadArchived(t, file.sha256);
     }
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
-  });
-
-  test('names a currency that is none, with all that is wrong beside it', async () => {
-    const bad = aCsv([{}, { 'Currency Code': 'ZZZ' }, { 'Currency Code': 'usd', 'Ship Date': '2026-02-30' }]);
-    expect(await loadCsv(t, bad)).toMatchObject({
-      outcome: 'rejected',
-      findingCount: 3,
-      findings: [
-        { row: 2, column: 'Currency Code', rule: 'currency', value: 'ZZZ' },
-        { row: 3, column: 'Ship Date', rule: 'date', value: '2026-02-30' },
-        { row: 3, column: 'Currency Code', rule: 'currency', value: 'usd' },
-      ],
-    });
-    expect(await t.warehouse.invoices()).toEqual([]);
   });
 
   test('lists an invoice whose header states more shipments than 32 bits hold', async () => {
@@ -290,7 +220,7 @@ describe('load', () => {
   });
 });
 
-test('a file is refused for everything that is wrong with it, in order: records, bytes and cells', async () => {
+test('reports all findings of a file in order: records, bytes and cells', async () => {
   const ragged = Buffer.from('one,two\r\n');
   const cells = aCsv([{ 'Billing Cost': '1e3' }, { Carrier: 'a\0b' }, { 'Ship Date': '2026-02-30' }]);
   const outcome = await loadCsv(t, Buffer.concat([aCsv(), ragged, cells.subarray(HEADER_BYTES)]));
@@ -314,7 +244,7 @@ test('a file is refused for everything that is wrong with it, in order: records,
 });
 
 describe('voidInvoice', () => {
-  test('takes the rows out of totals and keeps them', async () => {
+  test('removes the rows from totals and keeps them', async () => {
     await loadCsv(t, aCsv());
     expect(await t.warehouse.voidInvoice(INVOICE)).toEqual({ hadRows: true });
     expect(await shipments()).toEqual([]);
@@ -327,13 +257,13 @@ describe('voidInvoice', () => {
     });
   });
 
-  test('wins over a load that comes later', async () => {
+  test('wins over a later load', async () => {
     await t.record([anEvent('invoice_voided')]);
     expect(await loadCsv(t, aCsv())).toEqual({ outcome: 'voided' });
     expect(await t.warehouse.voidInvoice(INVOICE)).toEqual({ hadRows: false });
   });
 
-  test('wins over a load that runs at the same moment', async () => {
+  test('wins over a concurrent load', async () => {
     const file = await archiveCsv(t, aCsv(Array.from({ length: 2000 }, () => ({}))));
     const [outcome] = await Promise.all([
       loadArchived(t, file.sha256),
@@ -345,7 +275,7 @@ describe('voidInvoice', () => {
   });
 });
 
-test('loads, events and a publication that come at once do not wait for each other in a ring', async () => {
+test('runs loads, events and a publication at once without a deadlock', async () => {
   const ids = Array.from({ length: 9 }, (_, n) => `55555555-5555-4555-8555-00000000000${n}`);
   const { all } = Session.prototype;
   let goOn: () => void = () => {};

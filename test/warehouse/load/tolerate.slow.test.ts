@@ -4,7 +4,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { CSV_HEADERS, CSV_TOLERANCES, type CsvTolerance } from '../../../lib/wire/csv-file.ts';
 import { rejection } from '../../../warehouse/import/refused-files.ts';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
 import {
   archiveCsv,
   ask,
@@ -75,7 +74,7 @@ async function published(question = ROWS) {
 }
 
 describe.each(FORMS)('%s', (_, needed, bytes) => {
-  test('is refused by default, and the advice names what would accept it', async () => {
+  test('is refused by default, with the setting that would accept it', async () => {
     await tolerating();
     const outcome = await loadCsv(t, bytes);
     if (outcome.outcome !== 'rejected') return expect(outcome.outcome).toBe('rejected');
@@ -86,13 +85,7 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
     }
   });
 
-  test('is refused while one of what it needs is not tolerated', async () => {
-    await tolerating(...CSV_TOLERANCES.filter((tolerance) => tolerance !== needed[0]));
-    expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'rejected' });
-    expect(await published()).toEqual([]);
-  });
-
-  test('loads exactly when tolerated, is proved, and rebuilt alike under another setting', async () => {
+  test('loads when tolerated, is proved, and is rebuilt equally under another setting', async () => {
     await tolerating(...needed);
     const { sha256, ...archived } = await archiveCsv(t, bytes);
     const checked = await t.warehouse.check({
@@ -117,7 +110,7 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
   });
 });
 
-test('added columns are kept as JSON text, in their order, and can be asked for', async () => {
+test('stores added columns as JSON text in their order', async () => {
   await tolerating('added-columns');
   const rows = [
     { 'Fuel, "Surcharge"': '0.10', '7': '"a ""b""\r\nc"' },
@@ -132,31 +125,6 @@ test('added columns are kept as JSON text, in their order, and can be asked for'
   ]);
   const asked = `select json_extract_string(added_columns, '$."Fuel, \\"Surcharge\\""') as fuel from shipments where row_number = 1`;
   expect(await published(asked)).toEqual([{ fuel: '0.10' }]);
-});
-
-test('a cell of an added column that is changed is drift', async () => {
-  await tolerating('added-columns');
-  await loadCsv(t, file({ names: [...CSV_HEADERS, 'Fuel'], rows: [{ Fuel: '1' }] }));
-  await t.warehouse.close();
-  const { DuckDBInstance } = await import('@duckdb/node-api');
-  const instance = await DuckDBInstance.create(`${t.dataDir}/warehouse.duckdb`);
-  const connection = await instance.connect();
-  await connection.run(`update internal.shipment_rows set added_columns = '{"Fuel":"2"}'`);
-  connection.closeSync();
-  instance.closeSync();
-  await t.reopen();
-  const { drift } = await t.warehouse.verify({ full: true });
-  expect(drift.map(({ rule }) => rule)).toEqual(['cells']);
-});
-
-test('many rows are written in chunks, in their order', async () => {
-  useAllThreads();
-  await tolerating('line-ends');
-  const rows = Array.from({ length: 2 * PER_CUT + 10 }, (_row, index) => ({ Origin: `${index + 1}` }));
-  expect(await loadCsv(t, file({ rows, end: '\n' }))).toMatchObject({ shipments: rows.length });
-  const wrong = 'select count(*)::integer as n from shipments where origin <> row_number::varchar';
-  expect(await published(wrong)).toEqual([{ n: 0 }]);
-  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
 });
 
 test.each<[string, Buffer, object]>([
@@ -183,7 +151,7 @@ test.each<[string, Buffer, object]>([
     file({ names: [...CSV_HEADERS, 'Fuel'], rows: [{ Fuel: '\u0001'.repeat(500_000) }] }),
     { rule: 'record-too-big', row: 1 },
   ],
-])('with everything tolerated it still refuses %s', async (_, bytes, finding) => {
+])('refuses %s with everything tolerated', async (_, bytes, finding) => {
   await tolerating(...CSV_TOLERANCES);
   expect(await loadCsv(t, bytes)).toMatchObject({
     outcome: 'rejected',

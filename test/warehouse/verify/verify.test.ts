@@ -67,7 +67,7 @@ async function tellOfTwo(): Promise<readonly string[]> {
   return hashes;
 }
 
-test('what was proved before an interruption is not proved again', async () => {
+test('resumes after an interruption', async () => {
   const [, second] = await tellOfTwo();
   await loadCsv(t, aCsv([{}, {}], SECOND), { invoiceId: SECOND });
   await t.warehouse.close();
@@ -102,7 +102,7 @@ test('what was proved before an interruption is not proved again', async () => {
   }
 });
 
-test('a journal of facts that is gone is drift: each load that is not told of, and how many of what else', async () => {
+test('reports a missing journal of facts as drift', async () => {
   const [first, second] = await tellOfTwo();
   rmSync(journal());
   expect(await drift()).toEqual([
@@ -116,7 +116,7 @@ test('a journal of facts that is gone is drift: each load that is not told of, a
   ]);
 });
 
-test('a line in the middle of the journal that cannot be read is drift, with its number', async () => {
+test('reports an unreadable line of the journal with its number', async () => {
   const [first] = await tellOfTwo();
   writeFileSync(journal(), readFileSync(journal(), 'utf8').replace('"loadId":1,', '"loadId":x,'));
   const found = await t.warehouse.verify({ full: true });
@@ -131,7 +131,7 @@ test('a line in the middle of the journal that cannot be read is drift, with its
   ]);
 });
 
-test('an event that the archive lost is drift, its file as well as its line of the journal', async () => {
+test('reports an event that the archive lost', async () => {
   const [kept, fileless, lineless] = [
     anEvent('invoice_created'),
     anEvent('invoice_finalized'),
@@ -149,7 +149,7 @@ test('an event that the archive lost is drift, its file as well as its line of t
   ]);
 });
 
-test('an event, a fact and a void that reading the archive passes over are found', async () => {
+test('reports events, facts and voids that reading the archive skips', async () => {
   await tellOfTwo();
   const event = anEvent('invoice_voided');
   const { events, factsAfter } = t.archive;
@@ -169,7 +169,7 @@ test('an event, a fact and a void that reading the archive passes over are found
   expect(await drift()).toEqual([]);
 });
 
-test('a load that is about to be told to the archive is no drift', async () => {
+test('does not report a load that is about to be recorded', async () => {
   await tellOfTwo();
   const { putFact } = t.archive;
   let committed = (): void => undefined;
@@ -195,7 +195,7 @@ test('a load that is about to be told to the archive is no drift', async () => {
   expect(await drift()).toEqual([]);
 });
 
-test('a load whose fact the archive refused is drift until it is asked for again, which tells the archive', async () => {
+test('reports a load whose fact the archive refused until it is recorded', async () => {
   const { putFact } = t.archive;
   const refused = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
   Object.assign(t.archive, { putFact: () => Promise.reject(refused) });
@@ -209,7 +209,7 @@ test('a load whose fact the archive refused is drift until it is asked for again
   expect(await drift()).toEqual([]);
 });
 
-test('one wrong amount is one line of drift, and so is one lost row with the sum that it changes', async () => {
+test('reports one wrong amount and one lost row as one line each', async () => {
   await loadCsv(t, aCsv([{}, {}]));
   await change('update internal.shipment_rows set billing_cost = 9.17 where row_number = 1');
   expect(await drift()).toEqual(['sum 1111 18.3200']);
@@ -217,7 +217,7 @@ test('one wrong amount is one line of drift, and so is one lost row with the sum
   expect(await drift()).toEqual(['rows 1111 2 in the file', 'sum 1111 18.3200']);
 });
 
-test('a load whose own line was altered is one line of drift', async () => {
+test('reports an altered load as one line', async () => {
   await loadCsv(t, aCsv());
   await change('update internal.loads set billing_cost = 9.17');
   expect(await drift()).toEqual(['sum 1111 9.1700']);

@@ -46,29 +46,6 @@ test('shipments has its columns in the promised order and types', async () => {
   ]);
 });
 
-test('invoices has both statuses, stated and loaded totals and counts, the proof and every instant', async () => {
-  expect(await columns('invoices')).toEqual(
-    expect.arrayContaining([
-      'invoice_id UUID',
-      'state VARCHAR',
-      'service_status VARCHAR',
-      'stated_total_amount DECIMAL(18,4)',
-      'billing_cost DECIMAL(38,4)',
-      'stated_shipments BIGINT',
-      'shipments BIGINT',
-      'proof VARCHAR',
-      'first_seen_at TIMESTAMP WITH TIME ZONE',
-      'created_at TIMESTAMP WITH TIME ZONE',
-      'finalized_at TIMESTAMP WITH TIME ZONE',
-      'first_loaded_at TIMESTAMP WITH TIME ZONE',
-      'loaded_at TIMESTAMP WITH TIME ZONE',
-      'voided_at TIMESTAMP WITH TIME ZONE',
-      'attention_at TIMESTAMP WITH TIME ZONE',
-      'resolved_at TIMESTAMP WITH TIME ZONE',
-    ]),
-  );
-});
-
 test.each([
   ['events', 'event_id VARCHAR'],
   ['files', 'file_sha256 VARCHAR'],

@@ -1,0 +1,247 @@
+/** Calls to the service's API with our credentials: an API key, or a token that is renewed before it expires (spec 4.1, 5). */
+
+import type { Settings } from '../lib/config/settings.ts';
+import { createScrub } from '../lib/log/scrub.ts';
+import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../lib/wire/api.ts';
+import { type AnswerCheck, readRefusal } from './answers.ts';
+import { BillingError, describeRefusal } from './errors.ts';
+import {
+  type AnswerLimits,
+  abortable,
+  type Http,
+  type HttpAnswer,
+  type HttpRequest,
+  type HttpStream,
+} from './http.ts';
+
+export interface ApiCall {
+  readonly method: 'GET' | 'POST';
+  /** Below the base URL. */
+  readonly path: string;
+  /** Name in messages. */
+  readonly endpoint: string;
+  readonly accept: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface ApiConnection {
+  /** Requests a token unless a valid one, or an API key, is at hand. */
+  authorize(signal: AbortSignal | undefined): Promise<void>;
+  /** The answer with any status but 401. @throws BillingError `credentials-refused`: a fresh token was refused as well */
+  send(call: ApiCall, limits: AnswerLimits): Promise<HttpAnswer>;
+  /** A 2xx answer is open, any other is read. */
+  open(call: ApiCall): Promise<HttpStream | HttpAnswer>;
+  url(path: string): string;
+  /** The token's remaining life; null with an API key. */
+  secondsLeft(): number | null;
+}
+
+export interface ApiConnectionOptions {
+  readonly settings: Settings['service'];
+  readonly http: Http;
+  readonly check: AnswerCheck;
+  readonly onToken: NonNullable<TokenSourceOptions['onToken']>;
+}
+
+const TOKEN_LIMITS: AnswerLimits = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
+
+export function createApiConnection({ settings, http, check, onToken }: ApiConnectionOptions): ApiConnection {
+  const withoutSecrets = createCleaner(settings);
+  const tokens = new TokenSource({
+    fetch: () => requestToken(settings, http, check, withoutSecrets),
+    onToken,
+  });
+  const { apiKey, apiKeyHeader } = settings;
+
+  async function authorized<Answer extends HttpAnswer | HttpStream>(
+    call: ApiCall,
+    request: (request: HttpRequest) => Promise<Answer>,
+  ): Promise<Answer> {
+    const attempt = async (secret: string, header: Readonly<Record<string, string>>) => {
+      const headers = { ...call.headers, accept: call.accept, ...header };
+      const { method, signal } = call;
+      const answer = withoutSecrets(await request({ url: url(call.path), method, signal, headers }), secret);
+      return { answer, refusal: tokenRefusal(answer) };
+    };
+    const withToken = async () => {
+      const token = await tokens.token(call.signal);
+      const result = await attempt(token, { authorization: `Bearer ${token}` });
+      if (result.refusal !== null) tokens.drop(token);
+      return result;
+    };
+    let result = apiKey === null ? await withToken() : await attempt(apiKey, { [apiKeyHeader]: apiKey });
+    // The token may have expired on the way, or been withdrawn: a fresh one is worth one attempt.
+    if (result.refusal !== null && apiKey === null) result = await withToken();
+    const { answer, refusal } = result;
+    if (refusal === null) return answer;
+    const credentials = apiKey === null ? 'a fresh access token' : 'the API key';
+    throw credentialsRefused(credentials, answer.status, refusal);
+  }
+
+  function url(path: string): string {
+    if (settings.baseUrl === null) throw new BillingError('not-configured', ['BILLSYNC_BASE_URL']);
+    return withoutTrailingSlash(settings.baseUrl) + path;
+  }
+
+  return {
+    async authorize(signal) {
+      if (apiKey === null) await tokens.token(signal);
+    },
+    send: (call, limits) => authorized(call, (request) => http.send(request, limits)),
+    open: (call) =>
+      authorized<HttpStream | HttpAnswer>(call, async (request) => {
+        const stream = await http.open(request);
+        return stream.status >= 200 && stream.status < 300 ? stream : readRefusal(stream, request);
+      }),
+    url,
+    secondsLeft: () => (apiKey === null ? tokens.secondsLeft() : null),
+  };
+}
+
+type Cleaner = <Answer extends HttpAnswer | HttpStream>(answer: Answer, sent: string) => Answer;
+
+/** Some services repeat the request in a refusal, whose text is stored and shown. */
+function createCleaner(settings: Settings['service']): Cleaner {
+  const scrub = createScrub({ service: settings });
+  return (answer, sent) => {
+    const { status, body } = answer;
+    if (!(body instanceof Uint8Array) || (status < 400 && tokenError(body) === null)) return answer;
+    const text = scrub(Buffer.from(body).toString('utf8').replaceAll(sent, '***'));
+    return { ...answer, body: Buffer.from(text, 'utf8') };
+  };
+}
+
+async function requestToken(
+  settings: Settings['service'],
+  http: Http,
+  check: AnswerCheck,
+  withoutSecrets: Cleaner,
+): Promise<AccessToken> {
+  const { authUrl, clientId, clientSecret } = settings;
+  if (authUrl === null || clientId === null || clientSecret === null) {
+    const needed = {
+      BILLSYNC_AUTH_URL: authUrl,
+      BILLSYNC_CLIENT_ID: clientId,
+      BILLSYNC_CLIENT_SECRET: clientSecret,
+    };
+    const missing = Object.entries(needed).flatMap(([name, value]) => (value === null ? [name] : []));
+    throw new BillingError('not-configured', [missing.join(' and ')]);
+  }
+  const url = `${withoutTrailingSlash(authUrl)}/oauth/token`;
+  const headers = {
+    accept: 'application/json',
+    // Not form-encoded as RFC 6749 has it: the service's document is not, and both differ for a secret with `+`, `/`, `=` or `:`.
+    authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`, 'utf8').toString('base64')}`,
+    'content-type': 'application/x-www-form-urlencoded',
+  };
+  const request = { url, method: 'POST', headers, body: 'grant_type=client_credentials' } as const;
+  const answer = withoutSecrets(await http.send(request, TOKEN_LIMITS), clientSecret);
+  const { status } = answer;
+  const isOk = status >= 200 && status < 300;
+  const reason = isOk
+    ? tokenError(answer.body)
+    : status >= 400 && status < 500
+      ? parseErrorBody(answer.body)
+      : null;
+  const isCredentials = reason?.code === 'invalid_client' || reason?.code === 'unauthorized_client';
+  if (reason !== null && (isCredentials || status === 401 || status === 403)) {
+    throw credentialsRefused('the client id and secret', status, reason);
+  }
+  if (isOk && reason !== null) {
+    throw new BillingError('refused', ['the token endpoint', describeRefusal(status, reason)]);
+  }
+  return check.json(answer, { url, endpoint: 'the token endpoint' }, parseToken);
+}
+
+function credentialsRefused(credentials: string, status: number, reason: ErrorBody): BillingError {
+  return new BillingError('credentials-refused', [credentials, describeRefusal(status, reason)]);
+}
+
+/** 401, or any 4xx whose body has the code `invalid_token`: the specification does not give its status (spec 7). */
+function tokenRefusal({ status, body }: HttpAnswer | HttpStream): ErrorBody | null {
+  if (status < 400 || status >= 500 || !(body instanceof Uint8Array)) return null;
+  const reason = parseErrorBody(body);
+  return status === 401 || reason.code === 'invalid_token' ? reason : null;
+}
+
+function withoutTrailingSlash(url: string): string {
+  return url.replace(/\/+$/, '');
+}
+
+/** The path of an invoice; its other endpoints are below it (spec 4). */
+export function invoicePath(invoiceId: string): string {
+  return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
+}
+
+export interface TokenSourceOptions {
+  /** Requests a token; has a deadline of its own. */
+  readonly fetch: () => Promise<AccessToken>;
+  /** Milliseconds; monotonic, so that setting the clock does not prolong a token. */
+  readonly monotonicMs?: () => number;
+  readonly onToken?: (token: Pick<AccessToken, 'expiresInSeconds' | 'partnerIds'>) => void;
+}
+
+/** A token is renewed when a fifth of its life or a minute is left, whichever is shorter. */
+const RENEWED_SHARE = 0.2;
+const MAX_RENEWED_MS = 60_000;
+
+interface HeldToken {
+  readonly text: string;
+  readonly expiresAtMs: number;
+  readonly renewAtMs: number;
+}
+
+/** Holds one token and renews it before it expires. */
+export class TokenSource {
+  readonly #fetch: () => Promise<AccessToken>;
+  readonly #monotonicMs: () => number;
+  readonly #onToken: TokenSourceOptions['onToken'];
+  #held: HeldToken | null = null;
+  #request: Promise<HeldToken> | null = null;
+
+  constructor({ fetch, monotonicMs = () => performance.now(), onToken }: TokenSourceOptions) {
+    this.#fetch = fetch;
+    this.#monotonicMs = monotonicMs;
+    this.#onToken = onToken;
+  }
+
+  /** Concurrent callers share one request; an abort ends only the caller's own wait. */
+  async token(signal?: AbortSignal): Promise<string> {
+    const held = this.#held;
+    if (held !== null && this.#monotonicMs() < held.renewAtMs) return held.text;
+    this.#request ??= this.#renew().finally(() => {
+      this.#request = null;
+    });
+    try {
+      return (await abortable(this.#request, signal)).text;
+    } catch (error) {
+      signal?.throwIfAborted();
+      // The authorization server is unreachable, but the old token has not expired.
+      if (held !== null && held === this.#held && this.#monotonicMs() < held.expiresAtMs) return held.text;
+      throw error;
+    }
+  }
+
+  /** After a 401 for this token, unless it has been replaced. */
+  drop(refused: string): void {
+    if (this.#held?.text === refused) this.#held = null;
+  }
+
+  /** 0 without a token. */
+  secondsLeft(): number {
+    return Math.max(0, ((this.#held?.expiresAtMs ?? 0) - this.#monotonicMs()) / 1_000);
+  }
+
+  async #renew(): Promise<HeldToken> {
+    // Its life counts from before the request.
+    const requestedAtMs = this.#monotonicMs();
+    const { accessToken, expiresInSeconds, partnerIds } = await this.#fetch();
+    const lifeMs = expiresInSeconds * 1_000;
+    const expiresAtMs = requestedAtMs + lifeMs;
+    const renewAtMs = expiresAtMs - Math.min(lifeMs * RENEWED_SHARE, MAX_RENEWED_MS);
+    this.#held = { text: accessToken, expiresAtMs, renewAtMs };
+    this.#onToken?.({ expiresInSeconds, partnerIds });
+    return this.#held;
+  }
+}

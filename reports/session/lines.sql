@@ -1,0 +1,214 @@
+-- name: known-shipments
+-- The shipments of finalized, not voided invoices as they are known now, of the selected partners.
+create or replace temp view known_shipments as
+select * from shipments where is_asked_partner(partner_id)
+
+-- name: base-as-known-on
+-- What the reports read when they are asked to answer as of an instant: versions and voids that came later are unseen.
+create or replace temp view known_shipments as
+select * from shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz)) where is_asked_partner(partner_id)
+
+-- name: base-plain
+-- Every tenant has one name in all its rows, so no label is needed.
+create or replace temp view base_shipments as
+select * from known_shipments
+
+-- name: base-labelled
+-- Some tenants go by another name than their rows have.
+create or replace temp view base_shipments as
+select s.* replace (coalesce(n.label, s.tenant) as tenant)
+from known_shipments as s
+left join tenant_labels as n on n.tenant_key = tenant_key(s.tenant_id, s.tenant)
+
+-- name: filtered-shipments
+-- The shipments that pass every filter but the level.
+create or replace temp view filtered_shipments as
+select
+    s.*,
+    coalesce(s.invoice_level, 'unknown') as level,
+    case when getvariable('date_basis') = 'invoice-date' then s.invoice_generation_date else s.ship_date end
+        as report_date,
+    normal_zone(s.carrier_zone) as zone
+from base_shipments as s
+where passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
+
+-- name: loaded-shipments
+-- The lines of the reported level that are loaded, whatever the filters: a line that is examined (`is_examined`, it passes
+-- them) is compared with these. Of one level, because a partner-level invoice sums the shipments of all tenants and adding
+-- both would count twice (spec 2.9). An unknown level counts with the tenants.
+-- `rated` is the weight as its carrier rates it: in whole pounds, unless a file of --weights says otherwise.
+create or replace temp view loaded_shipments as
+select
+    *,
+    coalesce(invoice_level, 'unknown') as level,
+    case when getvariable('date_basis') = 'invoice-date' then invoice_generation_date else ship_date end as report_date,
+    normal_zone(carrier_zone) as zone,
+    passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as is_examined,
+    rated_lb(billable_weight, billable_weight_unit) as rated
+from base_shipments
+where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
+
+-- name: loaded-shipments-rated
+-- The same as loaded-shipments.sql, with weights as the file of --weights says that each carrier rates them.
+create or replace temp view loaded_shipments as
+select
+    s.*,
+    coalesce(s.invoice_level, 'unknown') as level,
+    case when getvariable('date_basis') = 'invoice-date' then s.invoice_generation_date else s.ship_date end as report_date,
+    normal_zone(s.carrier_zone) as zone,
+    passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
+        as is_examined,
+    w.rated
+from base_shipments as s
+left join rated_weights as w
+    on w.carrier = s.carrier and w.billable_weight = s.billable_weight and w.billable_weight_unit = s.billable_weight_unit
+where list_contains(cast(getvariable('levels') as varchar[]), coalesce(s.invoice_level, 'unknown'))
+
+-- name: selected-shipments
+-- The shipments a report counts: those that pass the filters, of one level.
+create or replace temp view selected_shipments as
+select * from loaded_shipments where is_examined
+
+-- name: undated-shipments
+-- The shipments that pass every filter but the dates, with `is_examined`: reports that compare with earlier months read them.
+create or replace temp view undated_shipments as
+select * from loaded_shipments
+where passes_filters_but_dates(tenant_id, tenant, carrier, carrier_zone, currency_code)
+
+-- name: tenant-shipments
+-- All charges of the selected tenants, whatever the other filters: tenants may have prices of their own, so that
+-- a price is followed through these.
+create or replace temp view tenant_shipments as
+select * from loaded_shipments where is_asked_tenant(tenant_id, tenant)
+
+-- name: voided-shipments
+-- The rows of voided invoices, which no total sees, for the reports that ask what became of them: as of an instant those
+-- that were void then, whether or not a person undid it since.
+create or replace temp view voided_shipments as
+select s.* replace (coalesce(n.label, s.tenant) as tenant), coalesce(s.invoice_level, 'unknown') as level
+from (
+    select * exclude (version, load_id, is_current) from shipment_versions
+    where is_current and voided_at is not null and getvariable('as_known_on') is null
+    union all by name
+    select * from voided_shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz))
+) as s
+left join tenant_labels as n on n.tenant_key = tenant_key(s.tenant_id, s.tenant)
+where is_asked_partner(s.partner_id)
+and passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
+and list_contains(cast(getvariable('levels') as varchar[]), coalesce(s.invoice_level, 'unknown'))
+
+-- name: weighed
+-- How many of the rows that pass the filters are weighed in which unit, by invoice.
+create or replace temp view weighed as
+select
+    invoice_id,
+    billable_weight_unit as unit,
+    count(*) as shipments,
+    count(billable_weight) as with_weight
+from filtered_shipments
+group by all
+
+-- name: repeated-lines
+-- The lines whose carrier and tracking number may stand on another line as well. They are few, so that packages (distinct
+-- tracking numbers of a carrier) are exact and cheap: the lines of a group, less those here that repeat a number within it. A
+-- short mark finds them; unlike numbers that share one are here too, which changes no count. Kept as long as the filters are.
+create temp table if not exists repeated_lines as
+with
+sorted as (
+    select mark, lag(mark) over (order by mark) as mark_before
+    from (select mark_of(tracking_number) as mark from selected_shipments)
+),
+repeated as (
+    select distinct mark from sorted where mark = mark_before
+)
+select
+    s.carrier, s.tracking_number, s.tenant, s.tenant_id, s.origin, s.carrier_zone, s.zone, s.service_level,
+    s.currency_code, s.report_date, s.billable_weight, s.billable_weight_unit,
+    lb_of(s.billable_weight, s.billable_weight_unit) as lb
+from selected_shipments as s
+semi join repeated as r on r.mark = mark_of(s.tracking_number)
+
+-- name: repeats-by
+-- How many lines of a group repeat a carrier's tracking number that the group already has: its lines less these are its
+-- packages. Groups without any are not here. A report names up to four columns by which it groups; the currency is always one.
+create or replace temp macro repeats_by(a, b, c, d) as table
+    select a as a, b as b, c as c, d as d, currency_code, count(*) - count(distinct (carrier, tracking_number)) as repeats
+    from repeated_lines
+    group by all
+    having count(*) > count(distinct (carrier, tracking_number))
+
+-- name: line-faults
+-- What is wrong with each line, as a number with a bit for each of fault_names().
+create or replace temp view line_faults as
+with
+-- Spellings are worked out once for each origin, and lines are only looked up among those that are odd, which are few. "2139" has
+-- lost a zero when "02139" is an origin as well.
+known as materialized (
+    select distinct origin from selected_shipments where origin is not null
+),
+origins as (
+    select *
+    from (
+        select
+            o.origin,
+            origin_of(o.origin) as spelling,
+            regexp_full_match(o.origin, '[0-9]{3,4}') and a.origin is not null as is_short
+        from known as o
+        left join known as a on a.origin = lpad(o.origin, 5, '0')
+    )
+    where is_short or spelling <> origin
+),
+-- Only lines of these can be shipped outside the billing period or be in another currency than the header says: what a load has
+-- at most is noted with it.
+unlike as (
+    select invoice_id, invoice_start_date, invoice_end_date, stated_currency_code
+    from invoices
+    where getvariable('as_known_on') is not null
+    or coalesce(first_ship_date < invoice_start_date or last_ship_date > invoice_end_date, true)
+    or currencies is distinct from stated_currency_code
+)
+-- What cannot be compared, for want of a cell, is no fault.
+select
+    s.invoice_id,
+    s.currency_code,
+    s.invoice_number,
+    s.row_number,
+    s.tracking_number,
+    s.billing_cost,
+    if(s.origin is null, 1, 0)
+    + if(s.billable_weight is null, 2, 0)
+    + if(s.billable_weight = 0, 4, 0)
+    + if(s.billable_weight is not null and s.billable_weight_unit is null, 8, 0)
+    + if(s.carrier_zone is null, 16, 0)
+    + if(s.carrier_zone <> s.zone, 32, 0)
+    + if(s.carrier_invoice_date is null, 64, 0)
+    + if(s.service_level is null, 128, 0)
+    + if(s.billing_cost = 0, 256, 0)
+    + if(s.billing_cost < 0, 512, 0)
+    + if(s.ship_date > s.invoice_generation_date, 1024, 0)
+    + if(s.carrier_invoice_date < s.ship_date, 2048, 0)
+    + if(s.carrier_invoice_date > s.invoice_generation_date, 4096, 0)
+    + if(s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date, 8192, 0)
+    + if(s.currency_code <> i.stated_currency_code, 16384, 0)
+    + if(
+        contains(s.tracking_number, '+')
+        and regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+'),
+        32768,
+        0
+    )
+    + if(
+        (contains(s.tracking_number, ' ') and s.tracking_number <> trim(s.tracking_number, ' '))
+        or starts_with(s.carrier, ' ') or ends_with(s.carrier, ' ') or starts_with(s.tenant, ' ') or ends_with(s.tenant, ' '),
+        65536,
+        0
+    )
+    + if(o.is_short, 131072, 0)
+    + if(o.spelling <> s.origin, 262144, 0) as faults
+from selected_shipments as s
+left join unlike as i on i.invoice_id = s.invoice_id
+left join origins as o on o.origin = s.origin
+
+-- name: faulty-lines
+-- The lines with which something is wrong, for who lists those of one fault. Kept as long as the filters are.
+create temp table if not exists faulty_lines as
+select invoice_id, row_number, faults from line_faults where faults <> 0

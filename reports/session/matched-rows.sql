@@ -1,0 +1,100 @@
+-- name: matched-rates
+-- The rows of --rates that fit a loaded line above zero, whether or not another row fits it better (see rated-cells.sql), whatever the filters.
+create or replace temp view matched_rows as
+with places as (
+    select distinct
+        lower(carrier) as carrier,
+        lower(service_level) as service_level,
+        zone,
+        currency_code,
+        exact_weight(billable_weight, billable_weight_unit) as exact,
+        rate_day(report_date) as day
+    from loaded_shipments
+    where billing_cost > 0
+)
+select distinct r.line
+from places as p
+join rates as r
+    on r.currency_code = p.currency_code
+    and (r.from_lb is null or p.exact > exact_weight(r.from_lb, coalesce(r.unit, 'lb')))
+    and (r.to_lb is null or p.exact <= exact_weight(r.to_lb, coalesce(r.unit, 'lb')))
+    and (r.carrier is null or lower(r.carrier) = p.carrier)
+    and (r.service_level is null or lower(r.service_level) = p.service_level)
+    and (r.zone is null or normal_zone(r.zone) = p.zone)
+    and (r.valid_from is null or p.day >= r.valid_from)
+    and (r.valid_to is null or p.day < r.valid_to)
+
+-- name: matched-weights
+-- The rows of --weights whose carrier has loaded lines; a row for all carriers always counts, whatever the filters.
+create or replace temp view matched_rows as
+select f.line
+from weights as f
+where f.carrier is null or lower(f.carrier) in (select distinct lower(carrier) from loaded_shipments)
+
+-- name: matched-costs
+-- The rows of --costs whose tracking number a loaded line of their carrier has in their currency, whatever the filters.
+create or replace temp view matched_rows as
+select distinct f.line
+from loaded_shipments as s
+join costs as f
+    on lower(f.carrier) = lower(s.carrier) and f.tracking_number = s.tracking_number and f.currency_code = s.currency_code
+
+-- name: matched-accepted
+-- The rows of --accepted that accept a difference that an invoice has, whatever the filters.
+create or replace temp view matched_rows as
+select distinct f.line
+from (
+    select invoice_number, unnest(string_split(discrepancy_rules, ', ')) as rule from known_invoices
+) as i
+join accepted as f on f.rule = i.rule and (f.invoice_number is null or f.invoice_number = i.invoice_number)
+
+-- name: matched-payments
+-- The rows of --payments that are of a finalized invoice that was not voided, as invoices-owed.sql divides them, whatever the filters.
+create or replace temp view matched_rows as
+select distinct f.line
+from payments as f
+join invoice_totals as o
+    on o.invoice_number = f.invoice_number and o.currency_code = f.currency_code
+    and (f.tenant is null or lower(f.tenant) in (lower(o.tenant), lower(o.tenant_id), lower(o.partner_tenant_id)))
+
+-- name: matched-statements
+-- The rows of --statements for whose carrier, date and currency a line is loaded, whatever the filters.
+create or replace temp view matched_rows as
+select distinct f.line
+from loaded_shipments as s
+join statements as f
+    on lower(f.carrier) = lower(s.carrier) and f.carrier_invoice_date = s.carrier_invoice_date
+    and f.currency_code = s.currency_code
+
+-- name: matched-disputes
+-- The rows of --disputes whose tracking number a loaded line of their carrier has in their currency, whatever the filters.
+create or replace temp view matched_rows as
+select distinct f.line
+from loaded_shipments as s
+join disputes as f
+    on lower(f.carrier) = lower(s.carrier) and f.tracking_number = s.tracking_number and f.currency_code = s.currency_code
+
+-- name: matched-budget
+-- The rows of --budget for whose month, tenant and carrier a line is loaded, whatever the filters.
+create or replace temp view matched_rows as
+with billed as (
+    select distinct
+        month_of(report_date) as month, lower(tenant) as tenant, lower(tenant_id) as tenant_id, lower(carrier) as carrier
+    from loaded_shipments
+)
+select distinct f.line
+from billed as s
+join budget as f
+    on f.month = s.month and (f.tenant is null or lower(f.tenant) in (s.tenant, s.tenant_id))
+    and (f.carrier is null or lower(f.carrier) = s.carrier)
+
+-- name: matched-fx
+-- The rows of --fx by which a loaded line can be converted for the budget, whatever the filters.
+create or replace temp view matched_rows as
+with billed as (
+    select distinct month_of(report_date) as month, currency_code from loaded_shipments
+)
+select distinct f.line
+from billed as s
+join fx as f on f.from_currency = s.currency_code and (f.month is null or f.month = s.month)
+semi join budget as b on b.currency_code = f.to_currency

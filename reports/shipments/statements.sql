@@ -1,0 +1,123 @@
+-- name: keys
+-- Which shipments stand on a page of those that pass the filters and the conditions. Of all rows only what they are sorted
+-- by is read, and only of those on the page is anything made text. A page begins behind the last row of the one before, so
+-- that the thousandth is as quick as the first.
+select cast(invoice_id as varchar) as invoice_id, row_number, cast(sorted_by as varchar) as sorted_by
+from (
+    select s.invoice_id, s.row_number, s.{{sorted_by}} as sorted_by
+    from selected_shipments as s
+    where {{conditions}} and {{behind}}
+    order by s.{{sorted_by}} {{direction}} nulls last, s.invoice_id, s.row_number
+    limit $limit
+)
+
+-- name: rows
+-- The cells of the shipments that stand on a page, in the columns of the list.
+select {{columns}}
+from selected_shipments as s
+where {{on_page}}
+
+-- name: listed
+-- All shipments that pass the filters and the conditions, in their order, for a file.
+select {{columns}}
+from selected_shipments as s
+where {{conditions}} and {{behind}}
+order by s.{{sorted_by}} {{direction}} nulls last, s.invoice_id, s.row_number
+limit $limit
+
+-- name: listed-count
+-- How many shipments the statement listed gives without a limit, which a page that is continued does not know.
+select count(*) as shipments
+from selected_shipments as s
+where {{conditions}} and {{behind}}
+
+-- name: asked
+-- What each invoice bills of what was asked for: read off the rows.
+select
+    s.level,
+    s.invoice_id,
+    s.partner_id,
+    s.currency_code,
+    s.billable_weight_unit as unit,
+    count(*) as shipments,
+    count(s.billable_weight) as weighed,
+    sum(s.billing_cost) as billing_cost,
+    credits_of(s.billing_cost) as credits,
+    sum(s.billable_weight) as weight
+from filtered_shipments as s
+where {{conditions}}
+group by all
+
+-- name: repeats
+-- Lines of what was asked for whose number may stand on another of them. A short mark finds the few; their numbers are compared.
+select s.partner_id, s.currency_code, s.carrier, s.tracking_number
+from selected_shipments as s
+semi join (
+    select distinct mark
+    from (
+        select mark, lag(mark) over (order by mark) as mark_before
+        from (select mark_of(s.tracking_number) as mark from selected_shipments as s where {{conditions}})
+    )
+    where mark = mark_before
+) as r on r.mark = mark_of(s.tracking_number)
+where {{conditions}}
+
+-- name: totals
+-- What the shipments that pass the filters and the conditions come to: a row for each currency, partners never added up; and,
+-- for the head, a row for each level, so that it can be said what the chosen one leaves out.
+with
+asked as materialized (
+    {{asked}}
+),
+repeats as (
+    select partner_id, currency_code, count(*) - count(distinct (carrier, tracking_number)) as repeats
+    from (
+        {{repeats}}
+    )
+    group by all
+),
+totals as (
+    select
+        partner_id,
+        currency_code,
+        cast(sum(shipments) as bigint) as shipments,
+        sum(billing_cost) as billing_cost,
+        count(distinct invoice_id) as invoices,
+        sum_lb(weight, unit) as billable_weight_lb,
+        per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
+        sum(credits) as credits
+    from asked
+    where list_contains(cast(getvariable('levels') as varchar[]), level)
+    group by all
+),
+levels as (
+    select
+        a.level,
+        cast(sum(a.shipments) as bigint) as shipments,
+        count(distinct a.invoice_id) as invoices,
+        cast(coalesce(sum(a.weighed) filter (where a.unit = 'LB'), 0) as bigint) as in_pounds,
+        cast(coalesce(sum(a.weighed) filter (where a.unit = 'KG'), 0) as bigint) as in_kilograms,
+        cast(coalesce(sum(a.shipments) filter (where i.proof in ('hash', 'header')), 0) as bigint) as proved,
+        count(distinct a.invoice_id) filter (
+            where regexp_matches(coalesce(i.discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b')
+        ) as contradicted_invoices
+    from asked as a
+    left join invoices as i on i.invoice_id = a.invoice_id
+    group by all
+)
+select
+    t.currency_code,
+    t.shipments,
+    t.billing_cost,
+    t.shipments - coalesce(r.repeats, 0) as packages,
+    t.invoices,
+    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    t.billable_weight_lb,
+    t.cost_per_lb,
+    t.credits,
+    t.partner_id
+from totals as t
+left join repeats as r on r.currency_code = t.currency_code and r.partner_id is not distinct from t.partner_id
+union all by name
+from levels
+order by level nulls first, currency_code, partner_id
