@@ -161,6 +161,19 @@ describe('lifecycle', () => {
     expect(nextStep(hear(recall(NOTHING_KNOWN, ledger), event))).toBe('done');
   });
 
+  test('is not taken back by details that lag behind', () => {
+    const finalized = hear(NOTHING_KNOWN, anEvent('invoice_finalized', { invoiceId: INVOICE_ID }));
+    expect(learnStatus(finalized, 'draft').rank).toBe('finalized');
+    expect(learnStatus(finalized, 'voided')).toMatchObject({ rank: 'voided', voidBasis: 'details' });
+  });
+
+  test('asks the service about a void that only an event reports', () => {
+    const reported = hear(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
+    expect(nextStep(reported)).toBe('void');
+    expect(nextStep(settleVoid(reported))).toBe('confirm');
+    expect(nextStep(settleVoid(learnStatus(reported, 'voided')))).toBe('done');
+  });
+
   test('ignores a test event', () => {
     const event = { ...anEvent('invoice_voided', { invoiceId: INVOICE_ID }), isTestEvent: true };
     expect(hear(NOTHING_KNOWN, event)).toEqual(NOTHING_KNOWN);

@@ -146,6 +146,33 @@ describe('load', () => {
     expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
   });
 
+  test('refuses more rows than the header states when no hash was announced', async () => {
+    await t.record([anEvent('invoice_finalized', { header: { invoiceTotalAmount: '18.32' } })]);
+    expect(await loadCsv(t, aCsv([{}, {}]), { announcedSha256: null, source: 'export' })).toEqual({
+      outcome: 'contradicted',
+      discrepancies: [{ rule: 'shipment-count', stated: '1', found: '2' }],
+    });
+  });
+
+  test('marks a load unproved once a header contradicts it', async () => {
+    await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
+    await t.record([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.1601' } })]);
+    const { path } = await t.warehouse.publish();
+    expect(await ask(path, 'select proof, discrepancy_rules from invoices')).toEqual([
+      { proof: 'unproved', discrepancy_rules: 'total-amount' },
+    ]);
+  });
+
+  test('refuses a file that a spreadsheet has changed unless the person accepts it', async () => {
+    const bytes = aCsv([{ 'Tracking Number': '1.23457E+14' }]);
+    const request = { announcedSha256: null, source: 'file' } as const;
+    expect(await loadCsv(t, bytes, request)).toMatchObject({ outcome: 'rejected', findingCount: 1 });
+    expect(await loadCsv(t, bytes, { ...request, acceptsSpreadsheet: true })).toMatchObject({
+      outcome: 'loaded',
+      isDamaged: true,
+    });
+  });
+
   test('marks a load unproved without hash and header, and proved once the event arrives', async () => {
     const bytes = aCsv();
     expect(await loadCsv(t, bytes, { announcedSha256: null, source: 'file' })).toMatchObject({
