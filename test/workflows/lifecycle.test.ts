@@ -165,16 +165,16 @@ describe('lifecycle', () => {
   });
 
   test('is not taken back by details that lag behind', () => {
-    const finalized = hear(NOTHING_KNOWN, anEvent('invoice_finalized', { invoiceId: INVOICE_ID }));
-    expect(learnStatus(finalized, 'draft').rank).toBe('finalized');
-    expect(learnStatus(finalized, 'voided')).toMatchObject({ rank: 'voided', voidBasis: 'details' });
+    const finalized = applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized', { invoiceId: INVOICE_ID }));
+    expect(applyStatus(finalized, 'draft').rank).toBe('finalized');
+    expect(applyStatus(finalized, 'voided')).toMatchObject({ rank: 'voided', voidBasis: 'details' });
   });
 
   test('asks the service about a void that only an event reports', () => {
-    const reported = hear(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
+    const reported = applyEvent(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
     expect(nextStep(reported)).toBe('void');
-    expect(nextStep(settleVoid(reported))).toBe('confirm');
-    expect(nextStep(settleVoid(learnStatus(reported, 'voided')))).toBe('done');
+    expect(nextStep(completeVoid(reported))).toBe('confirm');
+    expect(nextStep(completeVoid(applyStatus(reported, 'voided')))).toBe('done');
   });
 
   test('ignores a test event', () => {

@@ -222,6 +222,19 @@ describe('load', () => {
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
   });
 
+  test('does not replace an announced file by a later one that only the header proves', async () => {
+    const announced = aCsv([{ 'Billing Cost': '1.00' }]);
+    await t.record([
+      anEvent('invoice_finalized', {
+        fileHashSha256: sha256(announced),
+        header: { invoiceTotalAmount: '2.00' },
+      }),
+    ]);
+    await loadCsv(t, announced);
+    await loadCsv(t, aCsv([{ 'Billing Cost': '2.00' }]), { announcedSha256: null, source: 'export' });
+    expect(await shipments('billing_cost')).toEqual([{ billing_cost: '1.0000' }]);
+  });
+
   test('lists an invoice whose header states more shipments than 32 bits hold', async () => {
     const header = { totalTransactionCount: Number.MAX_SAFE_INTEGER };
     const event = anEvent('invoice_created', { header });
@@ -282,6 +295,11 @@ describe('voidInvoice', () => {
       shipments: 1,
       billingCost: '9.1600',
     });
+  });
+
+  test('counts whatever status the payload of its event states', async () => {
+    await t.record([anEvent('invoice_voided', { header: { invoiceStatus: 'finalized' } })]);
+    expect(await loadCsv(t, aCsv())).toEqual({ outcome: 'voided' });
   });
 
   test('wins over a later load', async () => {
