@@ -1,32 +1,21 @@
-/** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which also several processes may share. */
+/** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which several processes may share. */
 
 import { join } from 'node:path';
 import { exists, makeFolder } from '../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../lib/files/files.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import type { Archive } from './archive.ts';
-import { openEventFolder } from './event-folder.ts';
-import { openFactFolder } from './fact-folder.ts';
-import { openFileFolder, shardsIn } from './file-folder.ts';
-import { hashFile } from './hash-file.ts';
-import { archiveOf } from './stores.ts';
+import { ArchiveError } from './errors.ts';
+import { openEventFolder } from './folder-events.ts';
+import { openFactFolder } from './folder-facts.ts';
+import { openFileFolder, shardsIn } from './folder-files.ts';
+import { hashFile } from './records.ts';
 
-/** Nothing is written meanwhile: it would lie in a folder that is hidden once the volume is mounted again. */
-export class ArchiveAwayError extends BillsyncError {
-  readonly code = 'archive-away';
-  override readonly exitCode = EXIT.unreachable;
-
-  constructor(root: string, hint = 'mount its volume again') {
-    super('The folder holds no archive any more', { subject: root, hint });
-  }
-}
-
-/** What an archive has from its first moment on; without it the folder is not the archive's, or its volume is not mounted. */
+/** false when the volume of an existing archive is not mounted. */
 export function isArchiveThere(root: string): boolean {
   return exists(join(root, 'events', 'journal')) && exists(join(root, 'facts'));
 }
 
-/** Opens (and makes) an archive in a folder; what a dead process left unfinished is swept away. */
+/** Creates the folder if needed, and removes temporary files of dead processes. */
 export async function openFolderArchive(root: string): Promise<Archive> {
   await makeFolder(root);
   const events = await openEventFolder(join(root, 'events'));
@@ -36,49 +25,42 @@ export async function openFolderArchive(root: string): Promise<Archive> {
   for (const shard of await shardsIn(join(root, 'files'))) await sweepLeftBehind(join(root, 'files', shard));
 
   function requireThere(): void {
-    if (!isArchiveThere(root)) throw new ArchiveAwayError(root);
+    if (!isArchiveThere(root)) throw new ArchiveError('archive-away', [], { subject: root });
   }
 
-  return archiveOf({
-    events: {
-      ...events,
-      async put(event) {
-        requireThere();
-        return events.put(event);
-      },
+  return {
+    ...events,
+    async putEvent(event) {
+      requireThere();
+      return events.putEvent(event);
     },
-    facts: {
-      ...facts,
-      async put(fact) {
-        requireThere();
-        return facts.put(fact);
-      },
+    ...facts,
+    async putFact(fact) {
+      requireThere();
+      return facts.putFact(fact);
     },
-    files: {
-      async put(path, { sha256, sizeBytes, scan }) {
-        requireThere();
-        const known = await files.get(sha256);
-        const isDamaged = known !== null && (await hashFile(files.path(sha256))) !== sha256;
-        if (!isDamaged || (await hashFile(path)) !== sha256)
-          return files.put(path, { sha256, sizeBytes, scan });
-        await files.replace(path, known);
-        return known;
-      },
-      get: files.get,
-      async localPath(sha256) {
-        if ((await files.get(sha256)) === null) throw new Error(`The archive has no file ${sha256}.`);
-        return files.path(sha256);
-      },
-      async reread(sha256) {
-        const path = files.path(sha256);
-        if (!exists(path)) return null;
-        const found = await hashFile(path);
-        return { sha256: found, path: found === sha256 ? path : null };
-      },
-      list: files.list,
-      remove: files.remove,
+    async putFile(path, { sha256, sizeBytes, scan }) {
+      requireThere();
+      const known = await files.get(sha256);
+      const isDamaged = known !== null && (await hashFile(files.path(sha256))) !== sha256;
+      if (!isDamaged || (await hashFile(path)) !== sha256)
+        return files.put(path, { sha256, sizeBytes, scan });
+      await files.replace(path, known);
+      return known;
     },
-    // Nothing is held open between two calls.
+    file: files.get,
+    async localPath(sha256) {
+      if ((await files.get(sha256)) === null) throw new Error(`The archive has no file ${sha256}.`);
+      return files.path(sha256);
+    },
+    async reread(sha256) {
+      const path = files.path(sha256);
+      if (!exists(path)) return null;
+      const found = await hashFile(path);
+      return { sha256: found, path: found === sha256 ? path : null };
+    },
+    files: files.list,
+    removeFile: files.remove,
     close: async () => undefined,
-  });
+  };
 }

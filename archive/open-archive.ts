@@ -1,19 +1,19 @@
-/** Opens the archive that the settings name, so that nobody else needs to know what kinds there are. */
+/** Opens the archive that the settings name: a folder or a bucket. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
 import { namesIn } from '../lib/files/files.ts';
 import type { Archive } from './archive.ts';
-import { ArchiveAwayError, openFolderArchive } from './folder-archive.ts';
+import { ArchiveError } from './errors.ts';
+import { openFolderArchive } from './folder-archive.ts';
 import type { S3Bucket } from './s3/bucket.ts';
 
 type Places = Pick<Settings, 'archive' | 'dataDir' | 'warehouse'>;
 
 /**
- * @param env AWS's own variables decide where S3 is and who asks (BILLSYNC_ARCHIVE=s3://bucket/prefix)
- * @throws ArchiveAwayError (exit 5) there is a warehouse, but no archive that it was made from; Error the place cannot be
- * reached or made
+ * @param env contains AWS's own variables (BILLSYNC_ARCHIVE=s3://bucket/prefix)
+ * @throws ArchiveError `archive-away`: there is a warehouse, but not the archive that it was built from
  */
 export async function openArchive(
   settings: Places,
@@ -32,23 +32,20 @@ export async function openArchiveBucket(
   url: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<S3Bucket> {
-  // Loaded only for an archive on S3: its client takes long to import.
-  const [{ openS3Bucket }, { ownEndpoint }] = await Promise.all([
-    import('./s3/bucket.ts'),
-    import('./s3/client.ts'),
-  ]);
+  // Imported lazily: the client of S3 is large.
+  const { openS3Bucket, ownEndpoint } = await import('./s3/bucket.ts');
   return openS3Bucket(url, { endpoint: ownEndpoint(env) });
 }
 
-/** A new archive would begin below a volume that is not mounted, and be hidden with all that was acknowledged once it is. */
+/** A new archive below an unmounted volume would be hidden, with all events in it, once the volume is mounted. */
 async function requireMounted(root: string, { warehouse, dataDir }: Places): Promise<void> {
-  const made = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'reports.duckdb');
-  if (!existsSync(made)) return;
-  // What cannot be listed, opening tells.
+  const warehousePath = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'reports.duckdb');
+  if (!existsSync(warehousePath)) return;
+  // A folder that cannot be listed fails when it is opened.
   const names = await namesIn(root).catch(() => [root]);
   if (names.some((name) => name !== 'lost+found')) return;
-  throw new ArchiveAwayError(
-    root,
-    `mount its volume again, or restore it; to begin with an empty archive, move ${made} away`,
-  );
+  throw new ArchiveError('archive-away', [], {
+    subject: root,
+    hint: `mount its volume again, or restore it; to begin with an empty archive, move ${warehousePath} away`,
+  });
 }

@@ -28,11 +28,3 @@ export function presetsOf(now: Date): readonly Preset[] {
     months('Last 12 months', month - 12, 12),
   ];
 }
-
-/** `October 2026` for a whole month, else the first and the last day. */
-export function daysName({ from, to }: Period): string {
-  const isMonth = from.endsWith('-01') && shiftDay(to, 1).endsWith('-01') && to.startsWith(from.slice(0, 7));
-  if (!isMonth) return `${from} to ${to}`;
-  const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-  return month.format(new Date(`${from}T00:00:00Z`));
-}

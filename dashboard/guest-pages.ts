@@ -22,8 +22,23 @@ export interface GuestPage {
 /** What the dashboard does for its guests. */
 export interface GuestHost {
   send(reply: FastifyReply, page: GuestPage): Promise<FastifyReply>;
-  /** null: nobody may act here, the pages only show. */
+  /** null: no operator is configured, the pages only show. */
   readonly operators: GuestOperators | null;
+  /** HTML that says what to set, for the place where an action would be; empty where operators are configured. */
+  readonly noOperator: string;
+  /** The days that an address asks for, their name, and links to usual ones. @param query of the request */
+  periodMenu(query: unknown, path: string): PeriodMenu;
+}
+
+export interface PeriodMenu {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period: string;
+  readonly presets: readonly {
+    readonly label: string;
+    readonly address: string;
+    readonly isChosen: boolean;
+  }[];
 }
 
 export interface GuestOperators {
@@ -46,10 +61,22 @@ export interface RowChoice {
   keyOf(report: string, row: ReportRow): string | null;
 }
 
+/** Something that the search field found. */
+export interface Hit {
+  readonly kind: string;
+  readonly name: string;
+  readonly more: string;
+  readonly address: string;
+}
+
 export interface GuestPages {
   /** Of the menu. */
   readonly address: string;
   readonly label: string;
+  /** Name of an icon of the set. */
+  readonly icon: string;
   readonly rows: RowChoice | null;
+  /** What of these pages the search field finds. */
+  find?(words: string): Promise<readonly Hit[]>;
   register(app: FastifyInstance, host: GuestHost): void;
 }

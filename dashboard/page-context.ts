@@ -1,6 +1,8 @@
 /** What every page is made of: the published file through a cache, and what only this process knows. */
 
+import { dirname, join } from 'node:path';
 import type { FastifyReply } from 'fastify';
+import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
@@ -105,11 +107,24 @@ export async function frame(context: PageContext, page: Page): Promise<string> {
   return framed(context, { value: { ...page, asOf: await presentAsOf(context) }, isFormer: false });
 }
 
-/** Which publication there is now, for the foot of a page; null when nothing was published yet. Never throws. */
-export function presentAsOf(context: PageContext): Promise<string | null> {
-  return context.cache
-    .present('as-of', () => ask(context, asOfNow))
-    .catch((error) => (error instanceof NotPublishedError ? null : 'The publication could not be read'));
+/** What the frame of every page shows of the published file. It does not wait for its turn, so that frames are sent at once. */
+function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext) {
+  return cache.present('frame', () =>
+    askPublished({ path, timeLimitMs }, async (asking) => {
+      const states = await asking('states');
+      const waiting = states.find(({ state }) => state === 'needs_attention');
+      return { asOf: await asOfNow(asking), waiting: Number(waiting?.invoices ?? 0) };
+    }),
+  );
+}
+
+/** Which publication there is now; null when nothing was published yet. Never throws. */
+export async function presentAsOf(context: PageContext): Promise<string | null> {
+  try {
+    return (await publishedFrame(context)).asOf;
+  } catch (error) {
+    return error instanceof NotPublishedError ? null : 'The publication could not be read';
+  }
 }
 
 /** The page of the request's address, kept as long as the file it was made of. */
@@ -127,15 +142,15 @@ export async function sendPublished(
 }
 
 /** A page, or its figures if those were asked for. @param lead HTML that stands above what the page shows */
-export function sendShown(
+export async function sendShown(
   context: PageContext,
   reply: FastifyReply,
   shown: Shown<PublishedPage>,
   lead = '',
-): FastifyReply {
+): Promise<FastifyReply> {
   const { figures } = shown.value;
   const isForPrograms = figures !== undefined && asksForFigures(reply.request);
-  return isForPrograms ? sendFigures(reply, figures) : sendPage(reply, framed(context, shown, lead));
+  return isForPrograms ? sendFigures(reply, figures) : sendPage(reply, await framed(context, shown, lead));
 }
 
 /** The same of a page that is not made of the published file. */
@@ -148,18 +163,37 @@ export async function sendFramed(
 }
 
 /** @param lead HTML that stands above what the page shows */
-export function framed(
-  { environment, health, canAct, guests }: PageContext,
+export async function framed(
+  context: PageContext,
   { value, isFormer }: Shown<PublishedPage>,
   lead = '',
-): string {
+): Promise<string> {
+  const { environment, health, canAct, guests } = context;
   const { title, section, view, values, asOf, period = '' } = value;
   const around: Frame = {
     ...{ title, section, environment, asOf, isFormer, lead, canAct, period },
     unwell: unwellIn(health),
-    guests: guests.map(({ address, label }) => [address, label]),
+    guests: guests.map(({ address, label, icon }) => [address, label, icon]),
+    badges: await badgesOf(context),
   };
   return renderPage(view, around, values);
+}
+
+/** Counts beside menu entries. One that cannot be read is left out, since its own page reports the error. */
+async function badgesOf(context: PageContext): Promise<Readonly<Record<string, number>>> {
+  const alerts = async (): Promise<number> =>
+    (await openAlerts(join(dirname(context.publishedPath), 'run'))).filter(
+      ({ acknowledged }) => acknowledged === null,
+    ).length;
+  const counted = {
+    '/invoices': publishedFrame(context).then(({ waiting }) => waiting),
+    '/quarantine': (context.quarantine?.list() ?? Promise.resolve([])).then(({ length }) => length),
+    '/alerts': alerts(),
+  };
+  const found = await Promise.all(
+    Object.entries(counted).map(async ([address, number]) => [address, await number.catch(() => 0)] as const),
+  );
+  return Object.fromEntries(found);
 }
 
 /** What stands above every page, as it is when it is sent. */

@@ -14,6 +14,7 @@ export type Question =
   | 'events'
   | 'found'
   | 'invoice'
+  | 'invoice-by-number'
   | 'invoice-discrepancies'
   | 'invoice-life'
   | 'invoice-lines'
@@ -23,7 +24,8 @@ export type Question =
   | 'publication'
   | 'states'
   | 'tenant-names'
-  | 'tracked';
+  | 'tracked'
+  | 'tracked-part';
 
 /** Asks one question; values are bound by name. Decimals are exact text, instants ISO 8601 UTC. */
 export type Ask = (

@@ -13,8 +13,10 @@ import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
+import type { Query } from './address.ts';
 import { createAdminGuard } from './admin-guard.ts';
 import { asksForFigures, sendFigures } from './figures.ts';
+import { periodMenu } from './filter-form.ts';
 import type { GuestOperators, GuestPages } from './guest-pages.ts';
 import type { OperatorOptions } from './operator/operator-work.ts';
 import { registerOperator } from './operator/register-operator.ts';
@@ -37,7 +39,7 @@ import { registerSearch } from './shipments/search.ts';
 import { type Explain, registerShipment } from './shipments/shipment-page.ts';
 import { registerShipments } from './shipments/shipments-page.ts';
 import { tellError } from './tell-error.ts';
-import { ASSETS } from './views.ts';
+import { ASSETS, renderPart } from './views.ts';
 import { startWarmUp } from './warm-up.ts';
 
 export interface DashboardOptions {
@@ -141,10 +143,15 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     operator === null ? null : await registerOperator(app, context, { ...operator, admin: settings.admin });
   if (operator !== null) registerRemoteCodec(app, { admin: settings.admin, decode: operator.decode });
   for (const guest of context.guests) registerGuest(app, { context, guest, operators });
-  for (const { address, type, text } of ASSETS)
-    app.get(address, (_request, reply) =>
-      reply.type(type).header('cache-control', 'private, max-age=31536000, immutable').send(text),
-    );
+  for (const { address, type, content, compressed } of ASSETS)
+    app.get(address, (request, reply) => {
+      const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding']));
+      reply
+        .type(type)
+        .header('cache-control', 'private, max-age=31536000, immutable')
+        .header('vary', 'accept-encoding');
+      return isCompressed ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(content);
+    });
 
   const port = await listenAt(app, settings.admin);
   const kept = keepOpen(options.publishedPath);
@@ -211,6 +218,8 @@ function registerGuest(
 ): void {
   guest.register(app, {
     operators,
+    noOperator: operators === null ? renderPart('no-operator', {}) : '',
+    periodMenu: (query, path) => periodMenu(query as Query, path),
     send: (reply, { title, html, figures }) => {
       // Forms of ours say where they stand; the policy of the other pages would have browsers say "null".
       reply.header('referrer-policy', 'same-origin');

@@ -29,7 +29,7 @@ export interface StreamedPage {
 
 /** Stands until the figures follow; the style then takes it away. */
 const READING =
-  '<p class="reading" role="status">The shipments are being read; the figures follow here.</p>\n';
+  '<p class="reading text-secondary" role="status">The shipments are being read; the figures follow here.</p>\n';
 const KNOWN = '<div class="known" hidden></div>\n';
 
 /** @throws whatever `page` or `lead` throw within the first moment; later failures are told within the page */
@@ -62,25 +62,21 @@ export async function sendWhenKnown(
     const [shown, above] = first;
     return sendShown(context, reply.code(shown.value.status ?? status), shown, above);
   }
-  const split = (value: PublishedPage, isFormer = false) => splitPage(framed(context, { value, isFormer }));
-  const empty = { ...EMPTY, title, section, period };
+  const split = async (value: PublishedPage, isFormer = false) =>
+    splitPage(await framed(context, { value, isFormer }));
+  const empty = { ...EMPTY, title, section, period, asOf: await presentAsOf(context) };
   async function* parts(): AsyncGenerator<string> {
-    yield split(empty).above;
+    yield (await split(empty)).above;
     try {
       yield (await lead) + READING;
       const { value, isFormer } = await page;
-      yield KNOWN + split(value, isFormer).below;
+      yield KNOWN + (await split(value, isFormer)).below;
     } catch (error) {
       const { message } = context.tell(error, reply.request.url);
-      const asOf = await presentAsOf(context);
-      yield KNOWN + split({ ...empty, asOf, values: { message } }).below;
+      yield KNOWN + (await split({ ...empty, values: { message } })).below;
     }
   }
   return reply.code(status).type('text/html; charset=utf-8').send(Readable.from(parts()));
 }
 
-const EMPTY: Pick<PublishedPage, 'view' | 'values' | 'asOf'> = {
-  view: 'message',
-  values: { message: '' },
-  asOf: null,
-};
+const EMPTY = { view: 'message', values: { message: '' } } as const;

@@ -2,6 +2,7 @@
 
 import { UnreadableFileError } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import {
   NotPublishedError,
   ReportFilterError,
@@ -21,7 +22,7 @@ export function tellError(
   { url, log }: { readonly url: string; readonly log: Logger },
 ): ToldError {
   const [status, title] = statusOf(error);
-  if (error instanceof UnreadableFileError) {
+  if (error instanceof UnreadableFileError || isUnreachable(error)) {
     log.error({ err: error }, 'what readers open cannot be read');
     return { status, title, message: `${error.message} ${error.hint}.` };
   }
@@ -31,9 +32,15 @@ export function tellError(
   return { status, title, message: 'This page could not be made; the log says why.' };
 }
 
+/** The catalogue of a lake, or the S3 of its files, does not answer. */
+function isUnreachable(error: unknown): error is BillsyncError {
+  return error instanceof BillsyncError && error.exitCode === EXIT.unreachable;
+}
+
 function statusOf(error: unknown): readonly [number, string] {
   if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
   if (error instanceof UnreadableFileError) return [503, 'What is published cannot be read'];
+  if (isUnreachable(error)) return [503, 'What is published cannot be reached'];
   if (error instanceof ReportNotFoundError) return [404, 'No such report'];
   if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
   if (error instanceof ReportInterruptedError) return [503, 'It took too long'];

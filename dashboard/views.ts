@@ -2,8 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.ts';
-import { REPORT_CSS } from '../reports/render/html-page.ts';
+import { money, stateBadge, stateLabel } from '../reports/render/html-cells.ts';
+import { CHART_CSS } from '../reports/render/html-page.ts';
 import { grouped, instantLabel } from '../reports/render/labels.ts';
 import { templatesIn } from '../reports/render/templates.ts';
 import type { ReportCell } from '../reports/report-result.ts';
@@ -18,6 +21,7 @@ export type ViewName =
   | 'reports'
   | 'report'
   | 'report-form'
+  | 'report-links'
   | 'shipments'
   | 'shipments-form'
   | 'shipment'
@@ -32,28 +36,33 @@ export type ViewName =
   | 'health'
   | 'views'
   | 'guest'
+  | 'no-operator'
   | 'message';
 
 export interface Frame {
   readonly title: string;
-  /** Which entry of the menu is the current one. */
+  /** Address of the menu entry that is marked as current. */
   readonly section: string;
   readonly environment: string;
   /** `As of …, publication …`; null when nothing is published. */
   readonly asOf: string | null;
   /** Whether an operator can act from the pages. */
   readonly canAct: boolean;
-  /** true: a newer publication is there, and its page is being made. */
+  /** true: a newer publication exists, and its page is being made. */
   readonly isFormer: boolean;
-  /** HTML that stands above the body. */
+  /** HTML above the body. */
   readonly lead?: string;
   /** The days of the page as a query, empty for all. */
   readonly period: string;
-  /** Entries of the menu besides our own. */
-  readonly guests: readonly (readonly [address: string, label: string])[];
-  /** Components that are not well. */
+  /** Menu entries of guests, all in the group Finance. */
+  readonly guests: readonly MenuEntry[];
+  /** How many items wait for a person, by address of the menu entry. */
+  readonly badges: Readonly<Record<string, number>>;
+  /** Unhealthy components. */
   readonly unwell: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
+
+export type MenuEntry = readonly [address: string, label: string, icon: string];
 
 /** What a template is given; no value may have the name of a helper, which would stand in its place. */
 export type ViewValues = Readonly<Record<string, unknown>> & {
@@ -65,10 +74,13 @@ const SPLIT = '<!-- figures -->';
 
 const eta = templatesIn(new URL('./views', import.meta.url));
 
-const style = asset('style', 'css', `${REPORT_CSS}\n${textBeside('dashboard.css')}`);
+const KIT = readFileSync(fileURLToPath(import.meta.resolve('@tabler/core/dist/css/tabler.min.css')));
+const kit = asset('kit', 'css', KIT);
+const style = asset('style', 'css', `${CHART_CSS}\n${textBeside('dashboard.css')}`);
 const script = asset('script', 'js', textBeside('page.js'));
-/** What every page fetches besides itself. */
+/** Files that every page loads, each compressed once. */
 export const ASSETS = [
+  { ...kit, type: 'text/css; charset=utf-8' },
   { ...style, type: 'text/css; charset=utf-8' },
   { ...script, type: 'text/javascript; charset=utf-8' },
 ] as const;
@@ -77,51 +89,66 @@ function textBeside(file: string): string {
   return readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
 }
 
-/** Its address changes with what it says, so that a browser may keep it for ever. */
-function asset(name: string, extension: string, text: string) {
-  const mark = createHash('sha256').update(text).digest('hex').slice(0, 12);
-  return { address: `/${name}-${mark}.${extension}`, text };
+/** The address contains a hash of the content, so browsers may cache it forever. */
+function asset(name: string, extension: string, content: string | Buffer) {
+  const mark = createHash('sha256').update(content).digest('hex').slice(0, 12);
+  return { address: `/${name}-${mark}.${extension}`, content, compressed: gzipSync(content, { level: 9 }) };
 }
 
 /** What every template can call. */
 const HELPERS = {
-  ...{ count, money, instant, stateLabel, words },
+  ...{ count, money, instant, stateLabel, words, icon, stateBadge },
   attribute: escapeAttribute,
   escape: escapeHtml,
 } as const;
 
-/** In the order of the menu. */
-const SECTIONS: readonly (readonly [string, string])[] = [
-  ['/', 'Overview'],
-  ['/shipments', 'Shipments'],
-  ['/invoices', 'Invoices'],
-  ['/events', 'Events'],
-  ['/quarantine', 'Quarantine'],
-  ['/reports/gaps', 'Gaps'],
-  ['/reports', 'Reports'],
-  ['/alerts', 'Alerts'],
-  ['/health', 'Health'],
+const MENU: readonly (readonly [group: string, entries: readonly MenuEntry[]])[] = [
+  ['', [['/', 'Overview', 'home']]],
+  [
+    'Analyze',
+    [
+      ['/reports', 'Reports', 'graph'],
+      ['/shipments', 'Shipments', 'package'],
+    ],
+  ],
+  [
+    'Invoices',
+    [
+      ['/invoices', 'Invoices', 'file'],
+      ['/reports/gaps', 'Gaps', 'search'],
+      ['/quarantine', 'Quarantine', 'shield-x'],
+      ['/events', 'Events', 'webhook'],
+    ],
+  ],
+  ['Finance', []],
+  [
+    'System',
+    [
+      ['/alerts', 'Alerts', 'bell'],
+      ['/health', 'Health', 'pulse'],
+    ],
+  ],
 ];
-/** Whoever goes there from a page of some days means the same days. */
-const KEEPS_PERIOD = ['/shipments', '/reports'];
-
-const ACT = ['/operator', 'Act'] as const;
+/** Links to these pages keep the days of the current page. */
+const KEEPS_PERIOD = ['/', '/shipments', '/reports'];
+const ACT: MenuEntry = ['/operator', 'Act', 'play'];
 
 export function renderPage(view: ViewName, frame: Frame, values: ViewValues): string {
   const body = renderPart(view, { ...values, canAct: frame.canAct });
   const around = { lead: '', ...frame };
-  return eta.render('./layout', {
-    ...around,
-    body,
-    split: SPLIT,
-    instant,
-    sections: [...SECTIONS, ...frame.guests, ...(frame.canAct ? [ACT] : [])].map(([address, label]) => ({
-      ...{ address, label },
-      href: KEEPS_PERIOD.includes(address) && around.period !== '' ? `${address}?${around.period}` : address,
-    })),
-    style: style.address,
-    script: script.address,
-  });
+  const keepsPeriod = (address: string): boolean => KEEPS_PERIOD.includes(address) && around.period !== '';
+  const menu = MENU.map(([group, entries]) => {
+    const added = group === 'Finance' ? frame.guests : group === 'System' && frame.canAct ? [ACT] : [];
+    return {
+      group,
+      entries: [...entries, ...added].map(([address, label, icon]) => ({
+        ...{ label, icon, isCurrent: address === frame.section, badge: frame.badges[address] ?? 0 },
+        href: keepsPeriod(address) ? `${address}?${around.period}` : address,
+      })),
+    };
+  }).filter(({ entries }) => entries.length > 0);
+  const files = { styles: [kit.address, style.address], script: script.address };
+  return eta.render('./layout', { ...around, body, split: SPLIT, menu, ...files, ...HELPERS });
 }
 
 /** @returns HTML of one template without the page around it; values are escaped */
@@ -145,15 +172,21 @@ export function count(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : grouped(String(cell));
 }
 
-/** 1,234.5600 USD */
-function money(cell: ReportCell | undefined, currency: ReportCell | undefined): string {
-  return cell === null || cell === undefined ? '' : `${grouped(String(cell))} ${currency ?? ''}`.trim();
-}
-
 export function instant(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : instantLabel(String(cell));
 }
 
-function stateLabel(state: ReportCell | undefined): string {
-  return String(state ?? '').replaceAll('_', ' ');
+/** An icon beside a label, hidden from screen readers. @param name of a file of the icon set */
+function icon(name: string): string {
+  const known = icons.get(name);
+  if (known !== undefined) return known;
+  const file = import.meta.resolve(`@primer/octicons/build/svg/${name}-16.svg`);
+  const read = readFileSync(fileURLToPath(file), 'utf8').replace(
+    '<svg ',
+    '<svg class="icon" fill="currentColor" aria-hidden="true" ',
+  );
+  icons.set(name, read);
+  return read;
 }
+
+const icons = new Map<string, string>();

@@ -36,3 +36,29 @@ function freeSlot(waiting: (() => void)[], signal: AbortSignal | undefined): Pro
     signal?.addEventListener('abort', aborted, { once: true });
   });
 }
+
+/**
+ * Starts the work of all items in their order, at most `atOnce` at a time.
+ *
+ * @throws the first error, when the work in progress has ended; no further work starts after it
+ */
+export async function forEachBounded<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> {
+  const rest = items.entries();
+  let failure: { readonly error: unknown } | undefined;
+  const runNext = async (): Promise<void> => {
+    for (const [index, item] of rest) {
+      try {
+        await work(item, index);
+      } catch (error) {
+        failure ??= { error };
+      }
+      if (failure !== undefined) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, runNext));
+  if (failure !== undefined) throw failure.error;
+}

@@ -105,6 +105,14 @@ export function periodText({
   return to === null ? `from ${from}` : `${from} to ${to}`;
 }
 
+/** `October 2026` for a whole month, else the first and the last day. */
+export function daysName({ from, to }: Period): string {
+  const isMonth = from.endsWith('-01') && shiftDay(to, 1).endsWith('-01') && to.startsWith(from.slice(0, 7));
+  if (!isMonth) return `${from} to ${to}`;
+  const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+  return month.format(new Date(`${from}T00:00:00Z`));
+}
+
 const DAY_MS = 86_400_000;
 
 function checkOrder({ from, to }: Period): Period {

@@ -1,9 +1,12 @@
-/** What opening does before anybody may write: read on in the archive, repeat loads it tells of, tell it of loads it lacks. */
+/**
+ * Brings a warehouse up to the state of the archive before it is used: ingests new events and facts, repeats loads that
+ * are missing, and records loads whose fact a crash prevented. A rebuild is the same with an empty warehouse.
+ */
 
 import type { Archive, Fact } from '../archive/archive.ts';
 import { purgedFilesOf } from '../archive/retention.ts';
 import type { Logger } from '../lib/log/log.ts';
-import { createSemaphore } from '../lib/semaphore.ts';
+import { createSemaphore, forEachBounded } from '../lib/semaphore.ts';
 import { CSV_TOLERANCES } from '../lib/wire/csv-file.ts';
 import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
@@ -20,16 +23,15 @@ import {
 import { refreshInvoices } from './ledger/invoice-states.ts';
 import type { FileLoad } from './load/file-load.ts';
 import { BatchingLoader, type LoadWays, loadBatch, loadFile } from './load/load-files.ts';
-import { inWaves } from './load/waves.ts';
 import type { CatchUpProgress, LoadOutcome, LostRecord, OnSetAside } from './warehouse.ts';
 
 export interface CaughtUp {
-  /** The highest load id that was ever given. */
+  /** The highest load id ever used. */
   readonly lastLoadId: number;
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly LostRecord[];
-  /** Loads whose file was purged, so that they were left out. */
+  /** Loads that were left out because their file was purged. */
   readonly purged: readonly LoadFact[];
 }
 
@@ -42,9 +44,6 @@ export interface CatchUpOptions {
   readonly onProgress?: (progress: CatchUpProgress) => void;
 }
 
-/**
- * @returns what was taken in, and the loads that could not be repeated because the archive has no such file
- */
 export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
   const { database, archive, log, now, onSetAside, onProgress } = options;
   const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
@@ -70,9 +69,8 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     await session.all('delete-unrepeated');
   });
   await recordMissingFacts(await database.all('loads-since'), archive, log);
-  const highestHere = await highestLoad(database);
   return {
-    lastLoadId: Math.max(highest, highestHere),
+    lastLoadId: Math.max(highest, await highestLoad(database)),
     events: ingested.events,
     loadsRepeated: repeated,
     losses: [...failed.map(lossOf), ...reportSetAside(ingested, { log, onSetAside })],
@@ -88,10 +86,10 @@ async function highestLoad(database: Database): Promise<number> {
   });
 }
 
-/** What says in the ledger that a load could not be repeated; no fact of the archive does, so it goes with the cause. */
+/** No fact of the archive has this code, so the entry disappears with its cause. */
 export const ARCHIVE_DAMAGED = 'archive-damaged';
 
-/** An invoice stays one that was heard of, and says what it needs. Inside the caller's transaction. */
+/** Marks the invoices of loads that could not be repeated. Inside the caller's transaction. */
 export async function recordFailedLoads(
   statements: Statements,
   failed: readonly FailedLoad[],
@@ -100,7 +98,7 @@ export async function recordFailedLoads(
   const facts = failed.map(
     ({ fact, why }): Fact => ({
       kind: 'attention',
-      // The load's own instant: a version that is newer ends the need, and each rebuild answers alike.
+      // The time of the load, so that a newer version resolves it and every rebuild has the same result.
       at: fact.at,
       invoiceId: fact.invoiceId,
       code: ARCHIVE_DAMAGED,
@@ -110,34 +108,36 @@ export async function recordFailedLoads(
   await refreshInvoices(statements, await insertFacts(statements, facts));
 }
 
-/** A load that could not be repeated, as `rebuild` reports it. */
 export function lossOf({ fact, why }: FailedLoad): LostRecord {
   return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
 }
 
-/** Says what could not be taken in, as far as nobody was told of it before. */
+/** Logs and reports records that were set aside for the first time. */
 export function reportSetAside(
   { setAside, readAgain }: Pick<Ingested, 'setAside' | 'readAgain'>,
   { log, onSetAside }: { readonly log: Logger; readonly onSetAside?: OnSetAside | undefined },
 ): readonly LostRecord[] {
   for (const stream of readAgain) {
-    log.warn({ stream }, 'the archive is another one than was read last, it is read from the beginning');
+    log.warn(
+      { stream },
+      'the archive differs from the one that was read last; reading it from the beginning',
+    );
   }
   for (const record of setAside)
-    log.error(record, 'a record of the archive cannot be taken in; it is set aside');
+    log.error(record, 'a record of the archive cannot be ingested; it is set aside');
   if (setAside.length > 0) onSetAside?.(setAside);
   return setAside.map(({ place, why }) => ({
     invoiceId: null,
     loadId: null,
     sha256: null,
-    why: `the archive has a record that cannot be taken in: ${place} (${why})`,
+    why: `the archive has a record that cannot be ingested: ${place} (${why})`,
   }));
 }
 
 /**
- * A crash between a load's commit and its fact: the fact is written now, with the load's own instant.
+ * Writes the facts that a crash between the commit of a load and its fact prevented.
  *
- * @param recent lines of `loads-since`
+ * @param recent rows of `loads-since`
  */
 export async function recordMissingFacts(
   recent: readonly Row[],
@@ -152,12 +152,12 @@ export async function recordMissingFacts(
     await archive.putFact(loadFact(load));
     log.warn(
       { invoiceId: load.invoice_id, loadId: load.load_id },
-      'told the archive of a load that a crash cut short',
+      'recorded a load in the archive whose fact was missing after a crash',
     );
   }
 }
 
-/** The fact of a load, from its line (`loads-since`). */
+/** @param load a row of `loads-since` */
 export function loadFact(load: Row): LoadFact {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
@@ -179,15 +179,12 @@ export function loadFact(load: Row): LoadFact {
   };
 }
 
-/* Loads again what the archive tells of: an opening does so with what is missing, a rebuild with everything. */
-
 export interface RepeatContext {
   readonly ways: LoadWays<FileLoad>;
   readonly archive: Archive;
   readonly log: Logger;
 }
 
-/** A load that could not be repeated. */
 export interface FailedLoad {
   readonly fact: LoadFact;
   readonly why: string;
@@ -196,22 +193,25 @@ export interface FailedLoad {
 export interface Repeated {
   readonly repeated: number;
   readonly failed: readonly FailedLoad[];
-  /** Those whose file was purged: nothing is wrong with them, and nobody can mend it. */
+  /** Their file was purged on request: not a failure. */
   readonly purged: readonly LoadFact[];
-  /** The highest load id that the archive tells of, of those that were missing; 0: none was. */
+  /** The highest load id among the missing loads; 0: none was missing. */
   readonly highest: number;
 }
 
-/** Files read and hashed at once. */
-const READ_AT_ONCE = 16;
-/** Large files loaded at once; more connections gain nothing. */
-const ALONE_AT_ONCE = 3;
+/** Enough for a full batch of small files. */
+const FILES_AT_ONCE = 200;
+const READS_AT_ONCE = 16;
+/** A large file uses all threads for itself. */
+const LARGE_FILES_AT_ONCE = 3;
+/** Loads with more rows are limited, so that few large files are fetched from a remote archive in advance. */
+const LARGE_FROM_ROWS = 20_000;
 
 /**
- * All that is missing, slice by slice, in the order in which the archive tells of it. One that died before the end is made
- * good by the next, which finds what is still missing.
+ * Repeats all missing loads in slices, in the order of the archive. After a crash the next call finds the loads that are
+ * still missing.
  *
- * @param options.onSlice when a slice is there again, but for what failed of it
+ * @param options.onSlice called when the loads of a slice are complete, except those that failed
  */
 export async function repeatUnrepeated(
   context: RepeatContext & { readonly ledgers: Ledgers },
@@ -227,7 +227,7 @@ export async function repeatUnrepeated(
   const purged: LoadFact[] = [];
   let [done, repeated, highest] = [0, 0, 0];
   if (of === 0) return { repeated, failed, purged, highest };
-  context.log.info({ loads: of }, 'loading again what the archive tells of');
+  context.log.info({ loads: of }, 'repeating the loads that the archive records');
   for await (const slice of findUnrepeated(ledgers, archive)) {
     const part = await repeatLoads(context, slice, (ofSlice) => options.onDone?.(done + ofSlice, of));
     await options.onSlice?.(slice);
@@ -240,77 +240,62 @@ export async function repeatUnrepeated(
   return { repeated, failed, purged, highest };
 }
 
-/** Small files together, the versions of one invoice in their order; rows in rising load_id where it costs nothing. */
 async function repeatLoads(
   { ways, archive, log }: RepeatContext,
   facts: readonly LoadFact[],
   onDone: (done: number) => void,
 ): Promise<Omit<Repeated, 'highest'>> {
-  // A fact may be told twice (a crash between telling and noting that it was told).
+  // The archive may have a fact twice, after a crash between writing it and marking it as written.
   const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
   const failed: FailedLoad[] = [];
   const purged: LoadFact[] = [];
   const purgedFiles = purgedFilesOf(archive);
-  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
+  const loader = new BatchingLoader<FileLoad>(ways);
   const invoices = new KeyedMutex();
-  const [readInTurn, aloneInTurn] = [createSemaphore(READ_AT_ONCE), createSemaphore(ALONE_AT_ONCE)];
-  const loader = new BatchingLoader<FileLoad>({
-    ...ways,
-    alone: (load) => aloneInTurn(() => ways.alone(load)),
-  });
-  const fail = (fact: LoadFact, why: string): void => {
+  const [readInTurn, largeInTurn] = [createSemaphore(READS_AT_ONCE), createSemaphore(LARGE_FILES_AT_ONCE)];
+  const repeatOne = async (fact: LoadFact): Promise<void> => {
+    const found = await readInTurn(() => whyNot(() => findFile(archive, fact, purgedFiles)));
+    if (found === null) {
+      purged.push(fact);
+      return;
+    }
+    const why = typeof found === 'string' ? found : await whyNot(() => repeatLoad(fact, found, loader));
+    if (why === null) return;
     failed.push({ fact, why });
     const { invoiceId, loadId, sha256 } = fact;
     log.error({ invoiceId, loadId, sha256 }, `a load could not be repeated: ${why}`);
   };
   let done = 0;
-  await inWaves(queue, {
-    sizeOf: ({ shipments = 0 }) => shipments * BYTES_A_ROW,
-    prepare: (fact) => readInTurn(() => whyNot(() => readAgain(archive, fact, purgedFiles))),
-    async finish(fact, found) {
-      const load = (file: FileLoad): Promise<LoadOutcome> => loader.load(file);
-      const why =
-        found === null || typeof found === 'string'
-          ? found
-          : await invoices.run(fact.invoiceId.toLowerCase(), () =>
-              whyNot(() => repeatLoad(fact, found, load)),
-            );
-      if (found === null) purged.push(fact);
-      else if (why !== null) fail(fact, why);
-      done += 1;
-      onDone(done);
-    },
+  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
+  await forEachBounded(queue, FILES_AT_ONCE, async (fact) => {
+    const isLarge = (fact.shipments ?? 0) > LARGE_FROM_ROWS;
+    await invoices.run(fact.invoiceId.toLowerCase(), () =>
+      isLarge ? largeInTurn(() => repeatOne(fact)) : repeatOne(fact),
+    );
+    done += 1;
+    onDone(done);
   });
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
   return { repeated: byId.size - failed.length - purged.length, failed, purged };
 }
 
-/** About what a row of a CSV takes. */
-const BYTES_A_ROW = 150;
-
-/** What went wrong with this one load, in a line. @throws what keeps every other from being repeated as well */
+/** The first line of an error that concerns only this load. @throws any other error */
 async function whyNot<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work();
   } catch (error) {
-    if (!isOfLoad(error)) throw error;
-    return firstLine(error.message);
+    if (
+      isWarehouseError(error, 'file-not-archived') ||
+      isWarehouseError(error, 'misread') ||
+      isRecordError(error)
+    )
+      return error.message.split('\n', 1)[0] ?? '';
+    throw error;
   }
 }
 
-/** What is wrong with this one load, as opposed to what keeps every other from being repeated as well. */
-function isOfLoad(error: unknown): error is Error {
-  return (
-    isWarehouseError(error, 'file-not-archived') || isWarehouseError(error, 'misread') || isRecordError(error)
-  );
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
-}
-
-/** The file's description and where it lies, or why it cannot be had; null: it was purged. */
-async function readAgain(
+/** @returns the file, or why it cannot be read; null: it was purged */
+async function findFile(
   archive: Archive,
   { sha256 }: LoadFact,
   purgedFiles: () => Promise<ReadonlySet<string>>,
@@ -321,13 +306,13 @@ async function readAgain(
   return csvPath === null ? 'its file in the archive is damaged' : { file, csvPath };
 }
 
-/** null when it is there again, else why it is not: it is left out, and verify reports it as drift. */
+/** @returns null: done; else why the load is left out, which `verify` reports as drift */
 async function repeatLoad(
   fact: LoadFact,
   found: Pick<FileLoad, 'file' | 'csvPath'>,
-  load: (file: FileLoad) => Promise<LoadOutcome>,
+  loader: BatchingLoader<FileLoad>,
 ): Promise<string | null> {
-  const outcome = await load({
+  const outcome: LoadOutcome = await loader.load({
     ...found,
     invoiceId: fact.invoiceId.toLowerCase(),
     source: fact.source,
@@ -341,7 +326,7 @@ async function repeatLoad(
     version: fact.version,
     loadedAt: fact.at,
     isRepeated: true,
-    // The file says which of them it needs, whatever the setting has become.
+    // The file itself decides which tolerances apply, whatever the setting is now.
     tolerances: CSV_TOLERANCES,
   });
   if (outcome.outcome === 'loaded') return null;

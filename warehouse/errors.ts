@@ -88,6 +88,12 @@ export class WarehouseError extends errorClass({
     reaction: 'retry',
     hint: 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`',
   },
+  'catalog-full': {
+    message: "The lake's catalogue (%s) has no free connection: %s",
+    exitCode: EXIT.unreachable,
+    reaction: 'retry',
+    hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 8 connections, a dashboard up to 4',
+  },
   'no-lake-yet': {
     message: "The lake's catalogue (%s) holds no warehouse yet; a worker makes it.",
     exitCode: EXIT.nothingMatched,

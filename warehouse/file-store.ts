@@ -27,7 +27,7 @@ import { migrate } from './duckdb/schema.ts';
 import { type Ingested, ingest } from './ledger/ingest.ts';
 import { LedgerWarehouse } from './ledger-warehouse.ts';
 import { knownFiles } from './load/commit-load.ts';
-import type { FileLoad, LoadPlaces } from './load/file-load.ts';
+import type { FileLoad, LoadTransactions } from './load/file-load.ts';
 import { BatchingLoader, loadBatch, loadFile, measureBatches, type OnBatch } from './load/load-files.ts';
 import { publish } from './publish.ts';
 import type { NewLoad, Store, StoreIngest } from './store.ts';
@@ -182,8 +182,8 @@ export class FileStore implements Store {
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
 
-  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome> {
-    return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
+  loadFile(load: NewLoad, isAlone: boolean): Promise<LoadOutcome> {
+    return isAlone ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
   aroundStep<T>(work: () => Promise<T>): Promise<T> {
@@ -228,7 +228,7 @@ export class FileStore implements Store {
   }
 
   /** Rows and ledgers in one transaction. Events of the invoices wait for that alone, not for the whole load. */
-  #places(loads: readonly NewLoad[]): LoadPlaces {
+  #places(loads: readonly NewLoad[]): LoadTransactions {
     const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
     return {
       ledger: (session, work) =>

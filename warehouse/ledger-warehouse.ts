@@ -151,7 +151,7 @@ export class LedgerWarehouse implements Warehouse {
   }
 
   async clearNeedsAttention(invoiceId: string): Promise<void> {
-    this.#loads.tryAgain(invoiceId);
+    this.#loads.resetAttempts(invoiceId);
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
       await this.#tell({ kind: 'resolved', at: this.#at(), invoiceId });

@@ -28,7 +28,7 @@ export interface Store {
    *
    * @throws what `loadFile` throws
    */
-  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome>;
+  loadFile(load: NewLoad, isAlone: boolean): Promise<LoadOutcome>;
   /** The archive has the fact of this load. */
   loadRecorded?(loadId: number): Promise<void>;
   /** Loads whose fact the archive may lack, when others write too. */

@@ -70,7 +70,7 @@ export interface Rejection {
   /** Nobody looked for more than these: there may be others. */
   readonly isCutOff?: boolean;
   /** What the partner could tolerate (`BILLSYNC_CSV_TOLERATE`) so that the file is read; left out when that would not help. */
-  readonly wants?: readonly CsvTolerance[];
+  readonly neededTolerances?: readonly CsvTolerance[];
 }
 
 /** What comes of loading a file. */

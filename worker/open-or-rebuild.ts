@@ -3,6 +3,7 @@
  * moved aside and never deleted, and readers keep the published copy meanwhile (faults: corrupt database).
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
 import { isWarehouseError } from '../warehouse/errors.ts';
@@ -28,7 +29,7 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
   };
   let warehouse: Warehouse;
   try {
-    warehouse = await openWarehouse(opening);
+    warehouse = await openPatiently(opening, options);
   } catch (error) {
     if (!isWarehouseError(error, 'warehouse-corrupt') || rest.settings.warehouse.kind !== 'duckdb')
       throw error;
@@ -48,6 +49,31 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
   if (wasDamaged) setTimeout(() => alerts.resolve('warehouse'), saidForMs).unref();
   else alerts.resolve('warehouse');
   return warehouse;
+}
+
+const REOPEN_MS = 5_000;
+/** Waiting does not help: the address or the credentials are wrong. */
+const WRONG_ADDRESS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
+
+/** Waits while the catalogue of a lake is away, as a running worker does. */
+async function openPatiently(
+  opening: OpenWarehouseOptions,
+  { health, alerts, log }: OpenOrRebuildOptions,
+): Promise<Warehouse> {
+  for (;;) {
+    try {
+      return await openWarehouse(opening);
+    } catch (error) {
+      const isAway =
+        isWarehouseError(error, 'catalog-unreachable') || isWarehouseError(error, 'catalog-full');
+      if (!isAway || WRONG_ADDRESS.test(error.message)) throw error;
+      const detail = `${error.message} ${error.hint}`;
+      log.warn({ err: error }, 'the catalogue of the lake is away; trying again');
+      health.set('warehouse', { isHealthy: false, detail });
+      alerts.raise({ key: 'warehouse', title: 'The warehouse cannot be opened', detail });
+      await sleep(REOPEN_MS);
+    }
+  }
 }
 
 function tellOfLosses(

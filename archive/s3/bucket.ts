@@ -1,80 +1,114 @@
-/** The few things the archive asks of S3, or of anything that speaks it, under one prefix of one bucket. */
+/** The operations of S3, or of a compatible service, that the archive uses, under one prefix of one bucket. */
 
-import type { ComparedClock } from '../../lib/health/clocks.ts';
-import { openS3Client } from './client.ts';
-import { explainS3Error, type S3Place, S3SettingsError } from './errors.ts';
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import {
-  bytesOf,
-  downloadTo,
-  headOf,
-  keysBelow,
-  type ObjectHead,
-  type ObjectPlace,
-  putText,
-  putTextIfAbsent,
-  putUpload,
-  removeObject,
-} from './objects.ts';
-import { followServerClock } from './server-clock.ts';
-import { PART_BYTES } from './upload.ts';
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3';
+import { type ComparedClock, createServerClock } from '../../lib/health/clocks.ts';
+import { ArchiveError } from '../errors.ts';
+import { explainS3Error, type S3Place, statusOf } from './errors.ts';
+import { PART_BYTES, uploadFile } from './upload.ts';
 
-/** All of them throw the errors of `errors.ts`. */
+/** Keys have no prefix here. Methods throw ArchiveError. */
 export interface S3Bucket {
   /**
-   * Atomic: of many writers of one key exactly one is told true. Where the server knows no conditional writes, two that
-   * come at the same instant may both be told so.
+   * Atomic: returns true to one of several writers. With a server that has no conditional writes, two concurrent writers may
+   * both get true.
    */
   putIfAbsent(key: string, text: string): Promise<boolean>;
-  /**
-   * Uploads a local file; S3 is told the hashes of its bytes and may refuse others. What another writer put there
-   * meanwhile stays, unless this `replaces` what is there.
-   */
+  /** Uploads a local file with hashes, which S3 checks. An object of another writer stays, unless this `replaces` it. */
   putFile(
     key: string,
     path: string,
     file: { readonly sha256: string; readonly sizeBytes: number; readonly replaces: boolean },
   ): Promise<void>;
-  /** Over what is there. */
   replace(key: string, text: string): Promise<void>;
-  /** In a bucket with versions the older ones stay, for as long as its rules say. */
+  /** A bucket with versions keeps older ones, according to its rules. */
   remove(key: string): Promise<void>;
   has(key: string): Promise<boolean>;
-  /** null when there is no such key. */
+  /** null: no such key. */
   head(key: string): Promise<ObjectHead | null>;
-  /** null when there is no such key. */
+  /** null: no such key. */
   getBytes(key: string): Promise<Uint8Array | null>;
-  /** The SHA-256 of the bytes that arrived, in lower-case hex; null when there is no such key. */
+  /** The SHA-256 of the received bytes in lower-case hex; null: no such key. */
   download(key: string, path: string): Promise<string | null>;
-  /** Keys below a folder in order, without the prefix; `after` is a key too, and not given again. */
+  /** Keys below a folder in order, after the key `after`. */
   list(folder: string, after?: string): AsyncIterable<string>;
-  /** Milliseconds since 1970 by the server's clock, counted on from its newest answer: never ahead of it, a little behind. */
+  /** Milliseconds since 1970 by the server's clock, counted from its newest answer: never ahead of it, a little behind. */
   serverNow(): Promise<number>;
   readonly clock: ComparedClock;
   close(): void;
 }
 
+export interface ObjectHead {
+  readonly sizeBytes: number;
+  /** Lower-case hex; null when S3 has no SHA-256 of the whole object, as after an upload in parts. */
+  readonly sha256: string | null;
+}
+
 export interface S3BucketOptions {
-  /** null: AWS itself. */
+  /** null: AWS. */
   readonly endpoint: string | null;
-  /** Of files that are larger, each part of an upload; S3 wants 5 MiB at least. */
+  /** Larger files are uploaded in parts of this size; S3 requires 5 MiB at least. */
   readonly partBytes?: number;
-  /** After which a request on whose connection nothing happens is given up; see client.ts. */
+  /** Ends a request on an idle connection. */
   readonly idleMs?: number;
+}
+
+/** The service that AWS's variables name in place of AWS, or null. */
+export function ownEndpoint(env: Readonly<Record<string, string | undefined>> = process.env): string | null {
+  return env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null;
+}
+
+/** The client's `requestTimeout` only logs a warning; an idle socket ends the request, which is tried three times. */
+const TIME_LIMITS = { connectionTimeout: 5_000, socketTimeout: 30_000 };
+
+/** AWS's own variables and files configure region and credentials. */
+export function openS3Client(
+  config: Omit<S3ClientConfig, 'forcePathStyle'>,
+  endpoint = ownEndpoint(),
+): S3Client {
+  // Suppresses a warning about Node versions that later versions of the client will require.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  // Other services than AWS expect the bucket in the path.
+  return new S3Client({ requestHandler: TIME_LIMITS, ...config, forcePathStyle: endpoint !== null });
 }
 
 /** Opens `s3://bucket/prefix`. */
 export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
   const { endpoint, partBytes = PART_BYTES, idleMs } = options;
-  const { hostname: bucket, pathname } = new URL(url);
+  const { hostname: Bucket, pathname } = new URL(url);
   const prefix = pathname.replace(/^\/+|\/+$/g, '');
-  const place: S3Place = { bucket, url, endpoint };
+  const place: S3Place = { bucket: Bucket, url, endpoint };
   const config = idleMs === undefined ? {} : { requestHandler: { socketTimeout: idleMs } };
   const client = openS3Client(config, endpoint);
-  // Files are hashed as they arrive: a check inside the client would hide what is there.
-  const files = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' }, endpoint);
-  const clock = followServerClock([client, files]);
+  // Downloads are hashed here; the client's own check would hide damaged bytes.
+  const downloads = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' }, endpoint);
+  const clock = createServerClock();
+  for (const each of [client, downloads]) {
+    each.middlewareStack.add(
+      (next) => async (args) => {
+        const sentAt = performance.now();
+        const result = await next(args);
+        const { headers = {} } = result.response as { headers?: Record<string, string | undefined> };
+        clock.answered(headers.date, sentAt);
+        return result;
+      },
+      // Inside the retries, and before a status becomes an error.
+      { step: 'deserialize', priority: 'low', name: 'billsyncServerClock' },
+    );
+  }
   const keyed = (key: string): string => (prefix === '' ? key : `${prefix}/${key}`);
-  const at = (key: string): ObjectPlace => ({ client, at: { Bucket: bucket, Key: keyed(key) } });
+  const at = (key: string) => ({ Bucket, Key: keyed(key) });
 
   async function explained<T>(work: Promise<T>): Promise<T> {
     try {
@@ -84,38 +118,111 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     }
   }
 
+  async function putText(key: string, text: string, condition: { IfNoneMatch?: '*' } = {}): Promise<void> {
+    const body = { Body: text, ContentLength: Buffer.byteLength(text), ContentType: 'application/json' };
+    await client.send(new PutObjectCommand({ ...at(key), ...body, ...condition }));
+  }
+
+  async function putIfAbsent(key: string, text: string): Promise<boolean> {
+    try {
+      await putText(key, text, { IfNoneMatch: '*' });
+    } catch (error) {
+      if (statusOf(error) === 412) return false;
+      if (statusOf(error) !== 501) throw error;
+      // No conditional writes.
+      if ((await head(key)) !== null) return false;
+      await putText(key, text);
+    }
+    return true;
+  }
+
+  async function putFile(key: string, path: string, file: Parameters<S3Bucket['putFile']>[2]): Promise<void> {
+    try {
+      await uploadFile({ client, at: at(key), path, file, replaces: file.replaces, partBytes });
+    } catch (error) {
+      // Another writer was first (412) or is writing (409), or a lost answer was requested again (404).
+      const mayExist = !file.replaces && [404, 409, 412].includes(statusOf(error) ?? 0);
+      if (!mayExist || (await head(key))?.sizeBytes !== file.sizeBytes) throw error;
+    }
+  }
+
+  async function head(key: string): Promise<ObjectHead | null> {
+    const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
+    const found = await unlessMissing(client.send(command));
+    if (found === null) return null;
+    const { ContentLength = 0, ChecksumSHA256 = '' } = found;
+    const digest = Buffer.from(ChecksumSHA256, 'base64');
+    // After an upload in parts it is the hash of their hashes, and ends with their number.
+    const isOfWhole = digest.length === 32 && !ChecksumSHA256.includes('-');
+    return { sizeBytes: ContentLength, sha256: isOfWhole ? digest.toString('hex') : null };
+  }
+
+  async function getBytes(key: string): Promise<Uint8Array | null> {
+    const found = await unlessMissing(client.send(new GetObjectCommand(at(key))));
+    return (await found?.Body?.transformToByteArray()) ?? null;
+  }
+
+  async function download(key: string, path: string): Promise<string | null> {
+    const found = await unlessMissing(downloads.send(new GetObjectCommand(at(key))));
+    if (found === null) return null;
+    if (!(found.Body instanceof Readable)) throw new Error(`S3 answered without a body for ${key}.`);
+    const hash = createHash('sha256');
+    found.Body.on('data', (chunk: Buffer) => hash.update(chunk));
+    await pipeline(found.Body, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+    return hash.digest('hex');
+  }
+
+  async function* list(folder: string, after?: string): AsyncGenerator<string> {
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({
+        Bucket,
+        Prefix: keyed(`${folder}/`),
+        ...(after === undefined ? {} : { StartAfter: keyed(after) }),
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      });
+      const page = await explained(client.send(command));
+      for (const { Key } of page.Contents ?? []) {
+        if (Key !== undefined) yield prefix === '' ? Key : Key.slice(prefix.length + 1);
+      }
+      token = page.NextContinuationToken;
+    } while (token !== undefined);
+  }
+
   return {
-    putIfAbsent: (key, text) => explained(putTextIfAbsent(at(key), text)),
-    putFile: (key, path, { replaces, ...file }) =>
-      explained(putUpload({ ...at(key), path, file, replaces, partBytes })),
-    replace: (key, text) => explained(putText(at(key), text)),
-    remove: (key) => explained(removeObject(at(key))),
-    has: async (key) => (await explained(headOf(at(key)))) !== null,
-    head: (key) => explained(headOf(at(key))),
-    getBytes: (key) => explained(bytesOf(at(key))),
-    download: (key, path) => explained(downloadTo({ ...at(key), client: files }, path)),
-    async *list(folder, after) {
-      const below = { ...at(`${folder}/`), ...(after === undefined ? {} : { after: keyed(after) }) };
-      let token: string | undefined;
-      do {
-        const page = await explained(keysBelow(below, token));
-        for (const key of page.keys) yield prefix === '' ? key : key.slice(prefix.length + 1);
-        token = page.next;
-      } while (token !== undefined);
-    },
+    putIfAbsent: (key, text) => explained(putIfAbsent(key, text)),
+    putFile: (key, path, file) => explained(putFile(key, path, file)),
+    replace: (key, text) => explained(putText(key, text)),
+    remove: async (key) => void (await explained(client.send(new DeleteObjectCommand(at(key))))),
+    has: async (key) => (await explained(head(key))) !== null,
+    head: (key) => explained(head(key)),
+    getBytes: (key) => explained(getBytes(key)),
+    download: (key, path) => explained(download(key, path)),
+    list,
     async serverNow() {
-      if (clock.now() === null) await explained(bytesOf(at('clock')));
+      if (clock.now() === null) await explained(getBytes('clock'));
       const now = clock.now();
       if (now !== null) return now;
-      throw new S3SettingsError(`the archive's S3 at ${endpoint ?? 'AWS'} answers without a Date header`, {
-        subject: url,
-        hint: 'let what lies between (a proxy) pass the header: by it new keys are ordered',
-      });
+      throw new ArchiveError(
+        's3-settings',
+        [`the archive's S3 at ${endpoint ?? 'AWS'} answers without a Date header`],
+        { subject: url, hint: 'let a proxy in between pass the header: it orders new keys' },
+      );
     },
-    clock: { name: `the archive's S3`, aheadMs: clock.aheadMs, ask: () => bytesOf(at('clock')) },
+    clock: { name: `the archive's S3`, aheadMs: clock.aheadMs, ask: () => getBytes('clock') },
     close() {
       client.destroy();
-      files.destroy();
+      downloads.destroy();
     },
   };
+}
+
+/** null: S3 has no such key. A missing bucket is an error. */
+async function unlessMissing<T>(request: Promise<T>): Promise<T | null> {
+  try {
+    return await request;
+  } catch (error) {
+    if (statusOf(error) === 404 && (error as Error).name !== 'NoSuchBucket') return null;
+    throw error;
+  }
 }

@@ -1,25 +1,24 @@
 /**
- * An append-only log as keys of a bucket, which has no append: each line is a key that begins with its instant.
+ * An append-only log as keys of a bucket: each line is a key that begins with the instant of its append by the S3 server's clock.
  *
- * The instant is that of the S3 server, whatever the clock of this machine shows, and an append counts only when the server's
- * answer came soon after the instant in the key: a writer that was paused in between appends again. So a reader that lists
- * everything since a few minutes before the server's present misses nothing that was confirmed. Its cursor holds
- * the keys of these minutes, and none of them is given twice.
+ * An append counts only if the server's answer came soon after that instant; a writer that was paused in between appends again.
+ * So a reader that lists everything since a few minutes before the server's present misses no confirmed line. Its cursor
+ * contains fingerprints of the keys of these minutes, so that none is returned twice.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { CursorError } from '../archive.ts';
 import type { S3Bucket } from './bucket.ts';
 
-/** How late after its instant a key may be written; one that is later is appended again. */
+/** A key that is written later than this after its instant is appended again. */
 const MAX_LATE_MS = 2 * 60_000;
-/** Above that by what the clocks of an S3's servers may differ among each other. */
+/** Longer than that, because the clocks of an S3's servers differ. */
 const OVERLAP_MS = 5 * 60_000;
 
 export interface S3Log {
-  /** @param name what the key ends with, may repeat */
+  /** @param name the end of the key; may repeat */
   append(name: string, text: string): Promise<void>;
-  /** The keys since that cursor in order of instants, and the cursor behind all of them. */
+  /** The keys since that cursor in order of instants, and the cursor behind them. */
   since(cursor: string | null): Promise<{ readonly keys: readonly string[]; readonly cursor: string }>;
   /** The name that a key was appended with. */
   nameOf(key: string): string;
@@ -38,7 +37,7 @@ export function createS3Log(bucket: S3Bucket, folder: string): S3Log {
     },
     async since(cursor) {
       const { from, seen } = parseCursor(folder, cursor);
-      // Before the listing: whatever is written while it is listed has an instant behind the next cursor.
+      // Before the listing: keys that are written meanwhile are behind the next cursor.
       const startedMs = await bucket.serverNow();
       const keys: string[] = [];
       const all: string[] = [];
@@ -58,14 +57,13 @@ export function createS3Log(bucket: S3Bucket, folder: string): S3Log {
   };
 }
 
-/** Sorts before every key that is younger than the overlap. */
 function startOf(folder: string, instantMs: number): string {
   return `${folder}/${new Date(instantMs - OVERLAP_MS).toISOString()}`;
 }
 
 const FINGERPRINT_LENGTH = 10;
 
-/** 60 bits: among the keys of a few minutes no two are alike. */
+/** 60 bits, unique among the keys of a few minutes. */
 function fingerprint(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, FINGERPRINT_LENGTH);
 }

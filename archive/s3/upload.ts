@@ -1,10 +1,10 @@
 /**
- * Uploads a local file into a bucket: whole when it is small, else in parts that each carry their SHA-256.
- *
- * Parts are read into memory, a few at once: the client sends bytes again after a failure, a stream it cannot.
+ * Uploads a local file: whole when it is small, else in parts, each with its SHA-256. Parts are read into memory, a few at once, because
+ * the client can repeat a request with bytes, but not with a stream.
  */
 
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
 import {
   AbortMultipartUploadCommand,
@@ -15,25 +15,26 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import { statusOf } from './errors.ts';
 
-/** Files up to this size go up whole. Four parts in memory are little, and each is done within a request's time. */
+/** Files up to this size are uploaded whole. */
 export const PART_BYTES = 16 << 20;
-const PARTS_AT_ONCE = 4;
+const CONCURRENT_PARTS = 4;
 /** S3's own limit; the parts of files beyond 160 GB are larger. */
-const MOST_PARTS = 10_000;
+const MAX_PARTS = 10_000;
 
 export interface Upload {
   readonly client: S3Client;
   readonly at: { readonly Bucket: string; readonly Key: string };
   readonly path: string;
   readonly file: { readonly sha256: string; readonly sizeBytes: number };
-  /** Writes over what is there. Otherwise S3 answers 412 when anything is. */
+  /** Overwrites an object; otherwise S3 answers 412 when there is one. */
   readonly replaces: boolean;
   readonly partBytes: number;
 }
 
-/** The object is there as a whole or not at all, and no part of a failed upload stays. */
+/** The object is created as a whole, and no part of a failed upload stays. */
 export async function uploadFile(upload: Upload): Promise<void> {
   const handle = await open(upload.path, 'r');
   try {
@@ -77,13 +78,13 @@ async function putInParts(upload: Upload, handle: FileHandle): Promise<void> {
       client.send(new CompleteMultipartUploadCommand({ ...at, UploadId, MultipartUpload, ...condition }));
     await (replaces ? complete({}) : unlessThere(complete));
   } catch (error) {
-    // What failed first is what is told, also when this fails as well.
+    // The first error is reported, also when this fails as well.
     await client.send(new AbortMultipartUploadCommand({ ...at, UploadId })).catch(() => undefined);
     throw error;
   }
 }
 
-/** Asks to write only where nothing is; a server that does not know such conditions is asked without. */
+/** Unconditional only with a server that has no conditional writes. */
 async function unlessThere<T>(send: (condition: { IfNoneMatch?: '*' }) => Promise<T>): Promise<T> {
   try {
     return await send({ IfNoneMatch: '*' });
@@ -93,55 +94,43 @@ async function unlessThere<T>(send: (condition: { IfNoneMatch?: '*' }) => Promis
   }
 }
 
-/** Resolves or rejects only when no part is under way any more: one that arrives behind an abort would stay. */
+/** Settles only when no request is in progress: a part that arrives after the abort of the upload would stay. */
 async function sendParts(
   { client, at, file, partBytes }: Upload,
   handle: FileHandle,
   UploadId: string | undefined,
 ): Promise<CompletedPart[]> {
-  const size = Math.max(partBytes, Math.ceil(file.sizeBytes / MOST_PARTS));
+  const size = Math.max(partBytes, Math.ceil(file.sizeBytes / MAX_PARTS));
   const count = Math.ceil(file.sizeBytes / size);
-  const parts: CompletedPart[] = [];
-  const failures: unknown[] = [];
   const stop = new AbortController();
-  let sent = 0;
-  const worker = async (): Promise<void> => {
-    while (sent < count && failures.length === 0) {
-      sent += 1;
-      const PartNumber = sent;
-      const from = (PartNumber - 1) * size;
-      const Body = await read(handle, { from, count: Math.min(size, file.sizeBytes - from) });
-      const ChecksumSHA256 = createHash('sha256').update(Body).digest('base64');
-      const { ETag } = await client.send(
-        new UploadPartCommand({
-          ...{ ...at, UploadId, PartNumber, Body, ContentLength: Body.length },
-          ...{ ChecksumAlgorithm: 'SHA256', ChecksumSHA256 },
-        }),
-        { abortSignal: stop.signal },
-      );
-      parts[PartNumber - 1] = { PartNumber, ETag, ChecksumSHA256 };
-    }
-  };
-  const guarded = (): Promise<void> =>
-    worker().catch((error: unknown) => {
-      failures.push(error);
-      stop.abort();
-    });
-  await Promise.all(Array.from({ length: PARTS_AT_ONCE }, guarded));
-  if (failures.length > 0) throw failures[0];
-  return parts;
+  setMaxListeners(0, stop.signal);
+  const inTurn = createSemaphore(CONCURRENT_PARTS);
+
+  async function send(index: number): Promise<CompletedPart> {
+    const from = index * size;
+    const PartNumber = index + 1;
+    const Body = await read(handle, { from, count: Math.min(size, file.sizeBytes - from) });
+    const ChecksumSHA256 = createHash('sha256').update(Body).digest('base64');
+    const part = { ...at, UploadId, PartNumber, Body, ContentLength: Body.length };
+    const checksum = { ChecksumAlgorithm: 'SHA256', ChecksumSHA256 } as const;
+    const command = new UploadPartCommand({ ...part, ...checksum });
+    const { ETag } = await client.send(command, { abortSignal: stop.signal });
+    return { PartNumber, ETag, ChecksumSHA256 };
+  }
+
+  const sending = Array.from({ length: count }, (_, index) => inTurn(() => send(index), stop.signal));
+  for (const part of sending) part.catch((error: unknown) => stop.abort(error));
+  await Promise.allSettled(sending);
+  stop.signal.throwIfAborted();
+  return Promise.all(sending);
 }
 
 async function read(
   handle: FileHandle,
   { from, count }: { readonly from: number; readonly count: number },
 ): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(count);
-  let filled = 0;
-  while (filled < count) {
-    const { bytesRead } = await handle.read(bytes, filled, count - filled, from + filled);
-    if (bytesRead === 0) throw new RangeError(`${from + filled} bytes lie there, more were counted.`);
-    filled += bytesRead;
-  }
-  return bytes;
+  const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(count), 0, count, from);
+  if (bytesRead !== count)
+    throw new RangeError(`The file ends at ${from + bytesRead} bytes, earlier than expected.`);
+  return buffer;
 }

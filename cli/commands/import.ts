@@ -133,14 +133,15 @@ const ASKED_AT_ONCE = 16;
 
 async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
   const { askImport } = await import('../../workflows/client/writer-client.ts');
-  const { inOrderOfInvoices } = await import('../../warehouse/import/import-files.ts');
+  const { inInvoiceOrder } = await import('../../warehouse/import/import-files.ts');
+  const results: Awaited<ReturnType<typeof askImport>>[] = [];
   let done = 0;
-  return inOrderOfInvoices(requests, ASKED_AT_ONCE, async (request) => {
-    const imported = await askImport(client, settings, request);
+  await inInvoiceOrder(requests, ASKED_AT_ONCE, async (request, index) => {
+    results[index] = await askImport(client, settings, request);
     done += 1;
     onDone(done);
-    return imported;
   });
+  return results;
 }
 
 interface Here extends Importing {
@@ -207,9 +208,9 @@ export function printImported(output: Output, paths: readonly string[], imported
 
 /** What a person can do about it, by what most likely happened to the file. */
 function adviceFor(refused: readonly Printed[]): string {
-  const wants = new Set(refused.flatMap(({ wants }) => wants));
-  if (wants.size > 0) {
-    return `if the service means its files to be so, BILLSYNC_CSV_TOLERATE with ${[...wants].join(',')} accepts them; --json lists the findings`;
+  const needed = new Set(refused.flatMap(({ needed_tolerances: needed }) => needed));
+  if (needed.size > 0) {
+    return `if the service intends this form, BILLSYNC_CSV_TOLERATE with ${[...needed].join(',')} accepts them; --json lists the findings`;
   }
   if (refused.some(({ outcome }) => outcome === 'outranked'))
     return "`billsync backfill ID` fetches the service's own file";
@@ -229,7 +230,7 @@ function adviceFor(refused: readonly Printed[]): string {
 function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
   const loaded = 'shipments' in outcome ? outcome : null;
   const refused: Omit<Rejection, 'outcome'> = outcome.outcome === 'rejected' ? outcome : NO_FINDINGS;
-  const { findings, findingCount, isCutOff = false, wants = [] } = refused;
+  const { findings, findingCount, isCutOff = false, neededTolerances = [] } = refused;
   const discrepancies = 'discrepancies' in outcome ? outcome.discrepancies : [];
   return {
     invoice_id: invoiceId,
@@ -246,7 +247,7 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
     findings,
     finding_count: findingCount,
     findings_cut_off: isCutOff,
-    wants,
+    needed_tolerances: neededTolerances,
     discrepancies,
     counting_version: countingVersion(outcome),
     counting_sha256: loaded?.outrankedBy?.sha256 ?? null,

@@ -28,7 +28,7 @@ async function open(settings: Settings): Promise<Quarantine> {
 function listCommand(): Command {
   const command = verb(
     'list',
-    'Lists what was refused, oldest first. A record of the archive that cannot be taken in is not moved here: ' +
+    'Lists what was refused, oldest first. A record of the archive that cannot be ingested is not moved here: ' +
       '`billsync verify` lists it as record-set-aside, with its place and why.',
     'billsync quarantine list --json',
   );

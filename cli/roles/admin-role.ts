@@ -6,6 +6,7 @@ import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts'
 import { startDashboard } from '../../dashboard/server.ts';
 import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts';
 import { openDisputes } from '../../finance/disputes/disputes.ts';
+import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
 import { disputePages } from '../../finance/disputes/pages/pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
@@ -29,6 +30,7 @@ export async function startAdminRole({
   alerts,
 }: RoleContext): Promise<RunningRole> {
   const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const disputes = openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
   const dashboard = await startDashboard({
     settings,
     publishedPath: publishedPath(settings),
@@ -40,7 +42,8 @@ export async function startAdminRole({
     quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
     guests: [
-      disputePages(openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) })),
+      atRiskPages(disputes),
+      disputePages(disputes),
       statementPages({
         ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
         ...{ timeLimitMs: durationMs(settings.admin.pageTimeout ?? '20s'), now: () => new Date() },

@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
-import { anchorOf } from '../../lib/alerts/runbook/runbook.ts';
+import { anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { ask, type PageContext, sendFramed } from '../page-context.ts';
 import type { Ask } from '../published-questions.ts';
 
@@ -22,7 +22,8 @@ export function registerAlerts(app: FastifyInstance, context: PageContext): void
       const invoiceId = ownIdOf(alert);
       const about = { invoiceId, invoice: names.get(invoiceId ?? '') ?? null };
       const runbook = alert.name === null ? null : anchorOf(alert.name);
-      return { ...alert, runbook, ...about, invoices: invoicesOf(alert, names) };
+      const severity = alert.name === null ? null : RUNBOOK[alert.name].severity;
+      return { ...alert, severity, runbook, ...about, invoices: invoicesOf(alert, names) };
     });
     const page = { view: 'alerts', title: 'Alerts', section: '/alerts', values: { alerts } } as const;
     return sendFramed(context, reply, { ...page, figures: { alerts } });

@@ -3,8 +3,8 @@
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
-import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
-import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
+import { money } from '../../reports/render/html-cells.ts';
+import type { ReportRow } from '../../reports/report-result.ts';
 import { all, one, pageNumber, type Query, withQuery } from '../address.ts';
 import { addressOfPage, patienceFor } from '../figures.ts';
 import { rowsOfInvoices, withTenants } from '../invoice-rows.ts';
@@ -18,8 +18,10 @@ import {
   sendShown,
 } from '../page-context.ts';
 import { saveAddress } from '../saved-views/saved-views.ts';
+import { count } from '../views.ts';
 import { choicesOf } from './choices.ts';
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ROWS_ON_A_PAGE = 50;
 const LINES_SHOWN = 20;
 
@@ -42,10 +44,15 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
     sendPublished(context, reply, () => listPage(context, request.query as Query)),
   );
   app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
-    const make = () => invoicePage(context, request.params.id);
+    const { id } = request.params;
+    if (!UUID.test(id)) {
+      const [named] = await ask(context, (asking) => asking('invoice-by-number', { number: id }));
+      if (named !== undefined) return reply.redirect(`/invoices/${named.invoice_id}`, 302);
+    }
+    const make = () => invoicePage(context, id);
     const { value, isFormer } = await context.cache.page(addressOfPage(request), make, patienceFor(request));
     if (value !== null) return sendShown(context, reply, { value, isFormer });
-    const message = `No invoice ${request.params.id} was ever heard of, or it is not published yet.`;
+    const message = `There is no invoice ${id}, or it is not published yet. The field above finds invoices by part of their number.`;
     return sendFramed(context, reply.code(404), {
       ...({ view: 'message', title: 'No such invoice', section: '/invoices' } as const),
       ...{ values: { message }, figures: { error: message } },
@@ -123,6 +130,7 @@ async function invoicePage(context: PageContext, id: string): Promise<PublishedP
     values: {
       invoice: found.row,
       facts: factsOf(found.row),
+      compared: comparedOf(found.row),
       life: found.life,
       discrepancies: found.discrepancies,
       lines: found.lines,
@@ -145,45 +153,43 @@ function workflowOf(
   return { id, url };
 }
 
-const FACTS = [
-  'tenant_name',
-  'invoice_level',
-  'invoice_start_date',
-  'invoice_end_date',
-  'invoice_date',
-  'invoice_due_date',
-  'currency_code',
-  'stated_shipments',
-  'shipments',
-  'stated_total_amount',
-  'billing_cost',
-  'currencies',
-  'proof',
-  'version',
-  'versions',
-  'file_source',
-  'file_sha256',
-  'partner_invoice_id',
-  'tenant_id',
-  'partner_tenant_id',
-  'invoice_id',
+/** What the invoice states beside what is loaded of it; empty before anything is loaded. */
+function comparedOf(row: ReportRow) {
+  const amount = (name: string, currency: string): string =>
+    row[name] === null || row[name] === undefined ? '' : money(row[name], row[currency]);
+  const pairs = [
+    {
+      what: 'Total',
+      stated: amount('stated_total_amount', 'stated_currency_code'),
+      loaded: amount('billing_cost', 'currency_code'),
+      agrees: Number(row.stated_total_amount) === Number(row.billing_cost),
+    },
+    {
+      what: 'Shipments',
+      ...{ stated: count(row.stated_shipments), loaded: count(row.shipments) },
+      agrees: row.stated_shipments === row.shipments,
+    },
+  ];
+  return pairs.filter(({ stated, loaded }) => stated !== '' && loaded !== '');
+}
+
+const FACTS: readonly (readonly [column: string, label: string])[] = [
+  ['invoice_level', 'Level'],
+  ['proof', 'Proof'],
+  ['version', 'Version'],
+  ['versions', 'Versions'],
+  ['file_source', 'File source'],
+  ['file_sha256', 'File hash (SHA-256)'],
+  ['partner_invoice_id', 'Partner’s reference'],
+  ['tenant_id', 'Tenant id'],
+  ['partner_tenant_id', 'Partner’s tenant id'],
+  ['invoice_id', 'Invoice id'],
 ];
 
-/** Label and value of what is known; what is not known is left out, and currencies when there is only one. */
-function factsOf(row: ReportRow): [string, string][] {
-  const isTold = (name: string): boolean =>
-    name === 'currencies' ? String(row[name]).includes(',') : row[name] !== null && row[name] !== undefined;
-  return FACTS.filter(isTold).map((name) => {
-    const isAmount = name === 'stated_total_amount' || name === 'billing_cost';
-    const isCount = typeof row[name] === 'number';
-    const type = isAmount ? 'decimal' : isCount ? 'count' : 'text';
-    const column: ReportColumn = { name, type, scale: 4, unit: null, align: 'left', isDetail: false };
-    const value = cellLabel(row[name] ?? null, column);
-    return [
-      columnLabel(column).replace(' name', ''),
-      isAmount
-        ? `${value} ${row[name === 'billing_cost' ? 'currency_code' : 'stated_currency_code'] ?? ''}`
-        : value,
-    ];
-  });
+/** Label and value of what is known. */
+function factsOf(row: ReportRow): readonly (readonly [string, string])[] {
+  return FACTS.filter(([name]) => row[name] !== null && row[name] !== undefined).map(([name, label]) => [
+    label,
+    String(row[name]),
+  ]);
 }

@@ -5,9 +5,9 @@ import { ReportInterruptedError } from '../../reports/errors.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
-import { filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
-import { presetsOf } from '../days.ts';
+import { filtersOf, periodOf, type Query } from '../address.ts';
 import { addressOfPage, asksForFigures, patienceFor } from '../figures.ts';
+import { periodMenu } from '../filter-form.ts';
 import { pick, rowsOfInvoices, withTenants } from '../invoice-rows.ts';
 import type { Shown } from '../page-cache.ts';
 import {
@@ -21,12 +21,14 @@ import {
 import type { Ask } from '../published-questions.ts';
 import { type SavedViews, saveAddress } from '../saved-views/saved-views.ts';
 import { sendWhenKnown } from '../stream-page.ts';
+import { count, instant } from '../views.ts';
 import { spendOf } from './spend.ts';
 
-/** Several currencies stand side by side, so they are drawn at about the size they are shown in. */
-const CHART = { width: 600, mostBars: 10 };
+/** About the size in which it is shown. */
+const CHART = { width: 1000, mostBars: 10 };
 
-const MOST_GAPS = 10;
+/** Of each kind of work; the others are one step away. */
+const MAX_NEEDED = 4;
 
 /** Serves `/`. */
 export function registerOverview(app: FastifyInstance, context: PageContext, saved: SavedViews): void {
@@ -54,7 +56,12 @@ async function overview(
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
   const { asOf, figures, ...published } = value;
   const views = await savedOf(context, saved);
-  const values = { ...published, ...views, quarantined, save: saveAddress('/', query) };
+  const values = {
+    ...{ ...published, ...views, save: saveAddress('/', query) },
+    unwell: Object.values(context.health.report().components).filter(({ isHealthy }) => !isHealthy).length,
+    counts: countsOf(published, quarantined),
+    ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
+  };
   const page = { asOf, view: 'overview', title: 'Overview', section: '/', period: periodOf(query) } as const;
   return { value: { ...page, values, figures: { ...figures, views: views.views, quarantined } }, isFormer };
 }
@@ -68,7 +75,25 @@ async function savedOf(context: PageContext, saved: SavedViews) {
   }
 }
 
+/** A card for each state of invoices, for the quarantine and for gaps; null: it is not known. */
+function countsOf({ states, gaps }: Pick<PublishedPart, 'states' | 'gaps'>, quarantined: number | null) {
+  const ofStates = states.map(({ state, invoices }) => ({
+    ...{ address: `/invoices?state=${state}`, number: Number(invoices) },
+    ...{ label: String(state).replaceAll('_', ' '), needs: state === 'needs_attention' },
+  }));
+  const others = [
+    { address: '/quarantine', number: quarantined, label: 'in quarantine' },
+    { address: '/reports/gaps', number: gaps, label: 'gaps' },
+  ];
+  return [
+    ...ofStates,
+    ...others.filter(({ number }) => number !== null).map((each) => ({ ...each, needs: each.number !== 0 })),
+  ];
+}
+
 type PublishedPart = Readonly<Record<string, unknown>> & {
+  readonly states: readonly ReportRow[];
+  readonly gaps: number | null;
   readonly asOf: string | null;
   readonly figures: object;
 };
@@ -119,6 +144,40 @@ async function listed(asking: Ask, question: 'attention' | 'contradicted'): Prom
   return (await withTenants(asking, rows)).map((row) => ({ ...pick(row, ATTENTION), found }));
 }
 
+interface Standing {
+  readonly attention: readonly ReportRow[];
+  readonly contradicted: readonly ReportRow[];
+}
+
+/** What waits for a person, the first of each kind, and where all of a kind are listed. */
+function neededOf({ attention, contradicted }: Standing, gaps: readonly ReportRow[]) {
+  const invoice = ({ invoice_id: id, invoice_number: number, tenant }: ReportRow) => ({
+    ...{ address: `/invoices/${id}`, name: number ?? id, tenant },
+  });
+  const needed = [
+    ...attention.slice(0, MAX_NEEDED).map((row) => ({
+      ...{ ...invoice(row), what: row.reason ?? row.reason_code, since: instant(row.state_since) },
+    })),
+    ...contradicted.slice(0, MAX_NEEDED).map((row) => ({
+      ...{ ...invoice(row), since: instant(row.loaded_at) },
+      what: `Its rows contradict its header: ${row.discrepancy_rules}`,
+    })),
+    ...gaps.slice(0, MAX_NEEDED).map((row) => ({
+      ...{ address: '/reports/gaps', name: `after ${row.after_invoice}`, tenant: row.tenant },
+      ...{ what: `Perhaps missing: ${row.finding}`, since: row.expected_to },
+    })),
+  ];
+  const kinds = [
+    ['/invoices?state=needs_attention', attention[0]?.found, 'invoices that need attention'],
+    ['/reports/proof', contradicted[0]?.found, 'invoices whose rows contradict their header'],
+    ['/reports/gaps', gaps.length, 'gaps'],
+  ] as const;
+  const more = kinds
+    .filter(([, found]) => Number(found ?? 0) > MAX_NEEDED)
+    .map(([address, found, label]) => ({ address, label: `All ${count(found)} ${label}` }));
+  return { needed, more };
+}
+
 /**
  * What the page shows of the file; a process's own quarantine is read whenever somebody looks.
  *
@@ -132,7 +191,6 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
     contradicted: await listed(asking, 'contradicted'),
   }));
   asked.catch(() => undefined);
-  const { by } = checkFilters(filtersOf(query));
   const { reports, spend, late } = await sumsInTime(context, query);
   const { asOf, ...standing } = await asked;
   const { gaps, months } = reports ?? { gaps: null, months: null };
@@ -147,17 +205,8 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
       notes: months?.head.notes ?? [],
       asOf: months === null ? asOf : asOfHead(months.head),
     },
-    ...{ gaps: gaps?.rows.length ?? null, firstGaps: gaps?.rows.slice(0, MOST_GAPS) ?? [] },
+    ...{ gaps: gaps?.rows.length ?? null, ...neededOf(standing, gaps?.rows ?? []) },
     charts: trend === null ? [] : await drawCharts(trend, CHART),
-    presets: presetsOf(new Date()).map(({ label, from, to }) => ({
-      ...{ label, address: withQuery('/', query, { from, to, period: null, format: null }) },
-      isChosen: one(query, 'from') === from && one(query, 'to') === to,
-    })),
-    bases: DATE_BASES.map((basis) => ({
-      label: `By ${basis.replace('-', ' ')}`,
-      address: withQuery('/', query, { by: basis, format: null }),
-      isChosen: basis === by,
-    })),
     figures: {
       ...standing,
       gaps: gaps?.rows ?? null,

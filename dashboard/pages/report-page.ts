@@ -12,6 +12,7 @@ import { all, filtersIn, filtersOf, one, pageNumber, type Query, withQuery } fro
 import { type LeadTo, leadingTo } from '../drill-down.ts';
 import type { RowChoice } from '../guest-pages.ts';
 import { saveAddress } from '../saved-views/saved-views.ts';
+import { renderPart } from '../views.ts';
 import { comparedPeriod } from './compared-period.ts';
 
 const ROWS_ON_A_PAGE = 100;
@@ -56,8 +57,35 @@ export async function shownReport(
           },
         }
       : {};
+  const between = renderPart('report-links', {
+    goOn: goOnFrom(report, query),
+    across: [
+      ...acrossOf(report, answered)
+        .filter((name) => name !== pivot)
+        .map((name) => ({
+          name: labelOf(answered, name),
+          address: to({ pivot: name, sort: null, page: null, columns: null }),
+        })),
+      ...(pivot === undefined
+        ? []
+        : [{ name: 'none', address: to({ pivot: null, sort: null, page: null, columns: null }) }]),
+    ],
+    currencies: {
+      shown,
+      others: currencies.names
+        .filter((name) => name !== shown)
+        .map((name) => ({ name, address: to({ currency: name, page: null }) })),
+      all: shown === null ? null : to({ show: 'all', page: null }),
+    },
+    columns: columns.map(({ column, isShown }) => ({
+      ...{ name: column.name, label: columnLabel(column), isShown },
+    })),
+    kept: Object.keys(query)
+      .filter((name) => name !== 'columns' && name !== 'page')
+      .flatMap((name) => all(query, name).map((value) => ({ name, value }))),
+  });
   const body = await renderReportBody(result, {
-    ...{ page, columns: inTable.map(({ name }) => name), ...choosing },
+    ...{ between, page, columns: inTable.map(({ name }) => name), ...choosing },
     leadTo:
       across === null
         ? leadsOf(report, query, result)
@@ -68,34 +96,7 @@ export async function shownReport(
     }),
   });
   return {
-    values: {
-      body,
-      goOn: goOnFrom(report, query),
-      across: [
-        ...acrossOf(report, answered)
-          .filter((name) => name !== pivot)
-          .map((name) => ({
-            name: labelOf(answered, name),
-            address: to({ pivot: name, sort: null, page: null, columns: null }),
-          })),
-        ...(pivot === undefined
-          ? []
-          : [{ name: 'none', address: to({ pivot: null, sort: null, page: null, columns: null }) }]),
-      ],
-      currencies: {
-        shown,
-        others: currencies.names
-          .filter((name) => name !== shown)
-          .map((name) => ({ name, address: to({ currency: name, page: null }) })),
-        all: shown === null ? null : to({ show: 'all', page: null }),
-      },
-      columns: columns.map(({ column, isShown }) => ({
-        ...{ name: column.name, label: columnLabel(column), isShown },
-      })),
-      kept: Object.keys(query)
-        .filter((name) => name !== 'columns' && name !== 'page')
-        .flatMap((name) => all(query, name).map((value) => ({ name, value }))),
-    },
+    values: { body },
     figures: {
       ...{ report: report.name, title: answered.title, head: answered.head },
       columns: inTable.map(({ name, type, unit }) => ({ name, type, unit })),

@@ -14,7 +14,7 @@ import { pivoted } from '../../reports/compare/pivot.ts';
 import { sideBySide, takesTwoPeriods } from '../../reports/compare/run-compared.ts';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
 import { fileNameOf } from '../../reports/render/names.ts';
-import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
+import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
@@ -33,12 +33,24 @@ import {
 import { sendWhenKnown } from '../stream-page.ts';
 import { renderPart } from '../views.ts';
 import { comparedPeriod } from './compared-period.ts';
-import { PURPOSE_PICTURES } from './purpose-pictures.ts';
+
 import { shownReport } from './report-page.ts';
 
 const MOST_ROWS_OF_LISTS = 500;
-/** In the order of the buttons; `table` is for terminals. */
-const DOWNLOADS = REPORT_FORMATS.filter((format) => format !== 'table' && format !== 'ndjson');
+const DOWNLOADS: readonly (readonly [format: ReportFormat, label: string])[] = [
+  ['xlsx', 'Excel'],
+  ['csv', 'CSV'],
+  ['csv-bom', 'CSV for Excel'],
+  ['parquet', 'Parquet'],
+  ['json', 'JSON'],
+  ['html', 'Page to print (HTML)'],
+  ['about', 'About the figures (JSON)'],
+];
+
+const PURPOSE_ICONS: Readonly<Record<Purpose, string>> = {
+  ...{ Spend: 'graph', Change: 'git-compare', Audit: 'search' },
+  ...{ 'Month end': 'checklist', Health: 'pulse' },
+};
 
 interface Named {
   readonly Params: { readonly name: string };
@@ -55,7 +67,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     const values = {
       period: period === '' ? '' : `?${period}`,
       purposes: Object.entries(PURPOSES).map(([purpose, about]) => ({
-        ...{ purpose, about, picture: PURPOSE_PICTURES[purpose as Purpose] },
+        ...{ purpose, about, icon: PURPOSE_ICONS[purpose as Purpose] },
         reports: reports.filter((report) => report.purpose === purpose),
       })),
     };
@@ -102,17 +114,49 @@ export function refuses(report: ReportDefinition, query: Query): boolean {
 
 /** The filters as they were asked for, to be changed while the figures are still being read. */
 async function reportForm(context: PageContext, report: ReportDefinition, query: Query): Promise<string> {
+  const path = `/reports/${report.name}`;
+  const given = shownParameters(report, query);
+  const compare = one(query, 'compare') ?? '';
+  const parameters = report.parameters.map(({ name, about, choices, takesSeveral, type, default: usual }) => {
+    const value = given[name] ?? usual ?? '';
+    const offered =
+      choices === null || takesSeveral || choices.includes(value) ? choices : [value, ...choices];
+    const told = about.replaceAll(/\$(\w+)/g, (_, other: string) => `“${labelOfParameter(other)}”`);
+    return { name, about: told, choices: offered, value, type, isShort: choices !== null && !takesSeveral };
+  });
   return renderPart('report-form', {
-    ...(await filterFields(context, { query, path: `/reports/${report.name}` })),
+    ...(await filterFields(context, { query, path })),
     report,
-    parameters: shownParameters(report, query),
-    compare: isComparable(report) || takesTwoPeriods(report) ? (one(query, 'compare') ?? '') : null,
+    shortParameters: parameters.filter(({ isShort }) => isShort),
+    longParameters: parameters.filter(({ isShort }) => !isShort),
+    compare: isComparable(report) || takesTwoPeriods(report) ? compare : null,
+    comparisons: COMPARED.some(([value]) => value === compare) ? COMPARED : [...COMPARED, [compare, compare]],
+    downloads: DOWNLOADS.map(([format, label]) => ({
+      ...{ label, address: withQuery(`${path}/download`, query, { format }) },
+    })),
     kept: ['pivot', 'columns', 'sort', 'show'].flatMap((name) =>
       all(query, name).map((value) => ({ name, value })),
     ),
-    label: (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`.replaceAll('_', ' '),
+    label: labelOfParameter,
   });
 }
+
+const COMPARED: readonly (readonly [value: string, label: string])[] = [
+  ['', 'No comparison'],
+  ['previous', 'Against the period before'],
+  ['last-year', 'Against a year earlier'],
+];
+
+/** `first_from` is the start of the first period. */
+function labelOfParameter(name: string): string {
+  const words = PARAMETER_LABELS[name] ?? name.replaceAll('_', ' ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+const PARAMETER_LABELS: Readonly<Record<string, string>> = {
+  ...{ first_from: 'first period, from', first_to: 'first period, to' },
+  ...{ second_from: 'second period, from', second_to: 'second period, to' },
+};
 
 /** A refused filter or a limit that ran out leaves the form standing, so that it can be mended. */
 async function reportPage(
@@ -136,10 +180,6 @@ async function reportPage(
     else throw error;
     problem = error.message;
   }
-  const downloads = DOWNLOADS.map((format) => ({
-    label: format.toUpperCase(),
-    address: withQuery(`/reports/${report.name}/download`, query, { format }),
-  }));
   return {
     status,
     asOf: asOf ?? (await ask(context, asOfNow)),
@@ -147,7 +187,7 @@ async function reportPage(
     title: report.title,
     section: sectionOf(report),
     period: periodOf(query),
-    values: { ...shown.values, problem, downloads },
+    values: { ...shown.values, problem },
     figures: problem === null ? shown.figures : { error: problem },
   };
 }
@@ -212,8 +252,12 @@ function shownParameters(report: ReportDefinition, query: Query): Record<string,
 /** The report's own parameters are sent as `p_name`, so that none is taken for a filter. */
 function parametersOf(report: ReportDefinition, query: Query): Record<string, string> {
   const given: Record<string, string> = {};
-  for (const { name } of report.parameters) {
-    const value = one(query, `p_${name}`);
+  for (const { name, takesSeveral } of report.parameters) {
+    const value = takesSeveral
+      ? all(query, `p_${name}`)
+          .filter((each) => each !== '')
+          .join('+') || undefined
+      : one(query, `p_${name}`);
     if (value !== undefined) given[name] = value;
   }
   return given;

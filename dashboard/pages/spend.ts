@@ -4,14 +4,12 @@ import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { compareResults, percentOf } from '../../reports/compare/compare-results.ts';
 import { comparedDaysOf, comparisonNotes, incompleteWords } from '../../reports/completeness.ts';
-import { comparedPeriod, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
-import { cellLabels } from '../../reports/render/cell-labels.ts';
-import { columnLabel } from '../../reports/render/labels.ts';
+import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
+import { shownCell } from '../../reports/render/cell-labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
 import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
-import { daysName } from '../days.ts';
 import { leadingTo } from '../drill-down.ts';
 import { type PageContext, withReports } from '../page-context.ts';
 import { currenciesOf } from './report-page.ts';
@@ -139,12 +137,12 @@ function tilesOf(
         ({ currency_code, partner_id }) =>
           currency_code === row.currency_code && partner_id === row.partner_id,
       );
-      const label = cellLabels({ columns: now.columns, rows: other === undefined ? [row] : [row, other] });
       return MEASURES.map(([what, name]) => {
         const column = now.columns.find((each) => each.name === name);
         if (column === undefined) throw new Error(`The totals have no ${name}.`);
         return {
-          ...{ what, value: label(row, column), before: other === undefined ? '' : label(other, column) },
+          ...{ what, value: shownCell(row, column).text, exact: shownCell(row, column).exact },
+          before: other === undefined ? '' : shownCell(other, column).text,
           change: markedChange(changeOf(row[name] ?? null, other?.[name] ?? null), asked.incomplete),
           shipments: name === 'billing_cost' ? asked.shipments : null,
           address: `/reports/carriers${asked.compared}`,
@@ -186,16 +184,22 @@ function moversOf(
     .filter(({ currency_code, difference }) => currency_code === currency && Number(difference) !== 0)
     .slice(0, MOST_MOVERS);
   const columns = result.columns.filter(({ name }) => keys.includes(name) || COLUMNS.includes(name));
-  const label = cellLabels({ columns, rows });
+  const largest = Math.max(...rows.map(({ difference }) => Math.abs(Number(difference))));
+  const shown = (row: ReportRow, name: string) => {
+    const column = columns.find((each) => each.name === name);
+    return column === undefined ? null : shownCell(row, column);
+  };
   return {
-    columns: columns.map((column) => ({ label: columnLabel(column), align: column.align })),
-    rows: rows.map((row) =>
-      columns.map((column) => ({
-        text: label(row, column),
-        align: column.align,
-        address: column.align === 'right' ? (leadTo([row], column.name)?.address ?? null) : null,
-      })),
-    ),
+    rows: rows.map((row) => ({
+      name: keys.map((key) => row[key] ?? '(none)').join(', '),
+      difference: shown(row, 'difference')?.text,
+      exact: `${shown(row, 'billing_cost_before')?.text} before, ${shown(row, 'billing_cost')?.text} now`,
+      change: shown(row, 'change_percent')?.text ?? '',
+      /** Of the largest difference, in percent. */
+      share: Math.round((Number(row.difference) / largest) * 100),
+      // A difference of two periods leads to the first of them.
+      address: leadTo([row], 'billing_cost')?.address ?? null,
+    })),
     figures: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
   };
 }

@@ -1,18 +1,13 @@
-/** The field on every page: a tracking number, invoice number, id or tenant leads to its page; several are listed. */
+/** The search field on every page: tenants, carriers, invoices, tracking numbers, claims and ids, whole or in part. */
 
 import type { FastifyInstance } from 'fastify';
 import { one, type Query, withQuery } from '../address.ts';
 import { asksForFigures } from '../figures.ts';
+import type { Hit } from '../guest-pages.ts';
 import { ask, type PageContext, sendFramed } from '../page-context.ts';
+import { choicesOf } from '../pages/choices.ts';
 
-interface Hit {
-  readonly kind: string;
-  readonly name: string;
-  readonly more: string;
-  readonly address: string;
-}
-
-/** Serves `/search`: to the one thing that has the words as its name, or to a list of all that have. */
+/** Serves `/search`: redirects to the only hit, else lists all. */
 export function registerSearch(app: FastifyInstance, context: PageContext): void {
   app.get('/search', async (request, reply) => {
     const words = (one(request.query as Query, 'q') ?? '').trim();
@@ -24,9 +19,9 @@ export function registerSearch(app: FastifyInstance, context: PageContext): void
     const values = {
       ...{ asked: words, hits },
       elsewhere: [
-        ['shipments whose tracking number begins so', withQuery('/shipments', { tracking: `${words}*` })],
-        ['invoices whose number contains it', withQuery('/invoices', { search: words })],
-        ['events', withQuery('/events', { search: words })],
+        ['Shipments whose tracking number begins so', withQuery('/shipments', { tracking: `${words}*` })],
+        ['Invoices whose number contains it', withQuery('/invoices', { search: words })],
+        ['Events', withQuery('/events', { search: words })],
       ],
     };
     const page = { view: 'found', title: `Find ${words}`, section: '', values, figures: { hits } } as const;
@@ -40,24 +35,39 @@ async function hitsOf(context: PageContext, words: string): Promise<readonly Hit
     named: await asking('found', { words }),
     tracked: await asking('tracked', { words: whole, letters: whole.toUpperCase() }),
   }));
-  const hits = named.map(({ kind, id, name, more }): Hit => {
-    const known = kind === 'invoice' ? ADDRESS.invoice : kind === 'event' ? ADDRESS.event : ADDRESS.tenant;
-    const shown = { kind: String(kind), name: String(name), more: String(more ?? '') };
-    return { ...shown, address: known(String(id)) };
-  });
-  const numbers = [...new Set(tracked.map((row) => String(row.tracking_number)))];
-  return [
-    ...numbers.map((number): Hit => {
-      const lines = tracked.filter((row) => row.tracking_number === number).length;
-      const more = `${lines} ${lines === 1 ? 'line' : 'lines'}`;
-      return { kind: 'shipment', name: number, more, address: `/shipments/${encodeURIComponent(number)}` };
+  const lines = Map.groupBy(tracked, ({ tracking_number }) => String(tracking_number));
+  const carriers = (await choicesOf(context)).carriers.filter((carrier) =>
+    carrier.toLowerCase().includes(words.toLowerCase()),
+  );
+  const ofGuests = await Promise.all(context.guests.map(({ find }) => find?.(words).catch(() => []) ?? []));
+  const hits = [
+    ...[...lines].map(([number, { length }]) => shipmentHit(number, length)),
+    ...ofGuests.flat(),
+    ...carriers.map((name) => ({
+      ...{ kind: 'carrier', name, more: 'what it cost' },
+      address: withQuery('/reports/carriers', { carrier: name }),
+    })),
+    ...named.map(({ kind, id, name, more }): Hit => {
+      const addressOf = ADDRESSES[String(kind)] ?? ADDRESSES.invoice;
+      const shown = { kind: String(kind), name: String(name), more: String(more ?? '') };
+      return { ...shown, address: addressOf(String(id)) };
     }),
-    ...hits,
   ];
+  if (hits.length > 0 || whole.length < MIN_LETTERS) return hits;
+  const begun = await ask(context, (asking) => asking('tracked-part', { words: whole }));
+  return begun.map((row) => shipmentHit(String(row.tracking_number), Number(row.lines)));
 }
 
-const ADDRESS = {
+/** Fewer letters begin too many tracking numbers. */
+const MIN_LETTERS = 4;
+
+function shipmentHit(number: string, lines: number): Hit {
+  const more = `${lines} ${lines === 1 ? 'line' : 'lines'}`;
+  return { kind: 'shipment', name: number, more, address: `/shipments/${encodeURIComponent(number)}` };
+}
+
+const ADDRESSES = {
   invoice: (id: string) => `/invoices/${encodeURIComponent(id)}`,
   event: (id: string) => withQuery('/events', { search: id }),
   tenant: (id: string) => withQuery('/shipments', { tenant: id }),
-} as const;
+} as { readonly invoice: (id: string) => string } & Readonly<Record<string, (id: string) => string>>;

@@ -2,10 +2,10 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
-import { cellLabels } from '../../reports/render/cell-labels.ts';
+import { shownCell } from '../../reports/render/cell-labels.ts';
 import { columnLabel, grouped } from '../../reports/render/labels.ts';
 import { fileNameOf } from '../../reports/render/names.ts';
-import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
+import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
@@ -36,7 +36,14 @@ import { askedOf, conditionsOf, withoutPlace } from './shipments-address.ts';
 /** A file is made in memory, which took 1.3 GB for so many lines; whoever wants more takes `billsync export`. */
 const MOST_EXPORTED = 100_000;
 /** Every form but the terminal's, a page of so many lines, and JSON, which here is the figures of this page. */
-const EXPORTS = REPORT_FORMATS.filter((format) => !['table', 'html', 'json'].includes(format));
+const EXPORTS: readonly (readonly [format: ReportFormat, label: string])[] = [
+  ['xlsx', 'Excel'],
+  ['csv', 'CSV'],
+  ['csv-bom', 'CSV for Excel'],
+  ['parquet', 'Parquet'],
+  ['ndjson', 'JSON lines'],
+  ['about', 'About the figures (JSON)'],
+];
 
 /** Serves `/shipments`; with `format` as JSON, or as a file of all of them. */
 export function registerShipments(app: FastifyInstance, context: PageContext): void {
@@ -93,7 +100,10 @@ async function exportOf(
 ): Promise<FastifyReply> {
   const known = REPORT_FORMATS.find((each) => each === format);
   if (known === undefined)
-    throw new ReportFilterError('format', `Take one of json, ${EXPORTS.join(', ')} as format.`);
+    throw new ReportFilterError(
+      'format',
+      `Take one of json, ${EXPORTS.map(([format]) => format).join(', ')} as format.`,
+    );
   const totals = await withReports(context, filtersOf(query), (session) => totalsOf(context, query, session));
   const found = totals.rows.reduce((sum, row) => sum + Number(row.shipments), 0);
   if (found > MOST_EXPORTED) {
@@ -118,18 +128,17 @@ async function formOf(context: PageContext, query: Query): Promise<string> {
   const exact = Object.entries(conditionsOf(query)).filter(([name]) => name.startsWith('is_'));
   return renderPart('shipments-form', {
     ...(await filterFields(context, { query, path: '/shipments' })),
+    lines: one(query, 'lines') ?? '',
     typed: TYPED_CONDITIONS.map(({ name, label }) => ({ name, label, value: one(query, name) ?? '' })),
-    exact: exact.flatMap(([name, values]) =>
-      values.map((value) => ({
-        ...{ name, value },
-        label: columnLabel({ ...PLAIN, name: name.slice(3) }),
-        without: withQuery('/shipments', query, { [name]: null, after: null }),
-      })),
-    ),
+    exact: exact.flatMap(([name, values]) => values.map((value) => ({ name, value }))),
     sort: one(query, 'sort') ?? USUAL_SORT,
     columns: SHIPMENT_COLUMNS.map((name) => ({
       ...{ name, label: columnLabel({ ...PLAIN, name }) },
       isChosen: asked.columns?.includes(name) ?? false,
+    })),
+    save: saveAddress('/shipments', query),
+    downloads: EXPORTS.map(([format, label]) => ({
+      ...{ label, address: withQuery('/shipments', query, { format, after: null }) },
     })),
   });
 }
@@ -186,11 +195,6 @@ function shown(
     foot: footOf(totals.rows, columns),
     first: asked.after === undefined ? null : withQuery('/shipments', query, { after: null }),
     next: next === null ? null : withQuery('/shipments', query, { after: next }),
-    save: saveAddress('/shipments', query),
-    downloads: EXPORTS.map((format) => ({
-      label: format.toUpperCase(),
-      address: withQuery('/shipments', query, { format, after: null }),
-    })),
   };
 }
 
@@ -199,10 +203,9 @@ function headOf(columns: readonly ReportColumn[]) {
 }
 
 function cellsOf(rows: readonly ReportRow[], columns: readonly ReportColumn[]) {
-  const label = cellLabels({ columns, rows });
   return rows.map((row) =>
     columns.map((column) => ({
-      ...{ text: label(row, column), align: column.align },
+      ...{ ...shownCell(row, column), align: column.align },
       address: addressOf(column.name, row),
     })),
   );
@@ -218,12 +221,11 @@ function addressOf(column: string, row: ReportRow): string | null {
 
 /** Below its column stands what all lines of a currency come to, on whatever page they are. */
 function footOf(totals: readonly ReportRow[], columns: readonly ReportColumn[]) {
-  const label = cellLabels({ columns, rows: totals });
   return totals.map((total) =>
     columns.map((column, index) => {
       const isTold = column.name === 'billing_cost' || column.name === 'currency_code';
       const all = index === 0 ? `All ${grouped(String(total.shipments))} in ${total.currency_code}` : '';
-      return { text: isTold ? label(total, column) : all, align: column.align };
+      return { ...(isTold ? shownCell(total, column) : { text: all }), align: column.align };
     }),
   );
 }

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { NotPublishedError } from '../../reports/errors.ts';
+import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import { type ClaimChangeAsked, changeClaims } from './change-claims.ts';
 import type { Claim } from './claim.ts';
 import { type Claimable, claimableOf } from './claimable.ts';
@@ -26,6 +27,8 @@ export interface Disputes {
   find(
     request: Omit<FindRequest, 'databasePath'>,
   ): Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
+  /** What all findings within the filters are worth, each line once. */
+  atRisk(filters: FindRequest['filters']): Promise<AtRisk>;
   /**
    * All of them or none.
    *
@@ -67,17 +70,24 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return standingOf(all, { published, windows, now: now() });
   }
 
+  const find: Disputes['find'] = async (request) => {
+    const { lines, notes } = await findLines({ ...request, databasePath });
+    if (lines.length === 0) return { lines: [], notes };
+    const claims = await standing(await journal.read());
+    const published = await readPublished(databasePath, lines);
+    return { lines: claimableOf(lines, { claims, published }), notes };
+  };
+
   return {
+    find,
+    async atRisk(filters) {
+      const { windows } = await readClaimWindows(windowsPath);
+      const claims = [...(await standing(await journal.read()))].reverse();
+      return linesAtRisk(find, filters, { claims, windows, now: now() });
+    },
     async list() {
       const claims = await journal.read();
       return { claims: [...(await standing(claims))].reverse(), problems: claims.problems };
-    },
-    async find(request) {
-      const { lines, notes } = await findLines({ ...request, databasePath });
-      if (lines.length === 0) return { lines: [], notes };
-      const claims = await standing(await journal.read());
-      const published = await readPublished(databasePath, lines);
-      return { lines: claimableOf(lines, { claims, published }), notes };
     },
     open: (lines, said) => openClaims(journal, lines, { ...said, now }),
     change: (asked) => changeClaims(journal, asked, { standing, now }),

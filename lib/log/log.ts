@@ -151,5 +151,5 @@ export const LOG_FIELDS = {
   version: 'Of an invoice’s file.',
   waitMs: 'When it is tried again, in milliseconds.',
   whose: 'Of which task queue.',
-  why: 'Why a record could not be taken in.',
+  why: 'Why a record could not be ingested.',
 } as const;

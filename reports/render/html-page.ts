@@ -4,19 +4,21 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ReportResult, ReportRow } from '../report-result.ts';
 import { exampleTables } from '../worked-example.ts';
-import { cellLabels } from './cell-labels.ts';
+import { answerOf } from './answer.ts';
+import { shownCell } from './cell-labels.ts';
 import { drawCharts } from './chart-svg.ts';
 import { escapeAttribute, escapeHtml } from './escape-html.ts';
 import { headerProse, sentence } from './header-prose.ts';
-import { columnLabel, grouped, headLines } from './labels.ts';
+import { columnLabel, grouped, headLines, instantLabel } from './labels.ts';
 import { sumsOf } from './table-order.ts';
 import { templatesIn } from './templates.ts';
 
 const eta = templatesIn(new URL('.', import.meta.url));
-/** The stylesheet, which the dashboard serves as well. */
-export const REPORT_CSS = readFileSync(new URL('./report.css', import.meta.url), 'utf8');
+/** Styles of charts, which the dashboard serves as well. */
+export const CHART_CSS = readFileSync(new URL('./chart.css', import.meta.url), 'utf8');
+const REPORT_CSS = `${CHART_CSS}\n${readFileSync(new URL('./report.css', import.meta.url), 'utf8')}`;
 
-/** Lets the page say that this style is its only one. */
+/** For the content security policy of the file, which allows this style alone. */
 const CSS_HASH = createHash('sha256').update(REPORT_CSS).digest('base64');
 
 export async function renderHtml(result: ReportResult): Promise<string> {
@@ -29,6 +31,8 @@ export async function renderHtml(result: ReportResult): Promise<string> {
 }
 
 export interface BodyOptions {
+  /** HTML between the answer and the charts. */
+  readonly between?: string;
   /** Keeps a page on a screen small; head, sums and charts are of them all. Rows are counted from 0, `to` exclusive. */
   readonly page?: {
     readonly from: number;
@@ -63,15 +67,24 @@ export interface BodyOptions {
 /** Everything below the heading, as HTML. */
 export async function renderReportBody(result: ReportResult, options: BodyOptions = {}): Promise<string> {
   const { page } = options;
-  const columns = result.columns.filter(({ name }) => options.columns?.includes(name) ?? true);
+  const currency = onlyValue(result.rows, 'currency_code');
+  const isOfOnePartner = result.rows.length > 0 && onlyValue(result.rows, 'partner_id') !== null;
+  const columns = result.columns.filter(
+    ({ name }) =>
+      (options.columns?.includes(name) ?? true) &&
+      !(name === 'currency_code' && currency !== null) &&
+      !(name === 'partner_id' && isOfOnePartner),
+  );
   const names = result.columns.map(({ name }) => name);
-  const label = cellLabels(result);
   const sums = sumsOf(result);
-  const labelOfSum = cellLabels({ columns: result.columns, rows: sums });
   const { leadTo = () => null } = options;
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
     result,
+    answer: answerOf(result),
+    between: options.between ?? '',
+    provenance: provenanceOf(result),
+    currency,
     prose: [result.means, `Rows are in order of: ${result.order}.`, result.cannotSay].map((text) =>
       sentence(headerProse(text, names, (name) => `<code>${escapeHtml(name)}</code>`, escapeHtml)),
     ),
@@ -86,7 +99,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     })),
     sums: sums.map((sum) =>
       columns.map((column, index) => ({
-        text: index === 0 ? `Sum in ${sum.currency_code}` : labelOfSum(sum, column),
+        ...(index === 0 ? { text: `Sum in ${sum.currency_code}`, exact: null } : shownCell(sum, column)),
         kind: number(column.align),
       })),
     ),
@@ -94,8 +107,8 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     rows: result.rows.slice(page?.from, page?.to).map((row) => ({
       key: options.choose?.keyOf(row) ?? null,
       cells: columns.map((column) => ({
-        text: label(row, column),
-        kind: kindOf(label(row, column), column.align),
+        ...shownCell(row, column),
+        kind: kindOf(shownCell(row, column).text, column.align),
         lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),
     })),
@@ -106,6 +119,19 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
         : { ...page, from: page.from + 1, to: Math.min(page.to, result.rows.length), of: result.rows.length },
     grouped: (count: number) => grouped(String(count)),
   });
+}
+
+/** The value that all rows have; null: they differ, or have none. */
+function onlyValue(rows: readonly ReportRow[], column: string): string | null {
+  const values = new Set(rows.map((row) => row[column] ?? null));
+  const [value] = values;
+  return values.size === 1 && typeof value === 'string' ? value : null;
+}
+
+/** Where the figures come from, in one line. */
+function provenanceOf({ head }: ReportResult): string {
+  const proved = head.provedPercent === null ? 'nothing to prove' : `${head.provedPercent} % proved`;
+  return `Publication ${head.publication}, ${instantLabel(head.asOf)} · ${grouped(String(head.shipments))} shipments, ${proved} · ${head.level} level · ${head.timeZone}`;
 }
 
 /** Short cells keep to one line where there is room, days always, long ones may wrap. */

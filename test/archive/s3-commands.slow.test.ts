@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DeleteObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openS3Client } from '../../archive/s3/client.ts';
+import { openS3Client } from '../../archive/s3/bucket.ts';
 import { EXIT } from '../../cli/errors.ts';
 import { billsync, type Finished } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
@@ -91,7 +91,11 @@ describe('a command', () => {
     [REGION, 'there are no credentials', 'AWS_ACCESS_KEY_ID'],
     [KEYS, 'the region', 'AWS_REGION'],
     [{ ...CREDENTIALS, AWS_REGION: 'us east' }, 'the region', 'AWS_REGION'],
-    [{ ...CREDENTIALS, AWS_ENDPOINT_URL: 's3.example.com' }, 'AWS_ENDPOINT_URL is no address', 'https://'],
+    [
+      { ...CREDENTIALS, AWS_ENDPOINT_URL: 's3.example.com' },
+      'AWS_ENDPOINT_URL is not an address',
+      'https://',
+    ],
   ])('says what is not set, or not right: %j', async (env, what, hint) => {
     const { exitCode, stderr } = await run(['verify'], env);
     expect(stderr).toContain(what);

@@ -15,8 +15,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Archive } from '../../archive/archive.ts';
 import { openS3Archive } from '../../archive/s3/archive.ts';
-import { openS3Bucket } from '../../archive/s3/bucket.ts';
-import { openS3Client } from '../../archive/s3/client.ts';
+import { openS3Bucket, openS3Client } from '../../archive/s3/bucket.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
 import {

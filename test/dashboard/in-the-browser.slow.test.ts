@@ -180,7 +180,8 @@ describe('the dashboard in a browser', () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${dashboard.url}/reports/carriers`);
-    await page.getByText('Carriers: all').click();
+    await page.getByText('Add filter').click();
+    await page.locator('#choose-carrier > summary').click();
     await page.getByLabel('fedex', { exact: true }).check();
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**carrier=fedex**', { waitUntil: 'load' });
@@ -270,6 +271,21 @@ describe('the end of a month', () => {
       await dashboard.close();
       await months.remove();
     }
+  });
+});
+
+describe('a table of a report', () => {
+  test('is printed without what is only for a screen', async () => {
+    const { page } = watched;
+    await page.goto(`${dashboard.url}/reports/carriers`);
+    await page.emulateMedia({ media: 'print' });
+    for (const part of ['nav', 'form.filters', '.go-on', 'header'])
+      expect(await page.locator(part).first().isVisible(), part).toBe(false);
+    expect(await page.locator(`${ROWS} tbody tr`).first().isVisible()).toBe(true);
+    // A foot is repeated on each sheet, where it would seem to be the sum of that sheet.
+    const foot = 'getComputedStyle(document.querySelector("tfoot")).display';
+    expect(await page.evaluate(foot)).toBe('table-row-group');
+    await page.emulateMedia({ media: 'screen' });
   });
 });
 

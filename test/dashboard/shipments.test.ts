@@ -38,6 +38,9 @@ afterAll(async () => {
 const get = (path: string): Promise<Response> => fetch(dashboard.url + path, { redirect: 'manual' });
 const read = async (path: string): Promise<string> => (await get(path)).text();
 const json = async (path: string) => JSON.parse(await read(path));
+/** As a cell has an amount of a currency with cents: rounded, with all digits in its title where they differ. */
+const exactly = (amount: string): string =>
+  amount.endsWith('00') ? amount.slice(0, -2) : `title="${amount}"`;
 
 describe('the list', () => {
   test('returns rows, totals and the next page as JSON', async () => {
@@ -69,7 +72,7 @@ describe('the list', () => {
       /href="\/shipments\?carrier=ups&amp;service=Ground&amp;limit=5&amp;format=xlsx"/,
     ])
       expect(page).toMatch(link);
-    expect(page).toContain('<input id="service" name="service" type="text" size="14" value="Ground">');
+    expect(page).toMatch(/<input [^>]*name="service"[^>]* value="Ground">/);
   });
 
   test('has a total per currency', async () => {
@@ -77,7 +80,7 @@ describe('the list', () => {
     const foot = /<tfoot>([\s\S]*?)<\/tfoot>/.exec(await read('/shipments'))?.[1] ?? '';
     for (const { currency_code, billing_cost } of totals)
       expect(foot.replaceAll(',', '')).toMatch(
-        new RegExp(`${currency_code}</td>.*${billing_cost.replace('.', '\\.')}`, 's'),
+        new RegExp(`${currency_code}</td>.*${exactly(billing_cost).replace('.', '\\.')}`, 's'),
       );
   });
 
@@ -119,7 +122,7 @@ describe("a shipment's page", () => {
   test('shows its lines and their origin', async () => {
     const page = await read('/shipments/1Z999');
     expect(page).toContain(`<a href="/invoices/${lone.id}">LONE-1</a>`);
-    expect(page).toContain('12.3456 USD');
+    expect(page).toContain('<span title="12.3456">12.35 USD</span>');
     expect(page).toContain('1 of the file, line 2');
     expect(page).toContain('<a href="/events?search=event-1">event-1, received &lt;then&gt;</a>');
     expect(explained).toEqual(['1Z999']);
@@ -137,8 +140,8 @@ describe('a period', () => {
     const { rows } = await json('/shipments?format=json&from=2026-03-05&to=2026-03-05');
     const days = counted.filter(({ shipDate }) => shipDate === '2026-03-05');
     expect(rows).toHaveLength(days.length);
-    expect(await read('/reports/carriers?from=2026-03-01&to=2026-03-31')).toContain(
-      '<a href="/shipments?from=2026-03-01&amp;to=2026-03-31">Shipments</a>',
+    expect(await read('/reports/carriers?from=2026-03-01&to=2026-03-31')).toMatch(
+      /<a class="nav-link" href="\/shipments\?from=2026-03-01&amp;to=2026-03-31">.*Shipments/,
     );
     expect(await read('/reports?from=2026-03-01&to=2026-03-31')).toContain(
       'href="/reports/tenants?from=2026-03-01&amp;to=2026-03-31"',
@@ -172,9 +175,12 @@ describe("a report's numbers", () => {
       ),
     ];
     expect(links.some(([, , rest]) => rest?.includes('aria-label="ups: '))).toBe(true);
-    const cell = /<a href="(\/shipments\?[^"]*is_carrier=ups[^"]*)">(\d[\d,]*\.\d{4})<\/a>/.exec(page);
-    const { totals } = await json(`${cell?.[1]?.replaceAll('&amp;', '&')}&format=json`);
-    expect(totals).toMatchObject([{ billing_cost: cell?.[2]?.replaceAll(',', '') }]);
+    const cell =
+      /<td class="number" title="(\d[\d,]*\.\d{4})"><a href="(\/shipments\?[^"]*is_carrier=ups[^"]*)">(\d[\d,]*\.\d\d)<\/a>/.exec(
+        page,
+      );
+    const { totals } = await json(`${cell?.[2]?.replaceAll('&amp;', '&')}&format=json`);
+    expect(totals).toMatchObject([{ billing_cost: cell?.[1]?.replaceAll(',', '') }]);
   });
 
   test('are sorted by any column and summed per currency', async () => {
@@ -185,7 +191,9 @@ describe("a report's numbers", () => {
     const { totals } = await json('/shipments?format=json');
     const foot = /<tfoot>([\s\S]*?)<\/tfoot>/.exec(page)?.[1]?.replaceAll(',', '') ?? '';
     for (const { currency_code, billing_cost } of totals)
-      expect(foot).toMatch(new RegExp(`Sum in ${currency_code}.*>${billing_cost.replace('.', '\\.')}<`));
+      expect(foot).toMatch(
+        new RegExp(`Sum in ${currency_code}.*${exactly(billing_cost).replace('.', '\\.')}`),
+      );
     expect(await read('/reports/zones?sort=colour')).toContain('There is no column');
   });
 

@@ -12,7 +12,7 @@ const fixture = await reportsFixture(seededInvoices(3, 12));
 afterAll(() => fixture.remove());
 
 const READING = 'The shipments are being read; the figures follow here.';
-const NOTICE = /<p class="reading"[^\n]*\n<div class="known" hidden><\/div>\n/;
+const NOTICE = /<p class="reading [^\n]*\n<div class="known" hidden><\/div>\n/;
 
 async function pageOf(path: string, firstWordsMs: number, timeLimitMs = 20_000) {
   const running = await dashboardOver(fixture.path, { firstWordsMs, timeLimitMs, warmUpEveryMs: null });
@@ -35,7 +35,7 @@ describe('a page that is not there within a moment', () => {
       const streamed = await pageOf(path, 0);
       expect(streamed.answer.status).toBe(200);
       expect(streamed.parts.length).toBeGreaterThan(1);
-      expect(streamed.parts[0]).toContain('<nav aria-label="Pages">');
+      expect(streamed.parts[0]).toContain('aria-label="Pages"');
       expect(streamed.parts[0]).not.toContain('<figure');
       expect(streamed.html).toContain(READING);
       // Each drawing numbers what it draws; where the page was cut is of no matter.

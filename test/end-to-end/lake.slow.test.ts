@@ -1,9 +1,12 @@
-/** The whole of billsync over a lake: `up`, a second worker on a machine of its own, one PostgreSQL, one archive. */
+/**
+ * The whole of billsync over a lake: `up`, two more workers with data folders of their own, one archive, and one PostgreSQL.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
@@ -21,11 +24,11 @@ let service: ForeignService;
 let postgres: PostgresServer;
 let env: Record<string, string>;
 let up: RunningRole | undefined;
-let second: RunningRole | undefined;
+const others: RunningRole[] = [];
 
 beforeAll(async () => {
   await installDuckDbExtensions();
-  [service, postgres] = await Promise.all([startForeignService(), startPostgres()]);
+  [service, postgres] = await Promise.all([startForeignService(), startPostgres({ maxConnections: 40 })]);
   env = {
     BILLSYNC_DATA_DIR: dataDir,
     BILLSYNC_WAREHOUSE: `ducklake:postgres:${postgres.connectionString}`,
@@ -48,7 +51,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await second?.end('SIGKILL');
+  for (const role of others) await role.end('SIGKILL');
   await up?.end('SIGTERM');
   await service?.close();
   await postgres?.stop();
@@ -69,27 +72,62 @@ async function bill(count: number): Promise<void> {
   }
 }
 
-test('reports a lake of one or two workers to the fourth decimal, verified', async () => {
+/** Connections to PostgreSQL by application name. */
+async function connections(client: pg.Client): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await client.query<{ name: string; n: number }>(
+    "select application_name as name, count(*)::integer as n from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1",
+  );
+  return new Map(rows.map(({ name, n }) => [name, n]));
+}
+
+test('reports a lake of three workers to the fourth decimal, verified, over few named connections', async () => {
   await bill(4);
   const isSettled = (count: number) => (list: { state: string }[]) =>
     list.length === count && list.every(({ state }) => state === 'loaded' || state === 'voided');
   await eventually(states, isSettled(4));
   await expectExact();
 
-  second = await startRole(['worker'], {
-    env: {
-      ...env,
-      BILLSYNC_DATA_DIR: join(folder, 'second'),
+  for (const [role, name] of [
+    ['worker', 'second'],
+    ['worker', 'third'],
+  ] as const) {
+    const ownFolder = {
+      BILLSYNC_DATA_DIR: join(folder, name),
       TEMPORAL_ADDRESS: up?.addresses.temporal ?? '',
+    };
+    others.push(await startRole([role], { env: { ...env, ...ownFolder }, cwd: folder }));
+  }
+  const client = new pg.Client({ connectionString: `postgresql://lake@127.0.0.1:${postgres.port}/postgres` });
+  await client.connect();
+  const most = new Map<string, number>();
+  await bill(24);
+  const settled =
+    "select count(*)::integer as n from billsync_1.invoice_state where state in ('loaded', 'voided')";
+  await eventually(
+    async () => {
+      for (const [name, n] of await connections(client)) most.set(name, Math.max(n, most.get(name) ?? 0));
+      return (await client.query<{ n: number }>(settled)).rows[0]?.n;
     },
-    cwd: folder,
-  });
-  await bill(8);
-  await eventually(states, isSettled(12));
+    (n) => n === 28,
+  );
+  await client.end();
   await expectExact();
+  const pages = ['/', '/reports/carriers', '/shipments', '/invoices'];
+  const page = (path: string) => fetch(new URL(path, up?.addresses.dashboard));
+  for (const path of pages) expect((await page(path)).status).toBe(200);
+  expect([...most.keys()].filter((name) => !/^billsync \w+ \S+ pid \d+$/.test(name))).toEqual([]);
+  const ofLedgers = [...most].filter(([name]) => name.startsWith('billsync worker'));
+  expect(ofLedgers).toHaveLength(3);
+  expect(Math.max(...ofLedgers.map(([, n]) => n))).toBeLessThanOrEqual(3);
   const verified = await askJson(['verify', '--full'], env);
-  expect(verified).toMatchObject({ drift: [], shipments: 225 });
+  expect(verified).toMatchObject({ drift: [], shipments: 525 });
 
-  expect(await second.end('SIGTERM')).toBe(0);
+  await postgres.stop();
+  for (const path of pages) {
+    const away = await page(`${path}?currency=EUR`);
+    expect(away.status).toBe(503);
+    expect(await away.text()).toContain('cannot be reached');
+  }
+  for (const role of others.splice(0)) expect(await role.end('SIGTERM')).toBe(0);
   expect(await up?.end('SIGTERM')).toBe(0);
 });

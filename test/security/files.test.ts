@@ -101,7 +101,7 @@ describe('a file that ends the process while it is loaded', () => {
     await t.warehouse.close();
     for (let crash = 1; crash < MAX_CRASHES; crash += 1) {
       // In flight for ever, as a process leaves it that has ended.
-      void new LoadAttempts(t.dataDir).around({ invoiceId: INVOICE, sha256: deadly.sha256 }, () => NEVER);
+      void new LoadAttempts(t.dataDir).run({ invoiceId: INVOICE, sha256: deadly.sha256 }, () => NEVER);
     }
     const args = [testProgram('security/deadly-load.ts'), t.dataDir, deadly.sha256];
     await expect(run(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });
@@ -128,8 +128,8 @@ describe('a file that ends the process while it is loaded', () => {
       { invoiceId: INVOICE, sha256: 'b' },
     ];
     // Both in flight when the process ends: neither answers.
-    void attempts.around(one, () => NEVER);
-    void attempts.around(other, () => NEVER);
+    void attempts.run(one, () => NEVER);
+    void attempts.run(other, () => NEVER);
     let atWork = 0;
     const alone = async (): Promise<number> => {
       atWork += 1;
@@ -138,18 +138,16 @@ describe('a file that ends the process while it is loaded', () => {
       atWork -= 1;
       return seen;
     };
-    expect(await Promise.all([attempts.around(one, alone), attempts.around(other, alone)])).toEqual([1, 1]);
+    expect(await Promise.all([attempts.run(one, alone), attempts.run(other, alone)])).toEqual([1, 1]);
   });
 
   test('is not counted for a reported error', async () => {
     const attempts = new LoadAttempts(mkdtempSync(join(folder, 'marks-')));
     const file = { invoiceId: INVOICE, sha256: 'a' };
     for (let attempt = 0; attempt <= MAX_CRASHES; attempt += 1) {
-      await expect(attempts.around(file, () => Promise.reject(new Error('no room')))).rejects.toThrow(
-        'no room',
-      );
+      await expect(attempts.run(file, () => Promise.reject(new Error('no room')))).rejects.toThrow('no room');
     }
-    expect(await attempts.around(file, async () => 'done')).toBe('done');
+    expect(await attempts.run(file, async () => 'done')).toBe('done');
   });
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { describeFile } from '../../archive/describe-file.ts';
+import { describeFile } from '../../archive/records.ts';
 import { openS3Archive } from '../../archive/s3/archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { anArchivedEvent } from '../archive/an-event.ts';

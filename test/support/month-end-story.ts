@@ -58,7 +58,8 @@ export const MONTH_END: readonly Step[] = [
     isFile: true,
     async click(page) {
       const download = page.waitForEvent('download');
-      await page.getByRole('link', { name: 'XLSX', exact: true }).click();
+      await page.getByText('Download', { exact: true }).click();
+      await page.getByRole('link', { name: 'Excel', exact: true }).click();
       saved = (await download).suggestedFilename();
     },
     sees: async () => /^duplicates_\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.xlsx$/.test(saved),

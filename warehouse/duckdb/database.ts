@@ -28,6 +28,8 @@ export interface DatabaseOptions {
   readonly attach?: (session: Session) => Promise<void>;
   /** The text of a named statement, when some differ from `sql/`. */
   readonly statements?: (name: string) => string;
+  /** 4 by default. */
+  readonly connections?: number;
   /** Called once when DuckDB says that it cannot go on with this instance. */
   readonly onFatal?: (error: WarehouseError) => void;
 }
@@ -52,6 +54,7 @@ export class Database {
   /** SQL may read here too. */
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
+  readonly #connections: number;
   readonly #isWriter: boolean;
   readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseError) => void) | undefined;
@@ -67,6 +70,7 @@ export class Database {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
+    this.#connections = options.connections ?? CONNECTIONS;
     this.#isWriter = ownsFile(options);
     this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
@@ -159,7 +163,7 @@ export class Database {
       this.#lent.add(idle);
       return idle;
     }
-    if (this.#open >= CONNECTIONS) {
+    if (this.#open >= this.#connections) {
       return new Promise((lend, refuse) => this.#waiting.push({ lend, refuse }));
     }
     this.#open += 1;

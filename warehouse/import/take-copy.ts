@@ -1,9 +1,4 @@
-/**
- * Begins to copy and scan a person's file, while its caller opens the warehouse or loads the file before.
- *
- * A large file is read in a thread of its own: reading modules and opening a warehouse keep the first thread busy for
- * as long as the scan of a million rows does, and in a worker events are answered meanwhile.
- */
+/** Copies and scans the CSV of an operator, while the caller opens the warehouse or loads the file before. */
 
 import { createHash } from 'node:crypto';
 import {
@@ -23,7 +18,6 @@ import { syncHandle } from '../../lib/files/durable-files.ts';
 import { temporaryName } from '../../lib/files/files.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
-import type { CopyMessage } from './copy-thread.ts';
 
 export interface Copy {
   readonly path: string;
@@ -33,14 +27,20 @@ export interface Copy {
 export interface CopyBegun {
   /** @throws the system's error (`ENOENT`, `ENOSPC`, …), FsyncError */
   readonly taken: Promise<Copy>;
-  /** Ends what still runs and removes the copy, unless it was moved away. May be called again. */
+  /** Ends the thread and removes the copy, unless it was moved away. May be called again. */
   discard(): Promise<void>;
 }
 
-/** Below this a thread takes longer to start than the file to be read. */
+export type CopyMessage = 'copied' | ArchivedFile;
+
+/** A smaller file is read before a thread would have started. */
 export const THREAD_FROM_BYTES = 4 << 20;
 
-/** @param dataDir the copy lies in its `tmp`, from where the archive can take it by a rename */
+/**
+ * A large file is scanned in a thread, since the main thread loads modules, opens the warehouse or answers events.
+ *
+ * @param dataDir the copy is made in its `tmp`, so that the archive takes it with a rename
+ */
 export function takeCopy(dataDir: string, from: string): CopyBegun {
   const folder = join(dataDir, 'tmp');
   const path = temporaryName(folder);
@@ -53,10 +53,10 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
     }
     const program = new URL(`./copy-thread${extname(import.meta.filename)}`, import.meta.url);
     thread = new Worker(program, { workerData: { from, to: path } });
-    return { path, file: await answerOf(thread, () => flush(path)) };
+    return { path, file: await scannedBy(thread, () => flush(path)) };
   };
   const taken = take();
-  // Whoever waits for it is told; until then nobody may be waiting yet.
+  // The caller may await it only later.
   taken.catch(() => undefined);
   return {
     taken,
@@ -67,49 +67,19 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
   };
 }
 
-/** The disk takes the copy while it is scanned, so the archive's own flush finds little left to wait for. */
-async function flush(path: string): Promise<void> {
-  const copy = await open(path, 'r+');
-  try {
-    await syncHandle(copy, path);
-  } finally {
-    await copy.close();
-  }
+/** With a reflink where the file system can. @param to must not exist; created with mode 0600 */
+export function copyPrivately(from: string, to: string): void {
+  copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  // copyFile also copies the mode, which may be readable by others or not writable.
+  chmodSync(to, 0o600);
 }
-
-async function answerOf(thread: Worker, onCopied: () => Promise<void>): Promise<ArchivedFile> {
-  let copied: Promise<void> = Promise.resolve();
-  const file = await new Promise<ArchivedFile>((resolve, reject) => {
-    thread.on('message', (message: CopyMessage) => {
-      if (message !== 'copied') return resolve(message);
-      copied = onCopied();
-      // It is waited for behind the answer.
-      copied.catch(() => undefined);
-    });
-    thread.once('error', reject);
-    // After an answer this changes nothing.
-    thread.once('exit', () => reject(new Error('The thread that copies a file ended without an answer.')));
-  });
-  await copied;
-  return file;
-}
-
-/* Makes a private copy of a person's CSV and reads that: its hash, its size, and what the byte scan says. */
 
 /** Small enough to stay in the processor's cache between hash and scan. */
 const CHUNK_BYTES = 1 << 18;
 
-/** By the kernel, as a reflink where the file system can. @param to is made (0600) and must not be there yet */
-export function copyPrivately(from: string, to: string): void {
-  copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  // The kernel copies the mode as well, which may let others read it, or not even us write.
-  chmodSync(to, 0o600);
-}
-
 /**
- * The copy is read, never the person's file, which somebody may still be writing: what is hashed here is what the
- * archive keeps and what DuckDB reads. One buffer for the whole file, by direct calls: the caller's thread does nothing
- * else meanwhile.
+ * Reads the copy, not the original, which may still be written to: archive and DuckDB get the bytes that were hashed.
+ * Synchronous, with one buffer: the thread has no other work.
  */
 export function scanCopy(path: string): ArchivedFile {
   const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
@@ -127,4 +97,31 @@ export function scanCopy(path: string): ArchivedFile {
     closeSync(copy);
   }
   return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
+}
+
+/** The copy is flushed while it is scanned, so that the archive's own flush is short. */
+async function flush(path: string): Promise<void> {
+  const copy = await open(path, 'r+');
+  try {
+    await syncHandle(copy, path);
+  } finally {
+    await copy.close();
+  }
+}
+
+async function scannedBy(thread: Worker, onCopied: () => Promise<void>): Promise<ArchivedFile> {
+  let flushed: Promise<void> = Promise.resolve();
+  const file = await new Promise<ArchivedFile>((resolve, reject) => {
+    thread.on('message', (message: CopyMessage) => {
+      if (message !== 'copied') return resolve(message);
+      flushed = onCopied();
+      // Awaited after the scan.
+      flushed.catch(() => undefined);
+    });
+    thread.once('error', reject);
+    // No effect after a result.
+    thread.once('exit', () => reject(new Error('The thread that copies a file ended without a result.')));
+  });
+  await flushed;
+  return file;
 }

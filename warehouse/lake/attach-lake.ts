@@ -26,6 +26,18 @@ export function lakeSchema(generation: number): string {
 /** Above the limit of a call of DuckDB (`lib/health/native-calls.ts`). */
 const IDLE_LIMIT_MS = 11 * 60_000;
 
+/**
+ * For each of the two attached databases: a scan uses the connection of its transaction, and idle connections are closed. DuckDB
+ * exceeds the number rather than wait: a transaction that waits for a second connection could wait for itself.
+ */
+function connectionLimits(connections: number): readonly string[] {
+  return [
+    'set global pg_use_ctid_scan = false',
+    `set global pg_pool_max_connections = ${connections}`,
+    'set global pg_pool_idle_timeout_millis = 10000',
+  ];
+}
+
 /** In the memory of one DuckDB instance. */
 const CATALOG_SECRET = 'billsync_lake_catalog';
 
@@ -67,8 +79,9 @@ export async function attachLake(
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
+  for (const setting of connectionLimits(readOnly ? 1 : 2)) await run(setting);
   const { password } = place.address;
-  const libpq = readOnly ? place.address.libpq : limited(place.address.libpq);
+  const libpq = limited(place.address.libpq, readOnly ? 'reader' : 'duckdb');
   const secret = catalogSecret(place.address);
   const hasSecret = password !== '';
   for (const statement of [...secret, ...attachStatements(place, { libpq, readOnly, hasSecret })]) {
@@ -84,9 +97,9 @@ export async function attachLake(
  * Of DuckDB's own connections: a transaction of theirs is idle for as long as DuckDB works between two statements, which has a
  * limit of its own. What the address says itself stays.
  */
-function limited(libpq: string): string {
+function limited(libpq: string, role: string): string {
   const words = [
-    ['application_name', `'${applicationName('duckdb').replaceAll(/['\\\\]/g, '_')}'`],
+    ['application_name', `'${applicationName(role).replaceAll(/['\\\\]/g, '_')}'`],
     ['keepalives_idle', '20'],
     ['keepalives_interval', '10'],
     ['keepalives_count', '3'],

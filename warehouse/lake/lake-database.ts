@@ -20,6 +20,9 @@ export interface LakeDatabaseOptions {
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
+/** One for the load in progress, one for everything else: each may have a connection to PostgreSQL. */
+const CONNECTIONS = 2;
+
 /** @throws extension-missing, catalog-unreachable */
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
   const { place, folders, temporaryFolder, memoryLimit, onFatal } = options;
@@ -29,6 +32,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
     temporaryFolder,
     memoryLimit,
     statements: rowStatement,
+    connections: CONNECTIONS,
     ...(onFatal === undefined ? {} : { onFatal }),
     async attach(session) {
       const run: RunStatement = (statement) => session.statement(statement);

@@ -6,14 +6,14 @@ import { dirname } from 'node:path';
 import type { Session } from '../duckdb/session.ts';
 import type { Params } from '../duckdb/statements.ts';
 import { spanOf } from '../load/commit-load.ts';
-import type { LoadPlaces } from '../load/file-load.ts';
+import type { LoadTransactions } from '../load/file-load.ts';
 import type { Ledger, LedgerTransaction } from './ledger.ts';
 
 /** For loads that are committed together. Holds their invoices, and tells by a lock of each that it is in flight. */
-export function lakePlaces(
+export function lakeTransactions(
   ledger: Ledger,
   loads: readonly { readonly invoiceId: string; readonly loadId: number }[],
-): LoadPlaces {
+): LoadTransactions {
   let held: LedgerTransaction | null = null;
   return {
     ledger: (_session, work) =>

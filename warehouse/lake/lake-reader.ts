@@ -19,6 +19,7 @@ import { readCatalogAddress } from './catalog-address.ts';
 import { knownGeneration } from './generation.ts';
 import { viewScripts } from './lake-database.ts';
 import type { LakeSettings } from './lake-source.ts';
+import { unreachable } from './ledger.ts';
 import { touchPointerFile, writePointerFile } from './pointer-file.ts';
 import { quoted, type RunStatement } from './run-statement.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.ts';
@@ -30,6 +31,10 @@ interface Opened {
   /** When a bucket's credentials were given; milliseconds of the clock. */
   givenAt: number;
 }
+
+/** DuckDB's messages when PostgreSQL does not answer. */
+const LOST_CONNECTION =
+  /connection to server|server closed the connection|terminating connection|connect to Postgres/i;
 
 const opened = new Map<string, Opened>();
 
@@ -52,7 +57,7 @@ export async function connectToLake(path: string, lake: LakeSettings): Promise<D
     return connection;
   } catch (error) {
     await rollBackAndClose(connection);
-    throw error;
+    throw LOST_CONNECTION.test(String(error)) ? unreachable(readCatalogAddress(lake.catalog), error) : error;
   }
 }
 

@@ -9,16 +9,17 @@
 import type { Archive } from '../../archive/archive.ts';
 import { DamagedFileError } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Ingested } from '../ledger/ingest.ts';
 import { knownFiles } from '../load/commit-load.ts';
-import type { FileLoad, LoadPlaces } from '../load/file-load.ts';
+import type { FileLoad, LoadTransactions } from '../load/file-load.ts';
 import { BatchingLoader, loadBatch, loadFile, type OnBatch } from '../load/load-files.ts';
 import type { NewLoad, Store, StoreIngest } from '../store.ts';
 import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.ts';
 import { ingestLake } from './ingest-lake.ts';
-import { lakePlaces } from './lake-places.ts';
+import { lakeTransactions } from './lake-places.ts';
 import type { Ledger } from './ledger.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { touchPointerFile } from './pointer-file.ts';
@@ -45,6 +46,8 @@ export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
   /** Of this process; between processes PostgreSQL keeps order. */
   readonly #locks = new KeyedMutex();
+  /** One load at a time holds a connection to PostgreSQL; a batch has up to 200 files. */
+  readonly #loadInTurn = createSemaphore(1);
   readonly #loader: BatchingLoader<NewLoad>;
   readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
@@ -80,8 +83,8 @@ export class LakeStore implements Store {
     return this.#locks.run(`load ${invoiceId}`, work);
   }
 
-  loadFile(load: NewLoad, isSuspected: boolean): Promise<LoadOutcome> {
-    return isSuspected ? this.#loadAlone(load) : this.#loader.load(load);
+  loadFile(load: NewLoad, isAlone: boolean): Promise<LoadOutcome> {
+    return isAlone ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
   async loadRecorded(loadId: number): Promise<void> {
@@ -151,19 +154,23 @@ export class LakeStore implements Store {
     return { ...load, loadId: Number((await ledger.first('next-load-id')).load_id) };
   }
 
-  async #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
-    const numbered = await this.#numbered(load);
-    return loadFile(this.#parts.database, numbered, this.#places([numbered]));
+  #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
+    return this.#loadInTurn(async () => {
+      const numbered = await this.#numbered(load);
+      return loadFile(this.#parts.database, numbered, this.#places([numbered]));
+    });
   }
 
-  async #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
-    const numbered: FileLoad[] = [];
-    for (const load of loads) numbered.push(await this.#numbered(load));
-    return loadBatch(this.#parts.database, numbered, this.#places(numbered));
+  #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
+    return this.#loadInTurn(async () => {
+      const numbered: FileLoad[] = [];
+      for (const load of loads) numbered.push(await this.#numbered(load));
+      return loadBatch(this.#parts.database, numbered, this.#places(numbered));
+    });
   }
 
-  #places(loads: readonly FileLoad[]): LoadPlaces {
-    const places = lakePlaces(this.#parts.ledger, loads);
+  #places(loads: readonly FileLoad[]): LoadTransactions {
+    const places = lakeTransactions(this.#parts.ledger, loads);
     const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
     // Who waits for PostgreSQL's lock holds a connection, who waits here does not.
     return {

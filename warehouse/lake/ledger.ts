@@ -8,6 +8,7 @@
 
 import { hostname } from 'node:os';
 import pg from 'pg';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
 import { WarehouseError } from '../errors.ts';
 import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
@@ -39,7 +40,11 @@ const WITHOUT_QUERY: ReadonlyMap<string, readonly Row[]> = new Map([
 ]);
 /** Above, a batch takes all invoices at once instead of each. */
 const SINGLE_INVOICES = 50;
-const CONNECTIONS = 10;
+/**
+ * One keeps the presence and the locks of ingest and tidying, one is for the load in progress, one for everything else. DuckDB
+ * has its own (attach-lake.ts).
+ */
+const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;
 /** A connection that is in use is asked something four times within this; of a frozen process PostgreSQL ends it then, with its locks. */
 const IDLE_LIMIT_MS = 60_000;
@@ -84,6 +89,9 @@ export class Ledger implements Ledgers {
   readonly #idleLimitMs: number;
   readonly #blockedAfterMs: number;
   readonly #name: string;
+  /** The connection of the presence, one user at a time; null while there is none. */
+  #present: { readonly client: pg.PoolClient; readonly drop: () => void } | null = null;
+  readonly #presentTurn = createSemaphore(1);
   #onReplaced: ((error: WarehouseError) => void) | undefined;
 
   /**
@@ -135,9 +143,9 @@ export class Ledger implements Ledgers {
     });
   }
 
-  /** While `work` runs nobody else is at it, in any process; all its transactions are on the connection that holds the lock. */
-  alone<T>(kind: 'ingest' | 'opening' | 'tidy', work: (ledgers: LedgerOnOne) => Promise<T>): Promise<T> {
-    return this.#with(async (client, spoil) => {
+  /** Runs `work` while no other process holds the lock; its transactions are on the connection that holds it. */
+  alone<T>(kind: 'ingest' | 'opening', work: (ledgers: LedgerOnOne) => Promise<T>): Promise<T> {
+    const onClient = async (client: pg.PoolClient, spoil: (error: Error) => void): Promise<T> => {
       const lock = { class: LOCK[kind], key: this.generation };
       await ask(client, 'lock-session', lock);
       try {
@@ -146,10 +154,23 @@ export class Ledger implements Ledgers {
           transaction: (inside) => this.#inTransaction(client, inside, spoil),
         });
       } finally {
-        // With the connection goes the lock, and what `work` threw is what matters.
+        // The lock ends with its connection, and an error of `work` is the one to report.
         await ask(client, 'unlock-session', lock).catch(spoil);
       }
-    });
+    };
+    return kind === 'ingest' ? this.#withPresent(onClient) : this.#with(onClient);
+  }
+
+  /** Runs `work` when no other process is tidying. @returns null when one is */
+  async tidying<T>(work: () => Promise<T>): Promise<T | null> {
+    const lock = { class: LOCK.tidy, key: this.generation };
+    const [row] = await this.#withPresent((client) => ask(client, 'try-lock-session', lock));
+    if (row?.is_mine !== true) return null;
+    try {
+      return await work();
+    } finally {
+      await this.#withPresent((client, spoil) => ask(client, 'unlock-session', lock).catch(spoil));
+    }
   }
 
   /**
@@ -189,6 +210,7 @@ export class Ledger implements Ledgers {
     client.on('error', () => {
       if (isOver) return;
       isOver = true;
+      if (this.#present?.client === client) this.#present = null;
       stopPinging();
       client.release(true);
       onLost();
@@ -198,6 +220,7 @@ export class Ledger implements Ledgers {
     const leave = async (): Promise<void> => {
       if (isOver) return;
       isOver = true;
+      if (this.#present?.client === client) this.#present = null;
       stopPinging();
       client.release(true);
     };
@@ -206,6 +229,7 @@ export class Ledger implements Ledgers {
       await leave();
       throw error;
     });
+    if (how === 'shared') this.#present = { client, drop: () => client.emit('error', new Error('broken')) };
     if (how === 'shared' || row?.is_mine === true) return leave;
     await leave();
     return null;
@@ -258,6 +282,14 @@ export class Ledger implements Ledgers {
     throw replaced;
   }
 
+  /** On the connection of the presence; on another one while there is none, as in a rebuild. */
+  #withPresent<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
+    return this.#presentTurn(() => {
+      const present = this.#present;
+      return present === null ? this.#with(work) : work(present.client, present.drop);
+    });
+  }
+
   /** @param work is given a way to say that the connection must not be used again */
   async #with<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
     const client = await this.#connect();
@@ -290,13 +322,15 @@ export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
 
-/** @throws catalog-unreachable always; a password never stands in it */
+/** PostgreSQL's messages of `too_many_connections` (53300). */
+const NO_FREE_CONNECTION = /too many (?:clients|connections)|remaining connection slots/i;
+
+/** @returns catalog-unreachable or catalog-full, without the password */
 export function unreachable(address: CatalogAddress, error: unknown): WarehouseError {
   const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
-  return new WarehouseError('catalog-unreachable', [
-    address.shown,
-    withoutPassword(messages.join('; '), address),
-  ]);
+  const problem = withoutPassword(messages.join('; '), address);
+  const code = NO_FREE_CONNECTION.test(problem) ? 'catalog-full' : 'catalog-unreachable';
+  return new WarehouseError(code, [address.shown, problem]);
 }
 
 export function ledgerSchema(generation: number): string {

@@ -26,7 +26,7 @@ import { checkBucket } from './check-bucket.ts';
 import { currentGeneration, migrateLedger } from './generation.ts';
 import { ingestLake } from './ingest-lake.ts';
 import { openLakeDatabase } from './lake-database.ts';
-import { lakePlaces } from './lake-places.ts';
+import { lakeTransactions } from './lake-places.ts';
 import { LakeStore } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
 import { writePointerFile } from './pointer-file.ts';
@@ -154,8 +154,8 @@ async function catchUpLake(
   });
   const { events, facts } = ingested;
   const ways = {
-    alone: (file: FileLoad) => loadFile(database, file, lakePlaces(ledger, [file])),
-    together: (files: readonly FileLoad[]) => loadBatch(database, files, lakePlaces(ledger, files)),
+    alone: (file: FileLoad) => loadFile(database, file, lakeTransactions(ledger, [file])),
+    together: (files: readonly FileLoad[]) => loadBatch(database, files, lakeTransactions(ledger, files)),
   };
   const context = { ways, archive, log, ledgers: ledger };
   const { repeated, failed, purged, highest } = await repeatUnrepeated(context, {

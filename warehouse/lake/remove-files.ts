@@ -12,7 +12,7 @@ export async function removeFiles(path: string): Promise<void> {
 async function removeObjects({ hostname: Bucket, pathname }: URL): Promise<void> {
   const [{ DeleteObjectsCommand, ListObjectsV2Command }, { openS3Client }] = await Promise.all([
     import('@aws-sdk/client-s3'),
-    import('../../archive/s3/client.ts'),
+    import('../../archive/s3/bucket.ts'),
   ]);
   const client = openS3Client({});
   try {

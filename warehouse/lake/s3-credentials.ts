@@ -10,7 +10,7 @@ import { quoted, type RunStatement } from './run-statement.ts';
 /** Well below the shortest life that a role's credentials can have (15 min). */
 export const GIVE_AGAIN_MS = 300_000;
 
-/** Nothing to do for a folder. @throws S3SettingsError AWS's client finds no credentials or no region */
+/** Nothing to do for a folder. @throws ArchiveError AWS's client finds no credentials or no region */
 export async function giveS3Credentials(
   run: RunStatement,
   dataPath: string,

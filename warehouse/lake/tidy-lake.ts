@@ -30,8 +30,7 @@ const MERGE =
 /** @returns null when another process is at it */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
   const { database, ledger, now, keepMs = DAY_MS, leastFiles = LEAST_FILES } = options;
-  return ledger.transaction(async (transaction) => {
-    if (!(await transaction.tryLock('tidy', ledger.generation))) return null;
+  return ledger.tidying(async () => {
     const leftovers = await removeLeftovers(database, ledger);
     const count = async (name: string, params = {}): Promise<Row> =>
       (await database.use((session) => session.once(name, params, LIMIT_MS)))[0] ?? {};

@@ -1,4 +1,4 @@
-/** What loading a file would come to, said without writing anything: the answer of a dry run. */
+/** Checks a file like a load, and writes nothing: a dry run. */
 
 import {
   type CsvTolerance,
@@ -17,42 +17,42 @@ import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
 import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
 import { checkRows } from './check-rows.ts';
-import { knownLoad, loadedRows } from './commit-load.ts';
+import { knownLoads, loadedRows } from './commit-load.ts';
 import { type FileLoad, Refusal, refusedByScan, refusedRows } from './file-load.ts';
 
-export interface CheckPlaces {
+export interface CheckContext {
   readonly ledgers: Ledgers;
-  /** What the partner accepts besides the specified form. */
+  /** Accepted besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
 }
 
-/** @throws misread when csv-parse counts other records than the byte scan, or does not come to an end */
+/** @throws misread csv-parse counts other records than the byte scan, or was stopped */
 export async function checkFile(
-  { ledgers, tolerances }: CheckPlaces,
-  asked: FileToCheck,
+  { ledgers, tolerances }: CheckContext,
+  request: FileToCheck,
 ): Promise<CheckOutcome> {
-  const { invoiceId, file, csvPath } = asked;
-  const lines = await linesOf(ledgers, asked);
+  const { invoiceId, file, csvPath } = request;
+  const lines = await readLines(ledgers, request);
   if (typeof deriveInvoice(lines)?.row.voided_at === 'string') return { outcome: 'voided' };
-  const known = await knownLoad(ledgers, { invoiceId, sha256: file.sha256 });
+  const [known = null] = await knownLoads(ledgers, [{ invoiceId, sha256: file.sha256 }]);
   if (known !== null) return known;
-  if (isHeaderOnly(file.scan)) return checkTotals(asked, [], lines);
+  if (isHeaderOnly(file.scan)) return checkTotals(request, [], lines);
   if (isSpecified(file.scan)) {
-    const { broken, totals } = await readWhole({ csvPath, invoiceId, skipsRagged: false }, asked);
-    if (broken.findingCount === 0) return checkTotals(asked, totals, lines);
+    const { broken, totals } = await readWhole({ csvPath, invoiceId, skipsRagged: false }, request);
+    if (broken.findingCount === 0) return checkTotals(request, totals, lines);
     const refused = refusedRows(broken);
-    if (refused.wants?.includes('decimals') !== true || tolerances.length === 0) return refused;
+    if (refused.neededTolerances?.includes('decimals') !== true || tolerances.length === 0) return refused;
   } else if (!isOfOtherForm(file.scan) || (tolerances.length === 0 && hasAllColumns(file.scan))) {
     return refusedByScan({ file, csvPath, invoiceId });
   }
   const tolerate = { tolerances, folder: null };
   const { scan, broken, totals } = await readWhole(
     { csvPath, invoiceId, skipsRagged: false, tolerate },
-    asked,
+    request,
   );
   if (scan === null) return refusedByScan({ file, csvPath, invoiceId });
   if (broken.findingCount > 0) return refusedRows(broken);
-  return checkTotals({ ...asked, file: { ...file, scan } }, totals, lines);
+  return checkTotals({ ...request, file: { ...file, scan } }, totals, lines);
 }
 
 async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Promise<Read> {
@@ -90,20 +90,20 @@ function checkTotals(
   }
 }
 
-/** What the ledgers say, and the details as if they had been recorded. */
-async function linesOf(ledgers: Ledgers, { invoiceId, details, at }: FileToCheck): Promise<InvoiceLines> {
+/** The lines of the ledgers, and the details as if they had been recorded. */
+async function readLines(ledgers: Ledgers, { invoiceId, details, at }: FileToCheck): Promise<InvoiceLines> {
   const found = await ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId]));
   const lines = found.get(invoiceId) ?? { evidence: [], loads: [], attention: [] };
   if (details === null) return lines;
   const { hash = null, ...answered } = details;
   const named = hash === null ? [] : [{ kind: 'hash-asked', at, invoiceId, ...hash } as const];
-  const told = factLines([{ kind: 'details', at, invoiceId, ...answered }, ...named]);
-  const unsaid = {
+  const added = factLines([{ kind: 'details', at, invoiceId, ...answered }, ...named]);
+  const empty = {
     ...{ stamp: at, event_id: null, event_type: null, partner_id: null },
     ...{ announced_sha256: null, announced_size_bytes: null },
   };
-  const evidence = told.details.map((line) => ({ ...line, ...unsaid }) as unknown as Evidence);
-  const attention = told.attention as unknown as readonly AttentionLine[];
+  const evidence = added.details.map((line) => ({ ...line, ...empty }) as unknown as Evidence);
+  const attention = added.attention as unknown as readonly AttentionLine[];
   return {
     ...lines,
     evidence: [...lines.evidence, ...evidence],

@@ -1,4 +1,4 @@
-/** Holds the rows of a load against the byte scan, the announcement and the invoice's header, and makes the load's line of them. */
+/** Compares the rows of a load with the byte scan, the announcement and the invoice's header, and returns the line of the load. */
 
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
@@ -15,24 +15,24 @@ export interface NewLine extends LoadLine {
   readonly tenant: string | null;
 }
 
-/** What the rows amount to. @throws Refusal, misread when that is not what may be loaded */
+/** @throws Refusal, misread */
 export function checkRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const line = lineOf(load, totals, lines);
   const unknown = totals.find(
     ({ currency_code: code, is_code }) => is_code !== true || !isCurrency(String(code)),
   );
-  // Where it stands is looked up behind the transaction, not while everybody waits for its end.
+  // The row is found after the transaction, so that no other load waits for the search.
   if (unknown !== undefined) {
     throw new WarehouseError('misread', [load.invoiceId, `'${unknown.currency_code}' is not a currency`]);
   }
   if (load.isRepeated) return line;
   refuseUnprovedEmptiness(load, lines);
   refuseUnproved(load, line, lines);
-  return doubted(load, line, { totals, lines });
+  return checkOperatorFile(load, line, { totals, lines });
 }
 
-/** The line with what speaks against it. @throws Refusal of a file that a spreadsheet has changed, unless the person accepts it */
-function doubted(
+/** Marks a denied or damaged file of an operator. @throws Refusal a spreadsheet seems to have changed it and that was not accepted */
+function checkOperatorFile(
   { source, acceptsSpreadsheet }: FileLoad,
   line: NewLine,
   { totals, lines }: { readonly totals: readonly Row[]; readonly lines: InvoiceLines },
@@ -40,7 +40,7 @@ function doubted(
   if (source !== 'file' || isNamed(line, lines)) return line;
   const is_denied = isDenied(line, lines);
   const findings = damageFindings(damageIn(totals));
-  // A denied file is refused for its hash, and stays at hand for a person who chooses it.
+  // A denied file is loaded without counting, so that an operator can choose it.
   if (findings.length > 0 && !is_denied && acceptsSpreadsheet !== true) {
     throw new Refusal({ outcome: 'rejected', findings, findingCount: findings.length });
   }
@@ -54,7 +54,6 @@ function damageIn(totals: readonly Row[]): DamageCounts {
   return Object.fromEntries(names.map((name) => [name, sum(name)])) as unknown as DamageCounts;
 }
 
-/** The load's own line, once its rows were held against the byte scan. */
 function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
   expectRows(load, { shipments, totals });
@@ -84,14 +83,14 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
   };
 }
 
-/** The currency of most rows first; of equals always the same one, since a rebuild has to come to it again. */
+/** Most rows first; ties by code, so that a rebuild has the same result. */
 function byWeight(a: Row, b: Row): number {
   const order = Number(b.shipments) - Number(a.shipments);
   if (order !== 0) return order;
   return String(a.currency_code) < String(b.currency_code) ? -1 : 1;
 }
 
-/** A file without rows is what a failed export looks like too: it counts where the invoice states no shipments and no cost. */
+/** A failed export has no rows either: such a file counts only if the invoice states no shipments and no cost. */
 function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: InvoiceLines): void {
   if (file.scan.records > 0) return;
   const header = deriveInvoice(lines)?.row;
@@ -119,14 +118,14 @@ function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): voi
     if (discrepancies.length > 0) throw new Refusal({ outcome: 'contradicted', discrepancies });
   }
   if (derived?.row.proof === 'unproved' && !line.ends_with_line_end) {
-    // The last line may be cut off, and nothing that we know could tell.
+    // The last line may be truncated, and neither hash nor header would show it.
     const value = 'the file does not end with CRLF and neither hash nor header proves it';
     const finding = { line: null, row: line.shipments, column: null, rule: 'no-final-line-end', value };
     throw new Refusal({ outcome: 'rejected', findings: [finding], findingCount: 1 });
   }
 }
 
-/** The scan is the first reader, DuckDB the second. Unlike counts are our fault or the disk's, never the sender's. */
+/** Different counts of the byte scan and DuckDB are a fault of billsync or the disk, not of the sender. */
 function expectRows(
   load: FileLoad,
   { shipments, totals }: { readonly shipments: number; readonly totals: readonly Row[] },

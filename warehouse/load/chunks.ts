@@ -1,9 +1,7 @@
 /**
- * A large file as several, cut between its records where the byte scan says, so that all threads read it and yet each
- * row has its number: DuckDB reads each chunk by one thread from its beginning to its end, a sequence counts along.
- *
- * DuckDB can split a file by itself, but then it guesses where a record begins, which line breaks in quotes may defeat, and
- * nothing numbers the rows in the order of the file on more than one thread (ADR 16).
+ * Splits a large file between its records, where the byte scan says, so that all threads read it and each row has its
+ * number. DuckDB itself guesses where a record begins, which a line break in quotes may defeat, and numbers rows in the
+ * order of the file on one thread only (ADR 16).
  */
 
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
@@ -17,16 +15,16 @@ import {
 } from '../../lib/wire/csv-file.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
 import type { Rejection } from '../warehouse.ts';
-import { type FileLoad, rejected } from './file-load.ts';
+import { type FileLoad, rejected, unexplained } from './file-load.ts';
 
 export interface Chunks {
-  /** Holds `0.csv`, `1.csv` and so on, each with the file's header. */
+  /** Contains `0.csv`, `1.csv` and so on, each with the header of the file. */
   readonly folder: string;
   readonly count: number;
   discard(): Promise<void>;
 }
 
-/** In bytes; `end` is not part of it. */
+/** In bytes; without `end`. */
 interface Range {
   readonly start: number;
   readonly end: number;
@@ -35,10 +33,10 @@ interface Range {
 const BLOCK_BYTES = 1 << 20;
 
 /**
- * Copies the file's chunks into a folder of their own. Each begins with the header: DuckDB takes the first line end that
- * it meets for that of all lines, and a record's may stand in quotes.
+ * Each chunk begins with the header, since DuckDB takes the first line end as that of all lines, and the first one of
+ * a record may be inside quotes.
  *
- * @throws the system's error (`ENOSPC`, …), then nothing is left
+ * @throws the system's error (`ENOSPC`, …); the folder is removed then
  */
 export async function cutIntoChunks(
   csvPath: string,
@@ -88,10 +86,7 @@ async function copyRanges(
   }
 }
 
-/**
- * What the connection needs before `numbered_chunks` is asked: `row_of(chunk)`, the next row's number, and
- * `last_rows()`, what it came to. As text, since nextval takes no name that is not written out.
- */
+/** Defines `row_of(chunk)`, the next row number, and `last_rows()`; nextval takes only a literal name. */
 export function numberChunks(count: number, recordsPerCut: number): string {
   if (count === 0) return '';
   const numbers = Array.from({ length: count }, (_, number) => number);
@@ -107,18 +102,9 @@ export function numberChunks(count: number, recordsPerCut: number): string {
   ].join('\n');
 }
 
-/*  * Reads a file that keeps the rules only with what the partner tolerates, and writes its rows in the specified form, so that
- * one way of loading, proving and verifying serves all. Nobody pays for it whose files are as specified. A file of an earlier
- * edition of the specification, which lacks columns of today, is read this way too, and needs no tolerance.
- *
- * Which tolerances a file needs, the file itself says: under more of them it reads no differently. So a load is repeated
- * and verified under all of them, whatever the setting has become since.
- */
-
 export interface ToleratedFile {
-  /** As `cutIntoChunks` makes them, with the added columns as JSON in one more. */
+  /** In the specified form, with the added columns as JSON in one more column. */
   readonly chunks: Chunks;
-  /** Under the tolerances. */
   readonly scan: CsvScan;
 }
 
@@ -127,8 +113,12 @@ export type Tolerating = Pick<FileLoad, 'csvPath' | 'invoiceId' | 'recordsPerCut
 };
 
 /**
- * @returns null when the tolerances do not reach to the file's columns: it is refused for what the byte scan found
- * @throws the system's error (`ENOSPC`, …), then nothing is left
+ * Writes the rows of a file in another form (or of an earlier edition of the specification, which needs no tolerance) in
+ * the specified one. The file itself decides which tolerances apply: more of them change nothing, so that a load
+ * is repeated and verified under all of them.
+ *
+ * @returns null: the tolerances do not cover the columns of the file
+ * @throws the system's error (`ENOSPC`, …); the folder is removed then
  */
 export async function tolerate(
   { csvPath, invoiceId, file, recordsPerCut }: Tolerating,
@@ -146,7 +136,7 @@ export async function tolerate(
       tolerate: { tolerances, folder, recordsPerCut },
     };
     const read = await readBounded(reading, limitsBySize(file.sizeBytes));
-    if ('stopped' in read) return rejected({ unexplained: `reading it was stopped, ${read.stopped}` });
+    if ('stopped' in read) return unexplained(`reading it was stopped, ${read.stopped}`);
     if (read.scan === null) return null;
     if (read.broken.findingCount > 0) return rejected(read.broken);
     isKept = true;

@@ -1,6 +1,6 @@
 /**
- * The part of a load that makes it count: behind the fence, rows, their proof, the load's line and its invoice's row,
- * read back after the commit.
+ * Commits loads: checks the invoice, inserts the rows, the line of the load and the row of its invoice in one
+ * transaction, and reads them back after the commit (hazard 9).
  */
 
 import { wellFormedJson } from '../../lib/wire/json.ts';
@@ -18,17 +18,17 @@ import {
 } from '../ledger/invoice-states.ts';
 import type { FileLoadOutcome, LoadedRows, LoadOutcome, LoadRequest } from '../warehouse.ts';
 import { checkRows, type NewLine } from './check-rows.ts';
-import { type FileLoad, type LoadPlaces, Refusal } from './file-load.ts';
+import { type FileLoad, type LoadTransactions, Refusal } from './file-load.ts';
 
 export interface Commit {
-  readonly places: LoadPlaces;
-  /** Puts the rows into the table and answers what they amount to, as `totalsOf` does. */
+  readonly transactions: LoadTransactions;
+  /** Inserts the rows and returns their totals (`readTotals`). */
   readonly insert: () => Promise<readonly Row[]>;
 }
 
-/** As `Commit`, for rows that are staged: what they amount to is known before any of them is in the table. */
+/** For staged rows, whose totals are known before they are inserted. */
 export interface BatchCommit {
-  readonly places: LoadPlaces;
+  readonly transactions: LoadTransactions;
   readonly totals: readonly Row[];
   readonly insert: (loads: readonly FileLoad[]) => Promise<unknown>;
 }
@@ -37,40 +37,40 @@ export interface BatchCommit {
 export async function commitLoad(
   session: Session,
   load: FileLoad,
-  { places, insert }: Commit,
+  { transactions, insert }: Commit,
 ): Promise<FileLoadOutcome> {
-  const loaded = await places.ledger(session, async (ledger) => {
-    const before = await readBefore(ledger, [load]);
-    const fence = before.fenceOf(load);
-    const line = await places.rows(session, async () => checkRows(load, await insert(), fence));
-    return insertLoads(ledger, [{ load, fence, line }], before.held);
+  const loaded = await transactions.ledger(session, async (ledger) => {
+    const { held, linesFor } = await readLines(ledger, [load]);
+    const lines = linesFor(load);
+    const line = await transactions.rows(session, async () => checkRows(load, await insert(), lines));
+    return insertLoads(ledger, [{ load, lines, line }], held);
   });
   await readBack(session, [load], loaded);
   const [rows] = loaded;
   if (rows === undefined)
-    throw new WarehouseError('load-lost', [load.invoiceId, 'the commit answered nothing']);
+    throw new WarehouseError('load-lost', [load.invoiceId, 'the commit returned nothing']);
   return { outcome: 'loaded', ...rows };
 }
 
 /**
- * Several loads of different invoices as one: all that may be loaded count or none does. Each is checked by itself.
+ * Commits several loads of different invoices: all that may be loaded, or none. Each is checked by its own rows.
  *
- * @returns in their order what came of each; null: it has to be loaded alone, which then says what is wrong
+ * @returns in their order; null: the file has to be loaded alone, to find out what is wrong
  * @throws load-lost
  */
 export async function commitLoads(
   session: Session,
   loads: readonly FileLoad[],
-  { places, totals, insert }: BatchCommit,
+  { transactions, totals, insert }: BatchCommit,
 ): Promise<readonly (FileLoadOutcome | null)[]> {
   const found = groupByLoad(totals);
-  const { checked, loaded } = await places.ledger(session, async (ledger) => {
-    const before = await readBefore(ledger, loads);
-    const checked = loads.map((load) => checkOne(load, found.get(load.loadId) ?? [], before.fenceOf));
+  const { checked, loaded } = await transactions.ledger(session, async (ledger) => {
+    const { held, linesFor } = await readLines(ledger, loads);
+    const checked = loads.map((load) => checkOne(load, found.get(load.loadId) ?? [], linesFor));
     const good = checked.filter((of) => 'line' in of);
     if (good.length === 0) return { checked, loaded: [] };
-    await places.rows(session, () => insert(good.map(({ load }) => load)));
-    return { checked, loaded: await insertLoads(ledger, good, before.held) };
+    await transactions.rows(session, () => insert(good.map(({ load }) => load)));
+    return { checked, loaded: await insertLoads(ledger, good, held) };
   });
   const good = checked.flatMap((of) => ('line' in of ? [of.load] : []));
   if (good.length > 0) await readBack(session, good, loaded);
@@ -82,22 +82,21 @@ export async function commitLoads(
   });
 }
 
-/** A load that counts from now on. */
 interface Checked {
   readonly load: FileLoad;
   readonly line: NewLine;
-  /** What the ledgers say of its invoice without it. */
-  readonly fence: InvoiceLines;
+  /** The lines of its invoice, without this load. */
+  readonly lines: InvoiceLines;
 }
 
 function checkOne(
   load: FileLoad,
   totals: readonly Row[],
-  fenceOf: (load: FileLoad) => InvoiceLines,
+  linesFor: (load: FileLoad) => InvoiceLines,
 ): Checked | { readonly outcome: FileLoadOutcome | null } {
   try {
-    const fence = fenceOf(load);
-    return { load, fence, line: checkRows(load, totals, fence) };
+    const lines = linesFor(load);
+    return { load, lines, line: checkRows(load, totals, lines) };
   } catch (error) {
     if (error instanceof Refusal) return { outcome: error.outcome };
     if (isWarehouseError(error, 'loaded-meanwhile') || isWarehouseError(error, 'misread'))
@@ -107,8 +106,8 @@ function checkOne(
 }
 
 /**
- * What loads of a span hold per currency, as the rows of that table say it (`totals_of` of sql/csv-session.sql). The first
- * row of a load that a person brought has the signs of a spreadsheet as well (`damage_of`).
+ * The totals of loads per currency (`totals_of` of sql/csv-session.sql). The first row of a file of an operator also has
+ * the signs of a spreadsheet (`damage_of`).
  */
 export async function readTotals(
   ask: (sql: string, params: Params) => Promise<readonly Row[]>,
@@ -116,9 +115,9 @@ export async function readTotals(
   loads: readonly FileLoad[],
 ): Promise<readonly Row[]> {
   const totals = await ask(`from totals_of('${table}', $first::integer, $last::integer)`, spanOf(loads));
-  const doubted = loads.filter(({ source, isRepeated }) => source === 'file' && !isRepeated);
-  if (doubted.length === 0) return totals;
-  const found = await ask(`from damage_of('${table}', $first::integer, $last::integer)`, spanOf(doubted));
+  const brought = loads.filter(({ source, isRepeated }) => source === 'file' && !isRepeated);
+  if (brought.length === 0) return totals;
+  const found = await ask(`from damage_of('${table}', $first::integer, $last::integer)`, spanOf(brought));
   const damage = new Map(found.map((row) => [Number(row.load_id), row]));
   return totals.map((row) => {
     const signs = damage.get(Number(row.load_id));
@@ -127,7 +126,7 @@ export async function readTotals(
   });
 }
 
-/** First and last of the load ids: a statement with this range reads only the row groups that may hold them. */
+/** A statement with this range of load ids skips other row groups. */
 export function spanOf(loads: readonly Pick<FileLoad, 'loadId'>[]): { first: number; last: number } {
   const ids = loads.map(({ loadId }) => loadId);
   return { first: Math.min(...ids), last: Math.max(...ids) };
@@ -156,32 +155,32 @@ function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> 
   return Map.groupBy(rows, (row) => Number(row.load_id));
 }
 
-/** What the ledgers say inside this transaction: the fence against a void and against a second load of the file. */
-async function readBefore(
+/** Reads the invoices inside the transaction that inserts the loads: a void or a second load of the file is seen here. */
+async function readLines(
   ledger: Statements,
   loads: readonly FileLoad[],
 ): Promise<{
   readonly held: ReadonlyMap<string, HeldInvoice>;
   /** @throws Refusal, loaded-meanwhile */
-  readonly fenceOf: (load: FileLoad) => InvoiceLines;
+  readonly linesFor: (load: FileLoad) => InvoiceLines;
 }> {
-  const { held, lines } = await readHeldLines(
+  const { held, lines: byInvoice } = await readHeldLines(
     ledger,
     loads.map(({ invoiceId }) => invoiceId),
   );
-  const fenceOf = (load: FileLoad): InvoiceLines => {
-    const fence = lines.get(load.invoiceId) ?? NOTHING;
-    if (load.isRepeated) return fence;
-    if (typeof deriveInvoice(fence)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
-    if (fence.loads.some((line) => line.file_sha256 === load.file.sha256)) {
+  const linesFor = (load: FileLoad): InvoiceLines => {
+    const lines = byInvoice.get(load.invoiceId) ?? NO_LINES;
+    if (load.isRepeated) return lines;
+    if (typeof deriveInvoice(lines)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
+    if (lines.loads.some((line) => line.file_sha256 === load.file.sha256)) {
       throw new WarehouseError('loaded-meanwhile', [load.file.sha256, load.invoiceId]);
     }
-    return fence;
+    return lines;
   };
-  return { held, fenceOf };
+  return { held, linesFor };
 }
 
-const NOTHING: InvoiceLines = { evidence: [], loads: [], attention: [] };
+const NO_LINES: InvoiceLines = { evidence: [], loads: [], attention: [] };
 
 async function insertLoads(
   ledger: Statements,
@@ -196,16 +195,16 @@ async function insertLoads(
   }));
   await ledger.all('insert-loads', { loads: wellFormedJson(rows) });
   const after = new Map(
-    checked.map(({ load, fence, line }) => [load.invoiceId, { ...fence, loads: [...fence.loads, line] }]),
+    checked.map(({ load, lines, line }) => [load.invoiceId, { ...lines, loads: [...lines.loads, line] }]),
   );
   const derived = await writeInvoices(ledger, after, held);
   return checked.map(({ load, line }) => {
-    const lines = after.get(load.invoiceId) ?? NOTHING;
+    const lines = after.get(load.invoiceId) ?? NO_LINES;
     return loadedRows(line, derived.get(load.invoiceId), lines);
   });
 }
 
-/** @param lines the load's own included */
+/** @param lines with the load itself */
 export function loadedRows(
   line: LoadLine,
   derived: DerivedInvoice | null | undefined,
@@ -226,18 +225,19 @@ export function loadedRows(
   };
 }
 
-/* Whether there is anything to do for a file; asked before the transaction, which asks again. */
+type FileOfInvoice = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
 
-type Asked = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
-
-/** @returns in their order the answer for an invoice that is voided or has this file already; null: there is work to do */
+/**
+ * The outcome for an invoice that is voided or has the file already; null: the file has to be loaded. The transaction of
+ * the load checks again.
+ */
 export async function knownLoads(
   ledgers: Ledgers,
-  asked: readonly Asked[],
+  loads: readonly FileOfInvoice[],
 ): Promise<readonly (LoadOutcome | null)[]> {
-  const files = asked.map(({ invoiceId, sha256 }) => ({ invoice_id: invoiceId, file_sha256: sha256 }));
+  const files = loads.map(({ invoiceId, sha256 }) => ({ invoice_id: invoiceId, file_sha256: sha256 }));
   const rows = await ledgers.all('load-known', { files: JSON.stringify(files) });
-  if (rows.length === 0) return asked.map(() => null);
+  if (rows.length === 0) return loads.map(() => null);
   const known = new Map(rows.map((row) => [`${row.invoice_id} ${row.file_sha256}`, row]));
   const loaded = rows.filter(({ is_voided: isVoided }) => isVoided !== true);
   const ids = [...new Set(loaded.map((row) => String(row.invoice_id)))];
@@ -245,37 +245,32 @@ export async function knownLoads(
     ids.length === 0
       ? new Map<string, InvoiceLines>()
       : await ledgers.transaction((statements) => readInvoiceLines(statements, ids));
-  return asked.map((load) => {
+  return loads.map((load) => {
     const row = known.get(`${load.invoiceId} ${load.sha256}`);
     if (row?.is_voided === true) return { outcome: 'voided' };
     return row === undefined ? null : alreadyLoaded(load, lines.get(load.invoiceId));
   });
 }
 
-/** `knownLoads` of one. */
-export async function knownLoad(ledgers: Ledgers, asked: Asked): Promise<LoadOutcome | null> {
-  const [known] = await knownLoads(ledgers, [asked]);
-  return known ?? null;
-}
-
-/** `knownLoads` of files that are about to be loaded. */
 export function knownFiles(
   ledgers: Ledgers,
   loads: readonly Pick<FileLoad, 'invoiceId' | 'file'>[],
 ): Promise<readonly (LoadOutcome | null)[]> {
-  const asked = loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 }));
-  return knownLoads(ledgers, asked);
+  return knownLoads(
+    ledgers,
+    loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 })),
+  );
 }
 
-function alreadyLoaded({ sha256 }: Asked, of: InvoiceLines | undefined): LoadOutcome | null {
-  const derived = of === undefined ? null : deriveInvoice(of);
-  if (of === undefined || derived === null) return null;
-  const load = of.loads.find((line) => line.file_sha256 === sha256);
+function alreadyLoaded({ sha256 }: FileOfInvoice, lines: InvoiceLines | undefined): LoadOutcome | null {
+  const derived = lines === undefined ? null : deriveInvoice(lines);
+  if (lines === undefined || derived === null) return null;
+  const load = lines.loads.find((line) => line.file_sha256 === sha256);
   if (load === undefined) return null;
-  const counting = of.loads.find((line) => line.load_id === derived.row.current_load_id);
+  const counting = lines.loads.find((line) => line.load_id === derived.row.current_load_id);
   return {
     outcome: 'already_loaded',
     countingVersion: counting?.version ?? null,
-    ...loadedRows(load, derived, of),
+    ...loadedRows(load, derived, lines),
   };
 }

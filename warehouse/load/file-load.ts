@@ -1,4 +1,4 @@
-/** A file that is to be loaded, and where its rows go. */
+/** A file to load, and why a file is refused: the findings of the byte scan and of the cells. */
 
 import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
 import { MAX_FINDINGS, type ScanRule } from '../../lib/wire/csv-scanner.ts';
@@ -15,12 +15,12 @@ import type { FileLoadOutcome, Rejection } from '../warehouse.ts';
 export interface FileLoad {
   readonly invoiceId: string;
   readonly file: ArchivedFile;
-  /** Of the file on this machine. */
+  /** On this machine. */
   readonly csvPath: string;
   readonly source: FileSource;
   readonly announcedSha256: string | null;
   readonly encodedSha256?: string | null;
-  /** As it was decided when it was loaded first; of a repeated load only. */
+  /** Only for a repeated load: as decided by the first one. */
   readonly isDenied?: boolean;
   readonly isDamaged?: boolean;
   /** See `LoadRequest`. */
@@ -28,46 +28,55 @@ export interface FileLoad {
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
   readonly loadId: number;
-  /** null: the next one. A rebuild says which it was. */
+  /** null: the next version of the invoice. */
   readonly version: number | null;
   /** ISO 8601 UTC. */
   readonly loadedAt: string;
-  /** A rebuild repeats what was decided then: neither a later void nor a header refuses the rows. */
+  /** A rebuild repeats the decision of the first load: neither a later void nor a header refuses the rows. */
   readonly isRepeated: boolean;
-  /** What the partner accepts besides the specified form. */
+  /** Accepted besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
-  /** As the file's scan has it; `RECORDS_PER_CUT` unless told. */
+  /** As in the file's scan; `RECORDS_PER_CUT` by default. */
   readonly recordsPerCut?: number | undefined;
 }
 
-/** Where a load's rows and its line in the ledger lie, and what makes either final. */
-export interface LoadPlaces {
+/** The transactions around the parts of a load; one in a DuckDB file, two in a lake. */
+export interface LoadTransactions {
   /** Around everything that makes the load count. */
   ledger<T>(session: Session, work: (ledger: Statements) => Promise<T>): Promise<T>;
-  /** Around the rows alone, inside the above. */
+  /** Around the rows alone, inside `ledger`. */
   rows<T>(session: Session, work: () => Promise<T>): Promise<T>;
 }
 
-/* Why a file is not loaded, told whole: what the byte scan found, and what is wrong in the cells. */
+/** The finding of a file that ended the process several times while it was loaded. */
+export const CRASH_RULE = 'ends-the-process';
 
-/**
- * Faults that leave the records apart: what else is wrong in them can be said at once, not after the next new file.
- * A record that is too big for a reader is given to none.
- */
-const LEAVES_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>(['field-count', 'nul', 'utf-8']);
+/** Rolls the transaction back and carries the outcome out of it. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly outcome: FileLoadOutcome;
 
-/** A file, and whose rows it should hold; null: any invoice's. */
+  constructor(outcome: FileLoadOutcome) {
+    super(outcome.outcome);
+    this.outcome = outcome;
+  }
+}
+
+/** With these findings records can still be told apart, so that all findings of the cells are reported at once. */
+const KEEPS_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>(['field-count', 'nul', 'utf-8']);
+
+/** @property invoiceId null: rows of any invoice are accepted */
 export type Refused = Pick<FileLoad, 'file' | 'csvPath'> & { readonly invoiceId: string | null };
 
-/** The findings of the scan and, where records can be told apart, those of the cells; at most a hundred, by line. */
+/** At most a hundred findings, by line. */
 export async function refusedByScan(refused: Refused): Promise<Rejection> {
   const { file, csvPath, invoiceId } = refused;
   const { findings, findingCount } = file.scan;
-  const told = rejected({ findings, findingCount, wants: wantsOf(refused) });
-  const isToldWhole = findingCount >= MAX_FINDINGS;
-  if (isToldWhole || !findings.every(({ rule }) => LEAVES_RECORDS_APART.has(rule))) return told;
+  const scanned = rejected({ findings, findingCount, neededTolerances: neededBy(refused) });
+  const isFull = findingCount >= MAX_FINDINGS;
+  if (isFull || !findings.every(({ rule }) => KEEPS_RECORDS_APART.has(rule))) return scanned;
   const read = await readBounded({ csvPath, invoiceId, skipsRagged: true });
-  if ('stopped' in read) return told;
+  if ('stopped' in read) return scanned;
   const { broken } = read;
   const all = [...findings, ...broken.findings].toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0));
   return rejected({
@@ -78,9 +87,10 @@ export async function refusedByScan(refused: Refused): Promise<Rejection> {
 }
 
 /**
- * For a file that the scan let pass; without findings when csv-parse has nothing to object to.
+ * For a file without findings of the scan.
  *
- * @param why the file is refused in any case: what is said when looking for the place took too long
+ * @param why reported if the search for the broken cells is stopped; null: the file may be good
+ * @returns without findings if csv-parse finds none
  */
 export async function refusedByCells(
   { csvPath, invoiceId }: Omit<Refused, 'file'>,
@@ -89,19 +99,20 @@ export async function refusedByCells(
   const read = await readBounded({ csvPath, invoiceId, skipsRagged: false });
   if (!('stopped' in read)) return refusedRows(read.broken);
   if (why === null) return rejected({ findings: [], findingCount: 0 });
-  return rejected({ unexplained: `looking for the place was stopped, ${read.stopped}; ${why}` });
+  return unexplained(`looking for the place was stopped, ${read.stopped}; ${why}`);
 }
 
 export function refusedRows(broken: Omit<BrokenRows, 'records'>): Rejection {
-  const { findings } = broken;
-  const isIdle = findings.some(({ rule, value }) => AMOUNT_RULES.has(rule) && dropIdleZeros(value) !== value);
-  return rejected({ ...broken, wants: isIdle ? ['decimals'] : [] });
+  const hasIdleZeros = broken.findings.some(
+    ({ rule, value }) => AMOUNT_RULES.has(rule) && dropIdleZeros(value) !== value,
+  );
+  return rejected({ ...broken, neededTolerances: hasIdleZeros ? ['decimals'] : [] });
 }
 
 const AMOUNT_RULES: ReadonlySet<string> = new Set(['amount', 'weight']);
 
-/** What a partner could tolerate so that the file is read; none when it is not its form that is wrong. */
-function wantsOf({ file: { scan }, csvPath }: Refused): readonly CsvTolerance[] {
+/** Empty if the file breaks other rules as well. */
+function neededBy({ file: { scan }, csvPath }: Refused): readonly CsvTolerance[] {
   const rules = new Set(scan.findings.map(({ rule }) => rule));
   if (![...rules].every((rule) => FORM_RULES.has(rule))) return [];
   const lineEnds = rules.has('bare-lf') ? (['line-ends'] as const) : [];
@@ -113,31 +124,20 @@ function wantsOf({ file: { scan }, csvPath }: Refused): readonly CsvTolerance[] 
 /** Rules that a file of another form breaks. */
 const FORM_RULES: ReadonlySet<string> = new Set<ScanRule>(['header', 'field-count', 'bare-lf']);
 
-export function rejected(
-  told:
-    | (Pick<Rejection, 'findings' | 'findingCount' | 'isCutOff'> & { readonly wants?: Rejection['wants'] })
-    | { readonly unexplained: string },
-): Rejection {
-  if ('unexplained' in told) {
-    const value = printable(told.unexplained);
-    const finding = { line: null, row: null, column: null, rule: 'unexplained', value };
-    return { outcome: 'rejected', findings: [finding], findingCount: 1 };
-  }
-  const { findings, findingCount, isCutOff = false, wants = [] } = told;
+export function rejected({
+  findings,
+  findingCount,
+  isCutOff = false,
+  neededTolerances = [],
+}: Omit<Rejection, 'outcome'>): Rejection {
   return {
     ...{ outcome: 'rejected', findings, findingCount },
     ...(isCutOff ? { isCutOff } : {}),
-    ...(wants.length > 0 ? { wants } : {}),
+    ...(neededTolerances.length > 0 ? { neededTolerances } : {}),
   };
 }
 
-/** Ends the transaction with a rollback and carries the answer out of it. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-  readonly outcome: FileLoadOutcome;
-
-  constructor(outcome: FileLoadOutcome) {
-    super(outcome.outcome);
-    this.outcome = outcome;
-  }
+export function unexplained(text: string): Rejection {
+  const finding = { line: null, row: null, column: null, rule: 'unexplained', value: printable(text) };
+  return { outcome: 'rejected', findings: [finding], findingCount: 1 };
 }

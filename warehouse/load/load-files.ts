@@ -1,10 +1,9 @@
 /**
- * Loads one file into the warehouse: exactly, once, or not at all.
+ * Loads files into the warehouse: exactly, once, or not at all.
  *
- * Three readers have to agree before a row counts: the byte scan made while the file was downloaded, DuckDB's rows,
- * and the announced hash or the header. A small file is read by one thread, a larger one by all of them, in chunks. The
- * rows, the load's line and the invoice's new state are one transaction; the invoice's own row is the fence against a
- * void and against a second load.
+ * Three readers have to agree before a row counts: the byte scan made during the download, DuckDB's rows, and the announced
+ * hash or the header. The rows, the line of the load and the new state of the invoice are one transaction. A small file
+ * is loaded in a batch, since planning and committing cost more than its rows; a large one is read by all threads in chunks.
  */
 
 import { stat } from 'node:fs/promises';
@@ -20,66 +19,66 @@ import { isWarehouseError, WarehouseError } from '../errors.ts';
 import type { FileLoadOutcome, LoadOutcome } from '../warehouse.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from './chunks.ts';
 import { commitLoad, commitLoads, readTotals } from './commit-load.ts';
-import { type FileLoad, type LoadPlaces, Refusal, refusedByCells, refusedByScan } from './file-load.ts';
+import { type FileLoad, type LoadTransactions, Refusal, refusedByCells, refusedByScan } from './file-load.ts';
 
-/** Rows and ledgers in one file: one transaction. */
-export const ONE_FILE: LoadPlaces = {
+/** Rows and ledgers in one DuckDB file: one transaction. */
+export const ONE_FILE: LoadTransactions = {
   ledger: (session, work) => session.transaction(() => work(session)),
   rows: (_session, work) => work(),
 };
 
-/** @throws file-not-archived, loaded-meanwhile, load-lost, misread, and what DuckDB or the system throws when the disk is full or the file damaged */
+/** @throws file-not-archived, loaded-meanwhile, load-lost, misread, and errors of DuckDB or the system (disk full, damage) */
 export async function loadFile(
   database: Database,
   load: FileLoad,
-  places: LoadPlaces = ONE_FILE,
+  transactions: LoadTransactions = ONE_FILE,
 ): Promise<FileLoadOutcome> {
   const { scan, sha256, sizeBytes } = load.file;
   const { size } = await stat(load.csvPath);
   if (size !== sizeBytes)
     throw new WarehouseError('file-not-archived', [
       sha256,
-      `${size} bytes lie there, ${sizeBytes} were archived`,
+      `it has ${size} bytes, ${sizeBytes} were archived`,
     ]);
   if (!isSpecified(scan)) {
-    const tolerated = isOfOtherForm(scan) ? await loadTolerated(database, load, places) : null;
+    const tolerated = isOfOtherForm(scan) ? await loadTolerated(database, load, transactions) : null;
     return tolerated ?? refusedByScan(load);
   }
-  const outcome = await attempt(load, () =>
-    scan.records > perCut(load)
-      ? loadChunks(database, load, places)
+  const outcome = await explainFailure(load, () =>
+    scan.records > recordsPerCut(load)
+      ? loadChunks(database, load, transactions)
       : database.use((session) =>
-          loadRows(session, load, {
-            places,
-            insert: () => session.all('insert-one-pass', onePassParams(load)),
-          }),
+          loadRows(session, load, transactions, () => session.all('insert-one-pass', onePassParams(load))),
         ),
   );
-  if (outcome.outcome !== 'rejected' || outcome.wants?.includes('decimals') !== true) return outcome;
-  return (await loadTolerated(database, load, places)) ?? outcome;
+  if (outcome.outcome !== 'rejected' || outcome.neededTolerances?.includes('decimals') !== true)
+    return outcome;
+  return (await loadTolerated(database, load, transactions)) ?? outcome;
 }
 
-/** null when it is not the form of the file that is wrong, or not one that is tolerated. */
+/** @returns null: the file has another fault than its form, or a form that is not tolerated */
 async function loadTolerated(
   database: Database,
   load: FileLoad,
-  places: LoadPlaces,
+  transactions: LoadTransactions,
 ): Promise<FileLoadOutcome | null> {
   const read = await tolerate(load, load.tolerances, database.temporaryFolder);
   if (read === null || 'outcome' in read) return read;
-  const file = { ...load.file, scan: read.scan };
-  return insertChunks(database, { ...load, file }, { places, ...read, statement: 'insert-tolerated' });
+  const tolerated = { ...load, file: { ...load.file, scan: read.scan } };
+  return insertChunks(database, tolerated, { transactions, ...read, statement: 'insert-tolerated' });
 }
 
-/** All threads read, each a chunk of its own. */
-async function loadChunks(database: Database, load: FileLoad, places: LoadPlaces): Promise<FileLoadOutcome> {
-  const file = { ...load.file, recordsPerCut: perCut(load) };
-  const chunks = await cutIntoChunks(load.csvPath, file, database.temporaryFolder);
-  return insertChunks(database, load, { places, chunks, statement: 'insert-chunks' });
+async function loadChunks(
+  database: Database,
+  load: FileLoad,
+  transactions: LoadTransactions,
+): Promise<FileLoadOutcome> {
+  const chunks = await cutIntoChunks(load.csvPath, load.file, database.temporaryFolder);
+  return insertChunks(database, load, { transactions, chunks, statement: 'insert-chunks' });
 }
 
 interface Insertion {
-  readonly places: LoadPlaces;
+  readonly transactions: LoadTransactions;
   readonly chunks: Chunks;
   readonly statement: 'insert-chunks' | 'insert-tolerated';
 }
@@ -87,25 +86,21 @@ interface Insertion {
 async function insertChunks(
   database: Database,
   load: FileLoad,
-  { places, chunks, statement }: Insertion,
+  { transactions, chunks, statement }: Insertion,
 ): Promise<FileLoadOutcome> {
   const { folder, count, discard } = chunks;
   try {
-    const insertAll = async (session: Session) => {
-      await session.script(numberChunks(count, perCut(load)));
-      return loadRows(session, load, {
-        places,
-        async insert() {
-          if (count === 0) return;
-          const { loadId, invoiceId } = load;
-          // Planned anew: a plan that was kept would count along the sequences of an earlier load.
-          const params = { load_id: loadId, folder, chunks: count, invoice_id: invoiceId };
-          await session.once(statement, params);
-          expectWholeChunks(load, await session.once('select unnest(last_rows())::integer as last_row'));
-        },
+    return await database.use(async (session) => {
+      await session.script(numberChunks(count, recordsPerCut(load)));
+      return loadRows(session, load, transactions, async () => {
+        if (count === 0) return;
+        const { loadId, invoiceId } = load;
+        const params = { load_id: loadId, folder, chunks: count, invoice_id: invoiceId };
+        // Planned each time: a kept plan would continue the sequences of an earlier load.
+        await session.once(statement, params);
+        expectWholeChunks(load, await session.once('select unnest(last_rows())::integer as last_row'));
       });
-    };
-    return await database.use(insertAll);
+    });
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
     throw error;
@@ -114,20 +109,18 @@ async function insertChunks(
   }
 }
 
-function perCut({ recordsPerCut = RECORDS_PER_CUT }: FileLoad): number {
-  return recordsPerCut;
+function recordsPerCut(load: FileLoad): number {
+  return load.recordsPerCut ?? RECORDS_PER_CUT;
 }
 
-/** Each chunk ends where the next begins, so that with their sum right none has a row too many or too few. */
+/** With the last row number of each chunk and the total right, no chunk has a row too many or too few. */
 function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
   const { records } = load.file.scan;
   for (const [number, { last_row: lastRow }] of found.entries()) {
-    const expected = Math.min((number + 1) * perCut(load), records);
+    const expected = Math.min((number + 1) * recordsPerCut(load), records);
     if (Number(lastRow) !== expected) {
-      throw new WarehouseError('misread', [
-        load.invoiceId,
-        `chunk ${number} ends with row ${lastRow}, not ${expected}`,
-      ]);
+      const problem = `chunk ${number} ends with row ${lastRow}, not ${expected}`;
+      throw new WarehouseError('misread', [load.invoiceId, problem]);
     }
   }
 }
@@ -135,10 +128,11 @@ function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
 function loadRows(
   session: Session,
   load: FileLoad,
-  { places, insert }: { readonly places: LoadPlaces; readonly insert: () => Promise<unknown> },
+  transactions: LoadTransactions,
+  insert: () => Promise<unknown>,
 ): Promise<FileLoadOutcome> {
   return commitLoad(session, load, {
-    places,
+    transactions,
     async insert() {
       await insert();
       return readTotals((sql, params) => session.all(sql, params), 'shipment_rows', [load]);
@@ -147,23 +141,26 @@ function loadRows(
 }
 
 /**
- * Tells a refusal from a failure. What DuckDB does not take is looked at by csv-parse: if that finds nothing wrong, it
- * is DuckDB's reading that failed, not the file. The connection has been given back by then, since looking takes its time.
+ * Looks for the broken cells of a file that DuckDB refused, after the connection was returned. If csv-parse finds
+ * none, DuckDB misread the file.
  *
- * @throws misread the file is good and DuckDB did not read it
+ * @throws misread
  */
-async function attempt(load: FileLoad, work: () => Promise<FileLoadOutcome>): Promise<FileLoadOutcome> {
+async function explainFailure(
+  load: FileLoad,
+  work: () => Promise<FileLoadOutcome>,
+): Promise<FileLoadOutcome> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
     const isMisread = isWarehouseError(error, 'misread');
     if (!isMisread && !isRowError(error)) throw error;
-    // DuckDB shows the whole line, which may have two million bytes.
-    const said = printable(error.message, 300);
-    const outcome = await refusedByCells(load, isMisread ? null : `DuckDB said: ${said}`);
+    // DuckDB's message contains the whole line, which may have two million bytes.
+    const message = printable(error.message, 300);
+    const outcome = await refusedByCells(load, isMisread ? null : `DuckDB reported: ${message}`);
     if (outcome.findingCount > 0) return outcome;
-    throw isMisread ? error : new WarehouseError('misread', [load.invoiceId, said]);
+    throw isMisread ? error : new WarehouseError('misread', [load.invoiceId, message]);
   }
 }
 
@@ -171,74 +168,73 @@ function onePassParams(load: FileLoad): Params {
   return { csv_path: load.csvPath, invoice_id: load.invoiceId, load_id: load.loadId };
 }
 
-/*  * Loads several small files at once: one statement reads and checks all of them into a temporary table, each is checked by
- * its own rows, and one transaction makes all of those count that may be loaded. Planning and committing cost a small
- * invoice more than its rows do.
- *
- * It knows no diagnosis: a file that has to be looked at leaves the batch and is loaded alone.
- */
-
-/** A file with more records than this gains nothing by company. */
+/** A file with more records gains nothing in a batch. */
 const SMALL_RECORDS = 20_000;
-/** Of all files of a batch: they are staged in memory. */
+/** A batch is staged in memory. */
 const BATCH_RECORDS = 100_000;
 const BATCH_FILES = 200;
 
-/** Whether a file may be one of a batch: the scan has nothing against it. */
+/** Whether a file may be loaded in a batch. */
 export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
   return scan.findingCount === 0 && hasAllColumns(scan) && scan.records <= SMALL_RECORDS;
 }
 
 /**
- * @param loads of different invoices, by rising load id
+ * Stages several small files with one statement, checks each by its own rows, and commits all that may be loaded in
+ * one transaction. It explains no refusal.
+ *
+ * @param loads of different invoices
  * @returns in their order; null: the file has to be loaded alone
- * @throws what DuckDB says of a file that it cannot read, of whichever; then nothing was loaded
+ * @throws DuckDB's error for a file that it cannot read; nothing was loaded then
  */
-export async function loadBatch(
+export function loadBatch(
   database: Database,
   loads: readonly FileLoad[],
-  places: LoadPlaces = ONE_FILE,
+  transactions: LoadTransactions = ONE_FILE,
 ): Promise<readonly (FileLoadOutcome | null)[]> {
-  return database.use((session) => loadStaged(session, loads, places));
+  return database.use(async (session) => {
+    try {
+      return await loadStaged(session, loads, transactions);
+    } finally {
+      await session.statement('drop table if exists staged_rows');
+    }
+  });
 }
 
 async function loadStaged(
   session: Session,
   loads: readonly FileLoad[],
-  places: LoadPlaces,
+  transactions: LoadTransactions,
 ): Promise<readonly (FileLoadOutcome | null)[]> {
-  try {
-    // Planned anew: the files are part of the plan.
-    await session.once('stage-batch', { files: JSON.stringify(filesOf(loads)) });
-    const bad = await session.all('select distinct load_id from staged_rows where not row_is_good');
-    const broken = new Set(bad.map((row) => Number(row.load_id)));
-    const sound = loads.filter(({ loadId }) => !broken.has(loadId));
-    const outcomes = await commitLoads(session, sound, {
-      places,
-      totals: await readTotals((sql, params) => session.once(sql, params), 'staged_rows', loads),
-      insert: (good) =>
-        session.once('insert-batch', { load_ids: `[${good.map(({ loadId }) => loadId).join(', ')}]` }),
-    });
-    const of = new Map(sound.map(({ loadId }, index) => [loadId, outcomes[index] ?? null]));
-    return loads.map(({ loadId }) => of.get(loadId) ?? null);
-  } finally {
-    await session.statement('drop table if exists staged_rows');
-  }
+  // Rising load ids keep the row groups of a load close to each other.
+  const staged = loads.toSorted((a, b) => a.loadId - b.loadId);
+  // Planned each time: the files are part of the plan.
+  await session.once('stage-batch', { files: JSON.stringify(stagedFiles(staged)) });
+  const bad = await session.all('select distinct load_id from staged_rows where not row_is_good');
+  const broken = new Set(bad.map((row) => Number(row.load_id)));
+  const sound = staged.filter(({ loadId }) => !broken.has(loadId));
+  const outcomes = await commitLoads(session, sound, {
+    transactions,
+    totals: await readTotals((sql, params) => session.once(sql, params), 'staged_rows', staged),
+    insert: (good) =>
+      session.once('insert-batch', { load_ids: `[${good.map(({ loadId }) => loadId).join(', ')}]` }),
+  });
+  const byId = new Map(sound.map(({ loadId }, index) => [loadId, outcomes[index] ?? null]));
+  return loads.map(({ loadId }) => byId.get(loadId) ?? null);
 }
 
-function filesOf(loads: readonly FileLoad[]) {
+function stagedFiles(loads: readonly FileLoad[]) {
   let rowsBefore = 0;
   return loads.map(({ loadId, csvPath, invoiceId, file }) => {
-    const of = { load_id: loadId, csv_path: csvPath, invoice_id: invoiceId, rows_before: rowsBefore };
+    const staged = { load_id: loadId, csv_path: csvPath, invoice_id: invoiceId, rows_before: rowsBefore };
     rowsBefore += file.scan.records;
-    return of;
+    return staged;
   });
 }
 
-/** Told of each batch, and of each file that is loaded alone as a batch of one. */
+/** Called with the size of each batch; a file that is loaded alone is a batch of one. */
 export type OnBatch = (files: number) => void;
 
-/** Counts batches by their size. @param metrics undefined: nobody looks */
 export function measureBatches(metrics: Metrics | undefined): OnBatch {
   const sizes = metrics?.histogram('load_batch_files');
   return (files) => sizes?.observe(files);
@@ -246,9 +242,9 @@ export function measureBatches(metrics: Metrics | undefined): OnBatch {
 
 export interface LoadWays<Load> {
   readonly alone: (load: Load) => Promise<FileLoadOutcome>;
-  /** As `loadBatch`; always several. */
+  /** As `loadBatch`; called with two loads at least. */
   readonly together: (loads: readonly Load[]) => Promise<readonly (FileLoadOutcome | null)[]>;
-  /** Asked first, for all of a group at once: in their order an answer where there is nothing to do, null where there is. */
+  /** Called first, for a whole batch: in its order an outcome where nothing has to be done, else null. */
   readonly known?: (loads: readonly Load[]) => Promise<readonly (LoadOutcome | null)[]>;
 }
 
@@ -258,7 +254,7 @@ export interface BatchOptions {
   readonly lingerMs?: number;
 }
 
-/** Small files that come while others are loaded are loaded together with the next; who comes alone begins at once. */
+/** Loads small files that arrive during a load as the next batch. */
 export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
   readonly #ways: LoadWays<Load>;
   readonly #batches: GroupCommit<Load, LoadOutcome | null>;
@@ -283,10 +279,10 @@ export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
     );
   }
 
-  /** Who has a load that is not small has asked whether there is anything to do. */
+  /** The caller has checked whether a file that is not small is already loaded. */
   async load(load: Load): Promise<LoadOutcome> {
-    const together = isSmall(load) ? await this.#batches.do(load) : null;
-    if (together !== null) return together;
+    const outcome = isSmall(load) ? await this.#batches.do(load) : null;
+    if (outcome !== null) return outcome;
     this.#onBatch(1);
     return this.#ways.alone(load);
   }

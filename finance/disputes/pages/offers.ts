@@ -25,6 +25,11 @@ export async function offerClaims(disputes: Disputes, form: URLSearchParams): Pr
   if (rows.size === 0)
     throw new ClaimRefusedError('No row is ticked', { hint: 'go back and tick what is to be claimed' });
   const { lines: found } = await disputes.find({ finding, ...asked.data, rows, trackingNumbers: null });
+  return offerLines(disputes, found, finding);
+}
+
+/** @param from what found them, for the audit log @throws ClaimRefusedError none of them can be claimed */
+export function offerLines(disputes: Disputes, found: readonly Claimable[], from: string): Offered {
   const lines = found.filter(({ hindrance }) => hindrance === null);
   const passed = found.filter(({ hindrance }) => hindrance !== null);
   if (lines.length === 0)
@@ -49,12 +54,15 @@ export async function offerClaims(disputes: Disputes, form: URLSearchParams): Pr
       reasonLabel: 'Note, for yourselves',
       isReasonOptional: true,
       command: 'disputes open',
-      target: [finding, ...lines.slice(0, MOST_NAMED).map(({ trackingNumber }) => trackingNumber)],
+      target: [from, ...lines.slice(0, MOST_NAMED).map(({ trackingNumber }) => trackingNumber)],
       back: '/disputes',
     },
     async perform(note, by) {
       const ids = (await disputes.open(lines, { note, by })).map(({ id }) => id);
-      return { detail: `Opened ${ids.join(', ')}.`, next: null };
+      return {
+        detail: `Opened ${ids.join(', ')}.`,
+        next: { path: `/disputes/${ids[0]}`, label: `Claim ${ids[0]}` },
+      };
     },
   };
 }

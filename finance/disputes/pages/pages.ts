@@ -27,7 +27,18 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
   return {
     address: ADDRESS,
     label: 'Disputes',
+    icon: 'law',
     rows: { label: 'Claim the ticked rows', action: `${ADDRESS}/choose`, keyOf: rowKey },
+    async find(words) {
+      const { claims } = await disputes.list();
+      return claims
+        .filter(({ id, trackingNumber }) =>
+          [id.toLowerCase(), trackingNumber.toLowerCase()].includes(words.toLowerCase()),
+        )
+        .map(({ id, trackingNumber, state }) => ({
+          ...{ kind: 'claim', name: id, more: `${trackingNumber}, ${state}`, address: `${ADDRESS}/${id}` },
+        }));
+    },
     register(app, host) {
       registerPages(app, host, { disputes, now });
       if (host.operators !== null) registerForms(host.operators, disputes);
@@ -52,7 +63,11 @@ function registerPages(
       const shown = chosen.slice(0, MOST_SHOWN);
       const html = render('claims', {
         ...{ asked, problems, totals, carriers, shown, states: CLAIM_STATES },
-        ...{ left: chosen.length - shown.length, canAct: host.operators !== null },
+        ...{
+          left: chosen.length - shown.length,
+          canAct: host.operators !== null,
+          noOperator: host.noOperator,
+        },
         next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
         files: CLAIM_FORMATS,
       });
@@ -82,6 +97,7 @@ function registerPages(
       }
       const html = render('claim', {
         ...{ claim, problems, next: NEXT_STATES[claim.state], canAct: host.operators !== null },
+        noOperator: host.noOperator,
       });
       return host.send(reply, { title: `Claim ${claim.id}`, html, figures: wholeClaimJson(claim) });
     }),
@@ -108,7 +124,7 @@ const Asked = z.object({
 });
 
 /** A mistake in a file or in what is asked is a sentence on the page. */
-async function told(
+export async function told(
   host: GuestHost,
   reply: FastifyReply,
   answer: () => Promise<FastifyReply>,

@@ -1,14 +1,18 @@
 /** Renders the templates of `views/`. */
 
 import { escapeAttribute } from '../../../reports/render/escape-html.ts';
+import { money, stateBadge } from '../../../reports/render/html-cells.ts';
 import { grouped, instantLabel } from '../../../reports/render/labels.ts';
 import { templatesIn } from '../../../reports/render/templates.ts';
 
 const eta = templatesIn(new URL('../views', import.meta.url));
 
 export function render(
-  view: 'claims' | 'claim' | 'problem',
+  view: 'claims' | 'claim' | 'problem' | 'at-risk',
   values: Readonly<Record<string, unknown>>,
 ): string {
-  return eta.render(`./${view}`, { ...values, grouped, attribute: escapeAttribute, instant: instantLabel });
+  return eta.render(`./${view}`, {
+    ...{ ...values, grouped, attribute: escapeAttribute, instant: instantLabel },
+    ...{ money, stateBadge },
+  });
 }

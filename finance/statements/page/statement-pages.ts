@@ -71,6 +71,7 @@ export function statementPages(sources: Sources): GuestPages {
   return {
     address: ADDRESS,
     label: 'Statements',
+    icon: 'log',
     rows: null,
     register(app, host) {
       app.get(ADDRESS, (request, reply) => answer(request.query as Query, reply, host));
@@ -142,9 +143,11 @@ function shownOf({ statement, shipments, state }: MadeStatement, tenant: string)
     downloads: [
       { label: 'PDF, A4', address: address({ format: 'pdf', paper: 'a4' }) },
       { label: 'PDF, Letter', address: address({ format: 'pdf', paper: 'letter' }) },
-      { label: 'XLSX', address: address({ format: 'xlsx' }) },
+      { label: 'Excel', address: address({ format: 'xlsx' }) },
       { label: 'CSV', address: address({ format: 'csv' }) },
-      ...(shipments === null ? [] : [{ label: 'Shipments', address: address({ format: 'shipments' }) }]),
+      ...(shipments === null
+        ? []
+        : [{ label: 'Shipments (CSV)', address: address({ format: 'shipments' }) }]),
     ],
   };
 }

@@ -8,7 +8,8 @@ export interface DelayProxy {
   stop(): Promise<void>;
 }
 
-export async function startDelayProxy(targetPort: number, delayMs: number): Promise<DelayProxy> {
+/** @param port 0: a free one */
+export async function startDelayProxy(targetPort: number, delayMs: number, port = 0): Promise<DelayProxy> {
   const server = createServer((client) => {
     const target = connect(targetPort, '127.0.0.1');
     let sent = Promise.resolve();
@@ -26,7 +27,7 @@ export async function startDelayProxy(targetPort: number, delayMs: number): Prom
       end.setNoDelay(true);
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
     stop: () => new Promise((resolve) => server.close(() => resolve())),

@@ -161,7 +161,7 @@ describe('the page of statements', () => {
       now: () => new Date('2026-11-02T00:00:00Z'),
     });
     pages.register(app, {
-      operators: null,
+      ...{ operators: null, noOperator: '', periodMenu: () => ({ period: '', presets: [] }) },
       send: async (reply, { html }) => reply.type('text/html').send(html),
     });
   });

@@ -24,7 +24,7 @@ export interface PostgresServer {
 }
 
 /** @throws Error when no server can be had here, with what was tried and what to install */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ maxConnections = 100 } = {}): Promise<PostgresServer> {
   const home = await mkdtemp(join(tmpdir(), 'billsync-postgres-'));
   const owner = process.getuid?.() === 0 ? unprivilegedUser() : null;
   await chmod(home, 0o755);
@@ -42,14 +42,19 @@ export async function startPostgres(): Promise<PostgresServer> {
   const port = await freePort();
   // However it ends, nothing of it stays: shared memory in its own folder, which goes with it, and not in /dev/shm.
   const shared = '-c dynamic_shared_memory_type=mmap';
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off ${shared}`;
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=${maxConnections} ${shared}`;
   await call('pg_ctl', '-D', data, '-l', join(work, 'log'), '-w', '-t', '30', '-o', options, 'start');
+  let stopped: Promise<void> | undefined;
+  const stopServer = async (): Promise<void> => {
+    await call('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
+    await rm(home, { recursive: true, force: true });
+  };
   return {
     port,
     connectionString: `host=127.0.0.1 port=${port} user=lake dbname=postgres`,
-    stop: async () => {
-      await call('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
-      await rm(home, { recursive: true, force: true });
+    stop() {
+      stopped ??= stopServer();
+      return stopped;
     },
   };
 }

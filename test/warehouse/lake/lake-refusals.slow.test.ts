@@ -7,11 +7,17 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
+import type { Alert } from '../../../lib/alerts/alert-store.ts';
+import { createHealth } from '../../../lib/health/health.ts';
+import { createMetrics } from '../../../lib/metrics.ts';
 import { noticePublication } from '../../../warehouse/lake/lake-reader.ts';
 import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { SetAside } from '../../../warehouse/warehouse.ts';
+import { openOrRebuild } from '../../../worker/open-or-rebuild.ts';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
+import { startDelayProxy } from '../../bench/support/delay-proxy.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
+import { freePort } from '../../support/processes/free-port.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
@@ -55,6 +61,42 @@ test('names the writer that blocks a purge and removes nothing', async () => {
   expect(refused).toMatchObject({ exitCode: EXIT.locked, stdout: '' });
   expect(refused.stderr).toContain(`billsync worker ${hostname().slice(0, 30)} pid ${process.pid}`);
   expect(await purge('--dry-run')).toMatchObject({ exitCode: EXIT.done });
+});
+
+test('waits for PostgreSQL when a worker starts without it, and ends for an unknown database', async () => {
+  const away = await freePort();
+  const port = Number(/port=(\d+)/.exec(settings.warehouse.catalog)?.[1]);
+  const at = (catalog: string) => ({
+    ...settings,
+    dataDir: makeDataDir(),
+    warehouse: { ...settings.warehouse, catalog },
+  });
+  const health = createHealth();
+  const raised = new Set<string>();
+  const alerts = {
+    raise: ({ key }: Alert) => void raised.add(key),
+    resolve: (key: string) => void raised.delete(key),
+    close: async () => {},
+  };
+  const open = (lake: LakeTestSettings) =>
+    openOrRebuild({
+      settings: lake,
+      archive: t.archive,
+      log: silent,
+      health,
+      alerts,
+      metrics: createMetrics('worker'),
+    });
+  const opening = open(at(settings.warehouse.catalog.replace(`port=${port}`, `port=${away}`)));
+  await vi.waitFor(() => expect([...raised]).toEqual(['warehouse']), 30_000);
+  expect(health.report().components.warehouse).toMatchObject({ isHealthy: false });
+  const proxy = await startDelayProxy(port, 0, away);
+  await (await opening).close();
+  await proxy.stop();
+  expect(raised.size).toBe(0);
+  await expect(open(at(settings.warehouse.catalog.replace('dbname=lake', 'dbname=no_lake')))).rejects.toThrow(
+    /does not exist/,
+  );
 });
 
 test('is readable from a machine without a worker', async () => {

@@ -79,7 +79,7 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
     const outcome = await loadCsv(t, bytes);
     if (outcome.outcome !== 'rejected') return expect(outcome.outcome).toBe('rejected');
     const seen = needed.filter((tolerance) => tolerance !== 'decimals' || needed.length === 1);
-    expect([...(outcome.wants ?? [])].sort()).toEqual([...seen].sort());
+    expect([...(outcome.neededTolerances ?? [])].sort()).toEqual([...seen].sort());
     for (const tolerance of seen) {
       expect(rejection(outcome)).toMatch(new RegExp(`BILLSYNC_CSV_TOLERATE with \\S*${tolerance}`));
     }

@@ -1,8 +1,6 @@
 /**
- * Keeps facts permanently: `facts/journal.ndjson`, one JSON object a line, appended and flushed before it counts.
- *
- * A line is one write with O_APPEND, so several processes may put facts at once, and a byte offset is a cursor that
- * stays true for ever.
+ * Facts in a folder: `facts/journal.ndjson` has a JSON object per line, appended and flushed. A line is one write with O_APPEND, so
+ * several processes may append, and a byte offset remains valid as a cursor.
  */
 
 import { statSync } from 'node:fs';
@@ -11,57 +9,62 @@ import { appendDurably, makeFolder } from '../lib/files/durable-files.ts';
 import { readRange } from '../lib/files/files.ts';
 import { wellFormedJson } from '../lib/wire/json.ts';
 
-import { CursorError, type Fact, type OnUnreadable } from './archive.ts';
-import { readFact } from './read-record.ts';
-import type { FactStore } from './stores.ts';
+import { type Archive, CursorError, type Fact, type OnUnreadable } from './archive.ts';
+import { inOrderOfInstants, readFact } from './records.ts';
 
 const JOURNAL = 'journal.ndjson';
 
-/** Large enough for speed, small enough that memory does not follow the journal's size. */
+/** Read at once, so that memory does not grow with the journal. */
 const CHUNK_BYTES = 1 << 20;
 
-/** Opens (and makes) the folder of facts. */
+type FactStore = Pick<Archive, 'putFact' | 'facts' | 'factsAfter'>;
+
+/** Creates the folder if needed. */
 export async function openFactFolder(root: string): Promise<FactStore> {
   await makeFolder(root);
   const path = join(root, JOURNAL);
   await appendDurably(path, '');
 
-  async function put(fact: Fact): Promise<void> {
+  async function putFact(fact: Fact): Promise<void> {
     if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(fact.at)) {
       throw new RangeError(`A fact needs an instant in UTC, not ${fact.at}.`);
     }
-    // The leading line end separates it from a line that a crash or a full disk left incomplete.
+    // The leading line end separates the line from one that a crash or a full disk left incomplete.
     await appendDurably(path, `\n${wellFormedJson(fact)}\n`);
   }
 
-  async function* after(
+  async function* factsAfter(
     cursor: string | null,
     onUnreadable?: OnUnreadable,
   ): AsyncGenerator<{ fact: Fact; cursor: string }> {
     const from = parseOffset(cursor);
-    // Not the journal that was read before: what it has at this offset does not follow what was read.
+    // The cursor is of another journal.
     if (from > sizeOf(path)) throw new CursorError(cursor ?? '');
     let unreadable: Damaged | null = null;
     for await (const { line, start, end } of linesFrom(path, from)) {
-      if (unreadable !== null && line.length === 0) await tell(unreadable, onUnreadable);
+      if (unreadable !== null && line.length === 0) await report(unreadable, onUnreadable);
       unreadable = null;
       if (line.length === 0) continue;
       const reading = readFact(line);
       if (reading.ok) yield { fact: reading.value, cursor: `${end}` };
       else unreadable = { start, why: reading.why };
     }
-    if (unreadable !== null) await tell(unreadable, onUnreadable);
+    if (unreadable !== null) await report(unreadable, onUnreadable);
   }
 
   /**
-   * A line that was written whole has its own line end, and behind it nothing or the next one's leading line end. A torn
-   * line ends where the next one begins: it was never confirmed to anybody, so it is no fact and nothing is lost.
+   * A complete line is followed by the end of the file, or by the next line's leading line end. A torn line is followed by the
+   * next line itself: it was never confirmed, so it is ignored.
    */
-  async function tell({ start, why }: Damaged, onUnreadable?: OnUnreadable): Promise<void> {
+  async function report({ start, why }: Damaged, onUnreadable?: OnUnreadable): Promise<void> {
     onUnreadable?.({ where: `facts/${JOURNAL}, line ${await lineNumber(path, start)}`, why });
   }
 
-  return { put, after };
+  return {
+    putFact,
+    facts: (onUnreadable) => inOrderOfInstants(factsAfter(null, onUnreadable)),
+    factsAfter,
+  };
 }
 
 interface Damaged {
@@ -70,7 +73,7 @@ interface Damaged {
   readonly why: string;
 }
 
-/** Whole lines only, as far as the file reaches now: the rest of a line that is being written is there next time. */
+/** Complete lines of the file's present size. */
 async function* linesFrom(
   path: string,
   from: number,
@@ -94,12 +97,12 @@ async function* linesFrom(
   }
 }
 
-/** 0 when it is not there. */
+/** 0 when the file is missing. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** As an editor counts, from 1; asked only for what is damaged. */
+/** From 1; reads the file from its beginning. */
 async function lineNumber(path: string, offset: number): Promise<number> {
   let number = 1;
   for await (const { end } of linesFrom(path, 0)) {

@@ -1,34 +1,131 @@
-/**
- * Reads what the archive keeps as JSON, in every kind of archive: an event, a fact, the description of a file.
- *
- * A disk damages what lies on it, and a person's hand does too. Whoever reads many of them tells what cannot be read and
- * goes on with the others, so each is checked here down to the types that those behind rely on. What a later version adds,
- * or leaves out beside the id, is no damage.
- */
+/** Records of every kind of archive: events, facts and descriptions of files, as names and JSON. */
 
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import { CsvScanner } from '../lib/wire/csv-scanner.ts';
 import { describeIssues, mayBeIllFormed, wellFormedInside } from '../lib/wire/json.ts';
+import type { ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable } from './archive.ts';
 
-import type { ArchivedEvent, Fact } from './archive.ts';
-import { BY_PRECEDENCE } from './event-name.ts';
+/** Of several records with one id, the first of these verdicts is the event: one that can be acted on. */
+export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
 
+/** Ids are compared without case, as file systems may. @throws RangeError an id that cannot name a file */
+export function eventName(eventId: string): string {
+  const name = eventId.toLowerCase();
+  if (!isEventName(name)) throw new RangeError('An event id that cannot name a file.');
+  return name;
+}
+
+export function isEventName(name: string): boolean {
+  return /^[0-9a-z][0-9a-z._-]{0,127}$/.test(name);
+}
+
+/** `ab/<eventId>.json`, or `ab/<eventId>.test.json` for another verdict than `accepted`. */
+export function eventPath(eventId: string, verdict: DeliveryVerdict): string {
+  const name = eventName(eventId);
+  return `${name.slice(0, 2)}/${name}${verdict === 'accepted' ? '' : `.${verdict}`}.json`;
+}
+
+/**
+ * The event with this id; null when there is none, or its record is damaged.
+ *
+ * @param folder of the event paths, for `onUnreadable`
+ * @param read returns the bytes at an event path, or null
+ */
+export async function findEvent(
+  eventId: string,
+  folder: string,
+  read: (path: string) => Promise<Uint8Array | null>,
+  onUnreadable: OnUnreadable = () => undefined,
+): Promise<ArchivedEvent | null> {
+  for (const verdict of BY_PRECEDENCE) {
+    const path = eventPath(eventId, verdict);
+    const bytes = await read(path);
+    if (bytes === null) continue;
+    const reading = readEvent(bytes);
+    if (reading.ok && eventName(reading.value.eventId) === eventName(eventId)) return reading.value;
+    const why = reading.ok ? 'another event than its name says' : reading.why;
+    onUnreadable({ where: `${folder}/${path}`, why });
+    return null;
+  }
+  return null;
+}
+
+/** The event without its body; null when there is no body to remove. @param at ISO 8601 UTC */
+export function trimmedEvent(event: ArchivedEvent, at: string): ArchivedEvent | null {
+  if (event.trimmed !== undefined || event.envelope === '') return null;
+  const body = Buffer.from(event.envelope);
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  return { ...event, envelope: '', trimmed: { at, sha256, sizeBytes: body.length } };
+}
+
+/** Compares the instants of receipt, then the ids. */
+export function arrivalKey({ receivedAt, eventId }: Pick<ArchivedEvent, 'receivedAt' | 'eventId'>): string {
+  return `${receivedAt}~${eventId}`;
+}
+
+/** Facts of one instant stay in order of writing. */
+export async function* inOrderOfInstants(
+  written: AsyncIterable<{ readonly fact: Fact }>,
+): AsyncGenerator<Fact> {
+  const facts = await Array.fromAsync(written, ({ fact }) => fact);
+  yield* facts.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+/** Creates the description of a file from its bytes. */
+export async function describeFile(path: string): Promise<ArchivedFile> {
+  const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
+  let sizeBytes = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    scanner.push(chunk);
+    sizeBytes += chunk.length;
+  }
+  return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
+}
+
+const BLOCK_BYTES = 1 << 20;
+
+/** @returns the SHA-256 in lower-case hex */
+export async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  // A stream costs more than reading a small file at once.
+  if ((await stat(path)).size <= BLOCK_BYTES) return hash.update(await readFile(path)).digest('hex');
+  await pipeline(createReadStream(path, { highWaterMark: BLOCK_BYTES }), hash);
+  return hash.digest('hex');
+}
+
+/** @throws RangeError the text is not a hash */
+export function csvPath(sha256: string): string {
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw new RangeError('A SHA-256 is 64 lower-case hex digits.');
+  return `${sha256.slice(0, 2)}/${sha256}.csv`;
+}
+
+/** The path of a file's description. */
+export function scanPath(sha256: string): string {
+  return csvPath(sha256).replace(/\.csv$/, '.json');
+}
+
+/**
+ * A record is checked down to the types that readers rely on, because disks and people damage files. Unknown fields, and missing
+ * ones beside the id, are no damage. `why` names fields, never values.
+ */
 export type RecordReading<T> =
   | { readonly ok: true; readonly value: T }
-  /** `why` names fields, never values. */
   | { readonly ok: false; readonly why: string };
 
-/** An event as `events/` keeps it, from its JSON. */
 export function readEvent(bytes: Uint8Array | string): RecordReading<ArchivedEvent> {
   return read<ArchivedEvent>(() => Event, bytes);
 }
 
-/** A fact as `facts/` keeps it, from a line of JSON. */
 export function readFact(bytes: Uint8Array | string): RecordReading<Fact> {
   return read<Fact>(schemaOfFact, bytes);
 }
 
-/** What lies beside a file: its hash, size in bytes and scan, from its JSON. */
 export function readDescription(bytes: Uint8Array | string): RecordReading<ArchivedFile> {
   return read<ArchivedFile>(() => Description, bytes);
 }
@@ -38,9 +135,9 @@ const Instant = z.iso.datetime();
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
 const Guid = z.guid();
 const Whole = z.int().nonnegative();
-/** As many as the warehouse's column takes. */
+/** The range of the warehouse's column. */
 const Number32 = z.int().positive().max(0x7f_ff_ff_ff);
-/** The service's fields under our names: nothing in them has parts. */
+/** Fields of the service under our names. */
 const Cells = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
 const Event = z.looseObject({
@@ -63,7 +160,6 @@ const Event = z.looseObject({
     .nullable(),
 });
 
-/** Each kind once; the type ensures that none is missing. */
 const FACTS = {
   duplicate: z.looseObject({ at: Instant, eventId: z.string() }),
   file: z.looseObject({
@@ -154,7 +250,7 @@ function schemaOfFact(json: unknown): z.ZodType {
   return known.success ? FACTS[known.data.kind] : KnownKind;
 }
 
-/** Returns the parsed value itself, unknown fields included: the schema only checks it. */
+/** Returns the parsed value itself, with unknown fields: the schema only checks it. */
 function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
   const value = parsed(bytes);
   if (typeof value === 'string') return { ok: false, why: value };
@@ -163,7 +259,7 @@ function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | str
   return { ok: true, value: value.json as T };
 }
 
-/** The reason given for a record that is not JSON. */
+/** A string is the reason why there is no JSON. */
 function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string {
   let text: string;
   try {
@@ -173,10 +269,10 @@ function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string
   }
   try {
     const json: unknown = JSON.parse(text);
-    // Half of a surrogate pair, as an edit by hand can leave it, would stop every SQL statement that the record is part of.
+    // An unpaired surrogate would fail every SQL statement that the record is part of.
     return { json: mayBeIllFormed(text) ? wellFormedInside(json) : json };
   } catch (error) {
-    // A RangeError says that it is nested deeper than we can follow.
+    // RangeError: nested too deeply.
     if (error instanceof SyntaxError || error instanceof RangeError) return 'not JSON';
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Keeps verified CSVs permanently: `files/ab/<sha256>.csv`, and beside it what its scan said. */
+/** Verified CSVs in a folder: `files/ab/<sha256>.csv`, and beside each its description (`.json`). */
 
 import { closeSync, constants, fchmodSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { copyFile, readdir, rename } from 'node:fs/promises';
@@ -14,8 +14,7 @@ import {
 import { temporaryName } from '../lib/files/files.ts';
 import { systemCode } from '../lib/system-errors.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import { describeFile } from './describe-file.ts';
-import { readDescription } from './read-record.ts';
+import { csvPath, describeFile, readDescription, scanPath } from './records.ts';
 
 export interface FileFolder {
   put(path: string, file: ArchivedFile): Promise<ArchivedFile>;
@@ -27,15 +26,13 @@ export interface FileFolder {
   remove(sha256: string): Promise<void>;
 }
 
-/** Opens (and makes) the folder of files. */
+/** Creates the folder if needed. */
 export async function openFileFolder(root: string): Promise<FileFolder> {
   await makeFolder(root);
   const shards = new Set<string>();
 
-  function path(sha256: string): string {
-    if (!/^[0-9a-f]{64}$/.test(sha256)) throw new RangeError('A SHA-256 is 64 lower-case hex digits.');
-    return join(root, sha256.slice(0, 2), `${sha256}.csv`);
-  }
+  const path = (sha256: string): string => join(root, csvPath(sha256));
+  const descriptionPath = (sha256: string): string => join(root, scanPath(sha256));
 
   async function put(from: string, file: ArchivedFile): Promise<ArchivedFile> {
     const known = await get(file.sha256);
@@ -50,7 +47,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
   async function replace(from: string, file: ArchivedFile): Promise<void> {
     const { size } = statSync(from);
     if (size !== file.sizeBytes) {
-      throw new RangeError(`${file.sha256}: ${size} bytes lie there, ${file.sizeBytes} were counted.`);
+      throw new RangeError(`${file.sha256}: the file has ${size} bytes, not ${file.sizeBytes}.`);
     }
     const to = path(file.sha256);
     const shard = dirname(to);
@@ -59,19 +56,19 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     await flush(from);
     await move(from, to);
     await syncFolder(shard);
-    // The scan comes last: a file counts as archived only with it.
-    await replaceDurably(scanPath(to), `${JSON.stringify(file)}\n`);
+    // Last: a file counts as archived only with its description.
+    await replaceDurably(descriptionPath(file.sha256), `${JSON.stringify(file)}\n`);
   }
 
   async function get(sha256: string): Promise<ArchivedFile | null> {
     const csv = path(sha256);
-    const bytes = readOrNull(scanPath(csv));
+    const bytes = readOrNull(descriptionPath(sha256));
     if (bytes === null || !exists(csv)) return null;
     const reading = readDescription(bytes);
     if (reading.ok && reading.value.sha256 === sha256) return reading.value;
     const described = await describeFile(csv);
     if (described.sha256 !== sha256) return null;
-    await replaceDurably(scanPath(csv), `${JSON.stringify(described)}\n`);
+    await replaceDurably(descriptionPath(sha256), `${JSON.stringify(described)}\n`);
     return described;
   }
 
@@ -85,19 +82,19 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     }
   }
 
-  /** Removes the bytes first: a description alone does not count as a file. */
+  /** The bytes first: a description alone does not count as a file. */
   async function remove(sha256: string): Promise<void> {
     const csv = path(sha256);
     if (!exists(dirname(csv))) return;
     await removeIfThere(csv);
-    await removeIfThere(scanPath(csv));
+    await removeIfThere(descriptionPath(sha256));
     await syncFolder(dirname(csv));
   }
 
   return { put, replace, get, path, list, remove };
 }
 
-/** The folders of ours; what else lies there, as a file manager's `.DS_Store` does, is ignored. */
+/** Other entries, such as a file manager's `.DS_Store`, are ignored. */
 export async function shardsIn(root: string): Promise<readonly string[]> {
   const entries = await readdir(root, { withFileTypes: true });
   return entries
@@ -106,9 +103,6 @@ export async function shardsIn(root: string): Promise<readonly string[]> {
     .sort();
 }
 
-const scanPath = (csv: string): string => csv.replace(/\.csv$/, '.json');
-
-/** Directly: a description is a line, and waiting for a thread would take longer. */
 function readOrNull(path: string): Buffer | null {
   try {
     return readFileSync(path);
@@ -128,7 +122,7 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-/** A rename, or a copy when the download lay on another disk. */
+/** Renames, or copies from another disk. */
 async function move(from: string, to: string): Promise<void> {
   try {
     renameSync(from, to);

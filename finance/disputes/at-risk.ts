@@ -1,0 +1,94 @@
+/** What all findings are worth together: each line once, with its deadline and what became of it. */
+
+import { ReportFilterError } from '../../reports/errors.ts';
+import { isAlive, lineKey } from './claim.ts';
+import type { Claimable } from './claimable.ts';
+import type { FindRequest } from './findings.ts';
+import type { StandingClaim } from './standing.ts';
+import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
+
+/** The strongest evidence first: a line that several reports find counts for the first of them. */
+export const RISKS = {
+  duplicates: 'Billed twice',
+  rebills: 'Charged again',
+  'rate-variance': 'Above the agreed rate',
+  'price-changes': 'Price raised',
+  outliers: 'Far above the usual',
+  'dimensional-weight': 'Billed by a greater weight',
+} as const;
+export type Risk = keyof typeof RISKS;
+const RISK_NAMES = Object.keys(RISKS) as readonly Risk[];
+
+export type RiskState = 'new' | 'claimed' | 'credited' | 'dismissed';
+
+export interface LineAtRisk extends Claimable {
+  readonly risk: Risk;
+  readonly state: RiskState;
+  /** The newest claim of the line; null: it was never claimed. */
+  readonly claimId: string | null;
+  /** null: no window is known for the carrier. */
+  readonly deadline: Deadline | null;
+}
+
+export interface AtRisk {
+  /** Highest amount first within a currency. */
+  readonly lines: readonly LineAtRisk[];
+  /** Full sentences: findings that could not be made, and what to know of the others. */
+  readonly notes: readonly string[];
+}
+
+export async function linesAtRisk(
+  find: (
+    request: Omit<FindRequest, 'databasePath'>,
+  ) => Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>,
+  filters: FindRequest['filters'],
+  {
+    claims,
+    windows,
+    now,
+  }: {
+    readonly claims: readonly StandingClaim[];
+    readonly windows: readonly ClaimWindow[];
+    readonly now: Date;
+  },
+): Promise<AtRisk> {
+  const notes = new Set<string>();
+  const found = new Map<string, LineAtRisk>();
+  const claimsOf = Map.groupBy(claims, lineKey);
+  for (const risk of RISK_NAMES) {
+    try {
+      const answer = await find({
+        finding: risk,
+        ...(filters ? { filters } : {}),
+        rows: null,
+        trackingNumbers: null,
+      });
+      for (const note of answer.notes) notes.add(`${RISKS[risk]}: ${note}`);
+      for (const line of answer.lines) {
+        const key = lineKey(line);
+        if (found.has(key)) continue;
+        const ofLine = claimsOf.get(key) ?? [];
+        const claim = ofLine.find(isAlive) ?? ofLine[0] ?? null;
+        found.set(key, {
+          ...{ ...line, risk, claimId: claim?.id ?? null },
+          ...{ state: stateOf(line, claim), deadline: deadlineOf(line, windows, now) },
+        });
+      }
+    } catch (error) {
+      if (!(error instanceof ReportFilterError)) throw error;
+      notes.add(`${RISKS[risk]}: ${error.message}`);
+    }
+  }
+  return { lines: [...found.values()].sort(byAmount), notes: [...notes] };
+}
+
+function stateOf({ hindrance }: Claimable, claim: StandingClaim | null): RiskState {
+  if (claim === null) return hindrance === null ? 'new' : 'credited';
+  if (claim.state === 'credited') return 'credited';
+  return isAlive(claim) ? 'claimed' : 'dismissed';
+}
+
+function byAmount(one: LineAtRisk, other: LineAtRisk): number {
+  if (one.currencyCode !== other.currencyCode) return one.currencyCode < other.currencyCode ? -1 : 1;
+  return Number(other.claimed) - Number(one.claimed);
+}

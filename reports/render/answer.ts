@@ -1,0 +1,184 @@
+/** A report's answer in one sentence, with the figures that a reader asks for first. */
+
+import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { percentOf } from '../compare/compare-results.ts';
+import { incompleteWords } from '../completeness.ts';
+import { daysName } from '../period.ts';
+import type { ReportResult, ReportRow } from '../report-result.ts';
+import { digitsOf, roundedTo } from './cell-labels.ts';
+import { escapeHtml } from './escape-html.ts';
+import { grouped } from './labels.ts';
+
+/** The column whose sum is the answer, and what the sum is called; other reports are answered by their number of rows. */
+const SUMMED: Readonly<Record<string, readonly [column: string, meaning: string]>> = {
+  duplicates: ['money_at_risk', 'at risk in charges that were billed more than once'],
+  outliers: ['difference', 'above the usual cost of like shipments'],
+  'rate-variance': ['variance', 'above the agreed rates'],
+  rebills: ['difference', 'more on the replacements than on the voided invoices'],
+  'dimensional-weight': ['difference', 'above the cost of the usual weight'],
+  'late-billed': ['billing_cost', 'billed late'],
+  adjustments: ['adjusted', 'charged after the first charge'],
+  accrual: ['estimated_unbilled', 'estimated to be still unbilled'],
+  payables: ['open_amount', 'open'],
+  register: ['open_amount', 'open'],
+  restatement: ['difference', 'changed since the earlier instant'],
+  margin: ['margin', 'of margin'],
+  waiting: ['stated_total', 'in invoices that are not loaded'],
+};
+const MAX_NAMED = 3;
+
+interface Answer {
+  /** HTML; every value in it is escaped. */
+  readonly sentence: string;
+  /** `still open`, `incomplete` or both; null: the figures are final as far as is known. */
+  readonly mark: string | null;
+}
+
+export function answerOf(result: ReportResult): Answer {
+  const mark =
+    /\(((?:still open|incomplete|, )+)\)$/.exec(result.title)?.[1] ??
+    incompleteWords([result.head.completeness]);
+  const groups = [
+    ...Map.groupBy(result.rows, (row) => JSON.stringify([row.partner_id, row.currency_code])).values(),
+  ];
+  const has = (name: string): boolean => result.columns.some((column) => column.name === name);
+  const days = daysOf(result);
+  if (result.rows.length === 0) return { sentence: `${days}nothing matches.`.replace(/^n/, 'N'), mark };
+  const of = (sentence: (rows: readonly ReportRow[]) => string): Answer => ({
+    sentence: groups.map((rows) => partnerOf(rows, groups.length) + sentence(rows)).join('<br>'),
+    mark,
+  });
+  if (has('billing_cost_before')) return of((rows) => days + comparedText(result, rows));
+  if (result.name === 'bridge') return of(bridgeText);
+  const [column, meaning] = SUMMED[result.name] ?? [];
+  if (column !== undefined && has(column)) {
+    const { rows, found } = result.head;
+    const cut =
+      rows < found ? `, in the first ${grouped(String(rows))} of ${grouped(String(found))} rows` : '';
+    return of(
+      (rows) =>
+        `${days}${money(sumOf(rows, column), rows)} ${meaning}, in ${counted(rows.length, 'row')}${cut}.`,
+    );
+  }
+  if (has('change_on_month_percent')) return of((rows) => `${days}${latestText(result, rows)}`);
+  if (result.summed?.includes('billing_cost') && has('shipments'))
+    return of((rows) => `${days}${spentText(result, rows)}`);
+  return { sentence: `${days}${counted(result.head.found, 'row')}.`, mark };
+}
+
+/** `October 2026: `; empty for all dates. */
+function daysOf({ head: { filters } }: ReportResult): string {
+  const { from, to } = filters;
+  if (from === null && to === null) return '';
+  if (from === null || to === null)
+    return `${escapeHtml(from === null ? `Before ${to}` : `Since ${from}`)}: `;
+  return `${escapeHtml(daysName({ from, to }))}: `;
+}
+
+function partnerOf([row]: readonly ReportRow[], groups: number): string {
+  return groups > 1 && typeof row?.partner_id === 'string' ? `${escapeHtml(row.partner_id)}: ` : '';
+}
+
+function comparedText(result: ReportResult, rows: readonly ReportRow[]): string {
+  const [now, before] = [sumOf(rows, 'billing_cost'), sumOf(rows, 'billing_cost_before')];
+  const compared = /^(\S+) to (\S+)$/.exec(result.head.parameters.compare ?? '');
+  const name =
+    compared === null ? 'the period before' : daysName({ from: compared[1] ?? '', to: compared[2] ?? '' });
+  const moved = rows
+    .slice(0, MAX_NAMED)
+    .map((row) => `${escapeHtml(nameOf(result, row))} ${changeText(row)}`)
+    .join(', ');
+  return `${money(now, rows)}, ${differenceText(now, before)} ${escapeHtml(name)}. ${moved}.`;
+}
+
+/** `0.9 % less than`. */
+function differenceText(now: bigint, before: bigint): string {
+  const percent = percentOf(now - before, before);
+  if (now === before) return 'as much as';
+  const size = percent === null ? '' : `${roundedTo(percent.replace('-', ''), 1)} % `;
+  return `${size}${now < before ? 'less' : 'more'} than`;
+}
+
+function changeText({ change_percent: percent, difference }: ReportRow): string {
+  const text =
+    percent === null || percent === undefined
+      ? roundedTo(String(difference), 2)
+      : `${roundedTo(String(percent), 1)} %`;
+  return text.startsWith('-') ? text.replace('-', '−') : `+${text}`;
+}
+
+function bridgeText(rows: readonly ReportRow[]): string {
+  const step = (name: string) => rows.filter((row) => row.step === name);
+  const [first, second] = [sumOf(step('first period'), 'amount'), sumOf(step('second period'), 'amount')];
+  const period = ([row]: readonly ReportRow[]): string =>
+    typeof row?.period_from === 'string' && typeof row.period_to === 'string'
+      ? ` (${escapeHtml(daysName({ from: row.period_from, to: row.period_to }))})`
+      : '';
+  const size = money(second > first ? second - first : first - second, rows);
+  const is = `${money(second, rows)}${period(step('second period'))}, ${size} ${second < first ? 'less' : 'more'} than ${money(first, rows)}${period(step('first period'))}`;
+  const steps = step('first period').length > 1 ? [] : rows.slice(1, -1);
+  const parts = steps.map(
+    (row) => `${escapeHtml(row.step ?? '')} ${signed(String(row.amount ?? '0'), rows)}`,
+  );
+  return parts.length === 0 ? `${is}.` : `${is}: ${parts.join(', ')}.`;
+}
+
+/** The latest month, or week, beside the one before it. */
+function latestText(result: ReportResult, rows: readonly ReportRow[]): string {
+  const latest = rows.at(-1);
+  if (latest === undefined || rows.length < 2) return spentText(result, rows);
+  const name = escapeHtml(nameOf(result, latest));
+  const change = changeText({
+    change_percent: latest.change_on_month_percent ?? null,
+    difference: latest.change_on_month ?? '0',
+  });
+  const total = `${money(sumOf(rows, 'billing_cost'), rows)} in ${counted(rows.length, 'row')}`;
+  return `${name} ${money(amountOf(latest, 'billing_cost'), rows)}, ${change} against the one before; ${total}.`;
+}
+
+function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
+  const [cost, shipments] = [sumOf(rows, 'billing_cost'), sumOf(rows, 'shipments') / 10_000n];
+  const total = `${money(cost, rows)} for ${grouped(String(shipments))} ${shipments === 1n ? 'shipment' : 'shipments'}.`;
+  const largest = [...rows]
+    .sort((one, other) => (amountOf(other, 'billing_cost') > amountOf(one, 'billing_cost') ? 1 : -1))
+    .slice(0, MAX_NAMED);
+  if (rows.length < 2) return total;
+  const named = largest.map((row) => {
+    const share = percentOf(amountOf(row, 'billing_cost'), cost);
+    return `${escapeHtml(nameOf(result, row))}${share === null ? '' : ` ${roundedTo(share, 0)} %`}`;
+  });
+  return `${total} Most: ${named.join(', ')}.`;
+}
+
+/** What tells a row from the others: its text columns that the chart names, else the first. */
+function nameOf({ charts, columns }: ReportResult, row: ReportRow): string {
+  const known = charts
+    .map(({ roles }) => `${roles.key}`.split('+'))
+    .find((names) => names.every((name) => columns.some((column) => column.name === name)));
+  const names = known ?? columns.slice(0, 1).map(({ name }) => name);
+  return names.map((name) => row[name] ?? '(none)').join(' · ');
+}
+
+function counted(count: number, noun: string): string {
+  return `<b>${grouped(String(count))}</b> ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function amountOf(row: ReportRow, column: string): bigint {
+  return toTenThousandths(String(row[column] ?? '0'));
+}
+
+function sumOf(rows: readonly ReportRow[], column: string): bigint {
+  return rows.reduce((sum, row) => sum + amountOf(row, column), 0n);
+}
+
+function money(amount: bigint, rows: readonly ReportRow[]): string {
+  const currency = String(rows[0]?.currency_code ?? '');
+  const exact = fromTenThousandths(amount);
+  const shown = grouped(roundedTo(exact, digitsOf(currency)));
+  return `<b title="${exact}">${escapeHtml(`${shown} ${currency}`.trim())}</b>`;
+}
+
+function signed(amount: string, rows: readonly ReportRow[]): string {
+  const shown = grouped(roundedTo(amount, digitsOf(String(rows[0]?.currency_code ?? ''))));
+  return shown.startsWith('-') ? shown.replace('-', '−') : `+${shown}`;
+}

@@ -1,0 +1,38 @@
+/** Cells of tables on pages, as HTML; every value in them is escaped. */
+
+import type { ReportCell } from '../report-result.ts';
+import { shownCell } from './cell-labels.ts';
+import { escapeHtml } from './escape-html.ts';
+
+/** HTML of an amount and its currency, with the exact digits as its title. */
+export function money(cell: ReportCell | undefined, currency?: ReportCell): string {
+  if (cell === null || cell === undefined) return '';
+  const column = {
+    name: 'cell',
+    type: 'decimal',
+    scale: 4,
+    unit: 'money',
+    align: 'right',
+    isDetail: false,
+  } as const;
+  const { text, exact, isNegative } = shownCell({ cell, currency_code: currency ?? null }, column);
+  const shown = escapeHtml(`${text} ${currency ?? ''}`.trim());
+  if (exact === null && !isNegative) return shown;
+  return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${shown}</span>`;
+}
+
+/** The badge of an invoice's state. */
+export function stateBadge(state: ReportCell | undefined): string {
+  const color = STATE_COLORS[String(state)] ?? 'secondary';
+  return `<span class="badge bg-${color}-lt">${escapeHtml(stateLabel(state))}</span>`;
+}
+
+const STATE_COLORS: Readonly<Record<string, string>> = {
+  ...{ loaded: 'green', needs_attention: 'red', draft: 'yellow', finalized: 'azure' },
+  ...{ open: 'yellow', sent: 'azure', credited: 'green', rejected: 'red' },
+  ...{ new: 'azure', claimed: 'yellow', dismissed: 'secondary' },
+};
+
+export function stateLabel(state: ReportCell | undefined): string {
+  return String(state ?? '').replaceAll('_', ' ');
+}
