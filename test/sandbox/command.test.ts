@@ -147,4 +147,3 @@ test('ends with 5 without a sandbox and with 8 for a folder in use', async () =>
   const taken = await run('serve', '--data', dataDir);
   expect([taken.code, taken.stderr]).toEqual([8, expect.stringContaining(String(server.pid))]);
 });
-
