@@ -2,7 +2,6 @@
 
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { ScheduledReport } from '../activities/write-report.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { systemErrorIn } from '../lib/system-errors.ts';
 import { bindParameters } from '../reports/bind-parameters.ts';
@@ -10,12 +9,13 @@ import { findReport } from '../reports/catalogue.ts';
 import type { OptionalTables } from '../reports/optional-tables.ts';
 import type { ReportFormat } from '../reports/render/render-report.ts';
 import { checkFilters, type ReportFilters } from '../reports/report-filters.ts';
+import type { ScheduledReport } from '../workflows/activities.ts';
 import {
   applyReportSchedule,
   listReportSchedules,
   type ReportCadence,
   removeReportSchedule,
-} from '../workflows/client/report-schedules.ts';
+} from '../workflows/client/schedules.ts';
 import { CliError, EXIT } from './errors.ts';
 import type { Output } from './terminal/output.ts';
 import { withTemporal } from './with-temporal.ts';

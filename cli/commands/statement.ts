@@ -133,7 +133,7 @@ async function schedule(
   output: Output,
 ): Promise<void> {
   const { changeSchedule, neededFolder, readableTables } = await import('../report-schedule.ts');
-  const { TENANT_STATEMENTS } = await import('../../activities/write-report.ts');
+  const { TENANT_STATEMENTS } = await import('../../workflows/activities.ts');
   const isDryRun = flags.dryRun === true;
   const make = async () => {
     if (flags.format === undefined || flags.period !== undefined)

@@ -145,11 +145,11 @@ export const LOG_FIELDS = {
   signal: 'Of the operating system.',
   statusCode: 'With which a delivery was refused.',
   stream: 'Of the archive: `events` or `facts`.',
+  target: 'The workflow that a payload in Temporal was addressed to.',
   tookMs: 'How long it took, in milliseconds.',
   unread: 'Fields of a delivery that were not understood.',
   url: 'Where spans are sent.',
   version: 'Of an invoice’s file.',
   waitMs: 'When it is tried again, in milliseconds.',
-  whose: 'Of which task queue.',
   why: 'Why a record could not be ingested.',
 } as const;

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { runCompared } from '../../reports/compare/run-compared.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { runReport } from '../../reports/run-report.ts';
-import { writeReport } from '../../worker/write-report.ts';
+import { writeReport } from '../../worker/scheduled-reports.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import {
   anInvoice,

@@ -7,7 +7,7 @@ import { generate } from 'selfsigned';
 import { afterAll, expect, test } from 'vitest';
 import { createHealth, stateCheck } from '../../lib/health/health.ts';
 import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
-import { type UpkeepOptions, upkeepWatches, type Waiting } from '../../worker/watch-upkeep.ts';
+import { type MissingFiles, type UpkeepOptions, upkeepChecks } from '../../worker/upkeep-checks.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
 afterAll(() => rm(folder, { recursive: true }));
@@ -23,11 +23,11 @@ const service = { clientCert: null, clientKey: null, apiKey: null } as UpkeepOpt
 async function told(over: Partial<UpkeepOptions> = {}) {
   const health = createHealth();
   const open = new Set<string>();
-  const watches = upkeepWatches({
+  const watches = upkeepChecks({
     settings: { service, archive: { kind: 'folder', path: folder } },
     archive: { file: async () => null },
     quarantine: { list: async () => [] },
-    readWaiting: async () => ({ invoices: 0, since: null }),
+    readMissingFiles: async () => ({ invoices: 0, since: null }),
     ...{ env: {}, now: () => NOW },
     ...over,
   });
@@ -45,7 +45,7 @@ function refusedAt(...times: readonly string[]) {
   return { list: async () => times.map((at) => ({ at }) as QuarantinedThing) };
 }
 const waiting =
-  (since: string): (() => Promise<Waiting>) =>
+  (since: string): (() => Promise<MissingFiles>) =>
   async () => ({ invoices: 3, since });
 
 test('counts quarantined items and is unhealthy after a day', async () => {
@@ -61,12 +61,12 @@ test('counts quarantined items and is unhealthy after a day', async () => {
 });
 
 test('is unhealthy after an hour without the file of a finalized invoice', async () => {
-  const fresh = await told({ readWaiting: waiting('2026-03-10T07:30:00.000Z') });
+  const fresh = await told({ readMissingFiles: waiting('2026-03-10T07:30:00.000Z') });
   expect(fresh.components.files).toMatchObject({
     isHealthy: true,
     detail: expect.stringContaining('3 finalized'),
   });
-  const late = await told({ readWaiting: waiting('2026-03-10T06:30:00.000Z') });
+  const late = await told({ readMissingFiles: waiting('2026-03-10T06:30:00.000Z') });
   expect(late.components.files).toMatchObject({ isHealthy: false });
 });
 
