@@ -155,10 +155,10 @@ async function readable(path: string): Promise<string> {
 }
 
 function cannotBeRead(path: string, error: unknown): CliError {
-  const { words = String(error), advice } = systemErrorIn(error) ?? {};
+  const { problem = String(error), advice } = systemErrorIn(error) ?? {};
   return new CliError(
     EXIT.usage,
-    `${path} cannot be read: ${words}`,
+    `${path} cannot be read: ${problem}`,
     advice === undefined ? {} : { hint: advice },
   );
 }

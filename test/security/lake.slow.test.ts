@@ -106,7 +106,7 @@ test('runs no catalog statement and overwrites no file with `billsync sql`', asy
 });
 
 test('reads all and writes nothing with the documented reader credentials', async () => {
-  const page = readFileSync(new URL('../../docs/scale-out.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/several-machines.md', import.meta.url), 'utf8');
   const [, script = ''] = /```sql\n(create role billsync_reader[\s\S]*?)```/.exec(page) ?? [];
   await server.query(settings, script.replaceAll('for role billsync ', 'for role lake '));
   const asReader = settings.warehouse.catalog.replace('user=lake', 'user=billsync_reader');
