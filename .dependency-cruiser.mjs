@@ -1,7 +1,7 @@
 /** Which part may import which, types included; part of `npm run check`. ARCHITECTURE.md has the same as a table. */
 
-/** How a workflow is addressed from outside; these files may be imported where workflows may not. */
-const MESSAGES = 'workflows/(messages|backfill-messages|search-attribute-keys)[.]ts$';
+/** The interface of the workflows; these files may be imported where workflows may not. */
+const MESSAGES = 'workflows/(messages|activities)[.]ts$';
 
 /** Parts of the product and what each may import; every part may import `lib`. `types`: only their types. */
 const PARTS = {
@@ -13,13 +13,13 @@ const PARTS = {
   dashboard: { may: ['reports'] },
   finance: { may: ['reports'], types: ['dashboard'] },
   webhook: { may: ['archive', 'workflows/client'] },
-  workflows: { types: ['activities', 'billing', 'warehouse'] },
-  'workflows/client': { may: [MESSAGES], types: ['workflows', 'activities', 'warehouse'] },
+  workflows: { types: ['billing', 'warehouse'] },
+  'workflows/client': { may: [MESSAGES], types: ['workflows', 'warehouse'] },
   activities: { may: ['archive', 'billing', 'warehouse', 'workflows/client'], types: ['workflows'] },
   worker: {
     may: [
       ...['activities', 'archive', 'billing', 'finance', 'reports', 'warehouse', 'webhook/inbox'],
-      'workflows/client',
+      ...['workflows/client', MESSAGES],
     ],
     types: ['workflows'],
   },
@@ -29,11 +29,10 @@ const PARTS = {
 const PRODUCT = `^(${[...Object.keys(PARTS), 'cli', 'sandbox', 'deploy'].join('|')})/`;
 /** Circles that are known, and are to be removed; no new ones. */
 const KNOWN_CIRCLES = [
-  '^(activities|workflows|reports|finance/disputes|warehouse/(import|lake))/',
+  '^(reports|finance/disputes|warehouse/(import|lake))/',
   '^sandbox/(conformance|faults|http|page|state)/',
   '^billing/(http|decode-body|redirects)[.]ts$',
   '^cli/(verbs|commands/completion|commands/invoices|commands/invoices/invoice-decisions)[.]ts$',
-  '^lib/temporal/(tracing|create-tracing)[.]ts$',
 ];
 
 const folder = (part) =>

@@ -1,4 +1,4 @@
-/** What activities are built from; `worker/start-worker.ts` wires it, tests hand in what they like. */
+/** What the activities are created from: by `worker/start-worker.ts`, and by tests. */
 
 import type { Logger } from 'pino';
 import type { Archive } from '../archive/archive.ts';
@@ -8,40 +8,49 @@ import type { Settings } from '../lib/config/settings.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { InvoiceEvent } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { LoadRequest, Warehouse } from '../warehouse/warehouse.ts';
-import type { Gap } from './find-gaps.ts';
-import type { LoadInvoiceResult } from './load-invoice.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { ScheduledReport, WarehouseActivities, WrittenReport } from '../workflows/activities.ts';
 
-/** The worker of the `billing` queue; any number of them run side by side. */
+/** For the `billing` queue, which any number of processes may serve. */
 export interface BillingDependencies {
   readonly service: BillingService;
   readonly alerts: Alerts;
   readonly log: Logger;
-  /** The activity of that name; missing where no warehouse is at hand. */
-  readonly loadInvoice?: (request: LoadRequest) => Promise<LoadInvoiceResult>;
+  /** The activity; absent in a process without a warehouse. */
+  readonly loadInvoice?: WarehouseActivities['loadInvoice'];
 }
 
-/** The worker of the `warehouse` queue: the one process that holds the writer. */
+/** For the `warehouse` queue, in the process of the single writer. */
 export interface WarehouseDependencies {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
-  /** Asked for the header of an imported file only. */
+  /** Only for the header of an imported file. */
   readonly service: BillingService;
   readonly alerts: Alerts;
   readonly metrics: Metrics;
-  /** What should have come and did not, as the published report `gaps` tells. */
   readonly readGaps: () => Promise<readonly Gap[]>;
+  /** Replaces the file of the same day. */
+  readonly writeReport: (scheduled: ScheduledReport) => Promise<WrittenReport>;
   readonly forwardOverdue: ForwardOverdue;
   readonly log: Logger;
   readonly settings: Settings;
   readonly now: () => Date;
 }
 
-/** Forwards what the endpoint's inbox has held for long; `webhook/forwarder.ts` does it. */
+/** A row of the report `gaps`: invoices that are missing by a tenant's usual interval or by the numbering. */
+export interface Gap {
+  readonly kind: 'period' | 'overdue' | 'number';
+  /** Number of missing invoices. */
+  readonly missing: number;
+  /** For people. */
+  readonly finding: string;
+}
+
+/** Forwards old entries of the endpoint's inbox; implemented by `webhook/forwarder.ts`. */
 export type ForwardOverdue = (options: { readonly send: (event: InvoiceEvent) => Promise<void> }) => Promise<{
   readonly forwarded: number;
   readonly waiting: number;
-  /** ISO 8601 UTC of the oldest that is still there. */
+  /** ISO 8601 UTC, of those that still wait. */
   readonly oldestReceivedAt: string | null;
 }>;

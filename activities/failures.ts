@@ -1,18 +1,16 @@
 /**
- * The only translator from our errors to Temporal's: domain code knows nothing of Temporal, and an error's fields do
- * not travel, so what a workflow branches on has to become a type and details here.
- *
- * Expected outcomes ("not exported yet", "the hash differs") are values that activities return; what arrives here is
- * worth trying again unless it is listed as hopeless.
+ * Translates errors for Temporal: domain code does not import it, and fields of an error do not cross the activity
+ * boundary, so a workflow branches on the failure's type.
  */
 
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { BillsyncError } from '../lib/wire/errors.ts';
 
-/** Trying again with the same settings and the same bytes gives the same answer. */
-const HOPELESS = new Set(['not-configured', 'address-refused', 'redirect']);
+/** Longer requests for a pause are mistakes or attacks. */
+const MAX_RETRY_AFTER_SECONDS = 3_600;
 
-/** Runs an activity's body and translates whatever it throws. Cancellation passes as it is. */
-export async function translated<T>(body: () => Promise<T>): Promise<T> {
+/** Runs the body of an activity; a cancellation passes unchanged. */
+export async function translateErrors<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
@@ -22,20 +20,22 @@ export async function translated<T>(body: () => Promise<T>): Promise<T> {
 
 export function toFailure(error: unknown): Error {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
-  if (isAbort(error)) return new CancelledFailure('The activity was cancelled.');
+  if (error instanceof Error && error.name === 'AbortError') {
+    return new CancelledFailure('The activity was cancelled.');
+  }
   const code = codeOf(error);
   const seconds = retryAfterSeconds(error);
   return ApplicationFailure.create({
     type: code,
     message: error instanceof Error ? error.message : String(error),
-    nonRetryable: HOPELESS.has(code),
+    nonRetryable: error instanceof BillsyncError && error.reaction === 'fatal',
     details: [{ code }],
     ...(seconds === null ? {} : { nextRetryDelay: seconds * 1_000 }),
     ...(error instanceof Error ? { cause: error } : {}),
   });
 }
 
-/** The stable machine name of an error: its `code` in kebab-case, else its class in kebab-case. */
+/** An error's `code`, otherwise its class, in kebab-case. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const code =
@@ -46,13 +46,8 @@ export function codeOf(error: unknown): string {
     .toLowerCase();
 }
 
-/** What the service asked us to wait; a hint beyond an hour is a mistake or an attack, and is cut. */
 function retryAfterSeconds(error: unknown): number | null {
   if (!(error instanceof Error) || !('retryAfterSeconds' in error)) return null;
   const { retryAfterSeconds: seconds } = error;
-  return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, 3_600) : null;
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
+  return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_SECONDS) : null;
 }

@@ -55,8 +55,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     shards.add(shard);
     await flush(from);
     await move(from, to);
-    await syncFolder(shard);
-    // Last: a file counts as archived only with its description.
+    // Last: a file counts as archived only with its description. Its flush of the folder covers both names.
     await replaceDurably(descriptionPath(file.sha256), `${JSON.stringify(file)}\n`);
   }
 

@@ -2,17 +2,17 @@
 
 import type { ErrorBody } from '../lib/wire/api.ts';
 import { type ErrorDetails, type ErrorKind, EXIT, errorClass } from '../lib/wire/errors.ts';
+import { serviceError } from '../lib/wire/service-errors.ts';
 
 const RETRIED = 'try again later; the worker retries automatically';
 const ASK_WHICH_IS_RIGHT =
   'nothing of it was loaded; ask the billing service which file is right, then `billsync invoices retry`';
 
-/** By code. The endpoint or host that failed is the first value of most messages. */
+/** By code; `lib/wire/service-errors.ts` has the reactions. The endpoint or host that failed is the first value of most messages. */
 export const BILLING_ERRORS = {
   'not-configured': {
     message: 'The billing service cannot be called without %s.',
     exitCode: EXIT.usage,
-    reaction: 'operator',
     hint: '`billsync init` writes a settings file to fill in',
   },
   /** No answer from a host, or no connection from the proxy. */
@@ -61,7 +61,6 @@ export const BILLING_ERRORS = {
   redirect: {
     message:
       '%s answered with a redirect (HTTP %s) that is not followed: redirects are followed a few times, and only on the same host.',
-    reaction: 'operator',
     hint: 'check that BILLSYNC_BASE_URL and BILLSYNC_AUTH_URL are the final addresses, not ones that redirect there',
   },
   /** 2xx with a body that the specification does not allow. */
@@ -84,7 +83,6 @@ export const BILLING_ERRORS = {
   'address-refused': {
     message: '%s resolves to %s, which is not a public address.',
     exitCode: EXIT.unreachable,
-    reaction: 'operator',
     hint: 'BILLSYNC_ALLOW_PRIVATE_HOSTS=true lets calls reach loopback and private addresses',
   },
   'host-not-allowed': { message: '%s%s', exitCode: EXIT.unreachable },
@@ -119,7 +117,7 @@ export type BillingErrorCode = keyof typeof BILLING_ERRORS;
 const WITH_DEFAULTS = Object.fromEntries(
   Object.entries(BILLING_ERRORS).map(([code, kind]) => [
     code,
-    { exitCode: EXIT.serviceError, reaction: 'retry', ...kind },
+    { exitCode: EXIT.serviceError, reaction: serviceError(code)?.reaction ?? 'retry', ...kind },
   ]),
 ) as Readonly<Record<BillingErrorCode, ErrorKind>>;
 

@@ -1,16 +1,19 @@
-/** The two Temporal workers of a process: `billing` for network work, `warehouse` beside the one writer. */
+/** The two Temporal workers of a process: `billing` for network work, `warehouse` beside the single writer. */
 
+import type { Context } from '@temporalio/activity';
 import type { DataConverter } from '@temporalio/common';
 import {
+  type ActivityInterceptors,
   type ActivityInterceptorsFactory,
   type InjectedSinks,
   type NativeConnection,
   Worker,
 } from '@temporalio/worker';
+import { heartbeatEvery } from '../activities/heartbeat.ts';
+import { UnencryptedPayloadError } from '../lib/temporal/codec.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
+import { isUnencrypted } from '../lib/wire/names.ts';
 import type { InvoiceSinks } from '../workflows/messages.ts';
-import { beatWhileRunning } from './beat-while-running.ts';
-import { refuseUnencrypted } from './refuse-unencrypted.ts';
 import type { WorkflowBundle } from './workflow-bundle.ts';
 
 export interface QueueNames {
@@ -24,23 +27,28 @@ export interface WorkerParts {
   readonly queues: QueueNames;
   readonly bundle: WorkflowBundle;
   readonly dataConverter: DataConverter;
-  /** By name; `createBillingActivities` and `createWarehouseActivities` make them. */
+  /** Activities by name, from `createBillingActivities` and `createWarehouseActivities`. */
   readonly billing: object;
   readonly warehouse: object;
-  /** Sees every attempt of every activity. */
-  readonly watch?: ActivityInterceptorsFactory;
-  /** Told of an event of another invoice that was sent to this workflow; once, not when its history is read again. */
+  /** Wraps every attempt of every activity. */
+  readonly interceptor?: ActivityInterceptorsFactory;
+  /** Called when a workflow received an event of another invoice; not during replay. */
   readonly onForeignEvent?: (workflowId: string) => void;
 }
 
-/** Zero, the default, cancels running activities the moment SIGTERM comes. */
+/** The default of zero cancels running activities as soon as SIGTERM arrives. */
 const SHUTDOWN_GRACE = '20 s';
-/** Below the 60 s that `up` has to be gone. */
+/** Less than the 60 s that `up` has to stop. */
 const SHUTDOWN_FORCE = '40 s';
 
 export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
   const tracing = activeTracing();
-  const activity = [refuseUnencrypted, beatWhileRunning, ...(parts.watch === undefined ? [] : [parts.watch])];
+  const { interceptor } = parts;
+  const activity = [
+    refuseUnencrypted,
+    heartbeatWhileRunning,
+    ...(interceptor === undefined ? [] : [interceptor]),
+  ];
   const common = {
     connection: parts.connection,
     namespace: parts.namespace,
@@ -48,34 +56,69 @@ export async function createWorkers(parts: WorkerParts): Promise<readonly [Worke
     dataConverter: parts.dataConverter,
     interceptors: { activity },
     plugins: tracing === null ? [] : [tracing.plugin],
-    sinks: sinksOf(parts),
+    sinks: createSinks(parts),
     shutdownGraceTime: SHUTDOWN_GRACE,
     shutdownForceTime: SHUTDOWN_FORCE,
-    // A cancelled download is told with its next heartbeat; the default throttle makes that 24 s.
+    // An activity learns of its cancellation by a heartbeat; the default throttle delays that by 24 s.
     maxHeartbeatThrottleInterval: '1 s',
     defaultHeartbeatThrottleInterval: '1 s',
   } as const;
-  // Each starts a thread of its own and waits for it.
-  const billing = Worker.create({
-    ...common,
-    taskQueue: parts.queues.billing,
-    activities: parts.billing,
-    maxConcurrentActivityTaskExecutions: 32,
-  });
-  const warehouse = Worker.create({
-    ...common,
-    taskQueue: parts.queues.warehouse,
-    activities: parts.warehouse,
-    // The writer takes turns inside; a few may wait there, so that the small ones are not behind a poll.
-    maxConcurrentActivityTaskExecutions: 8,
-  });
-  return Promise.all([billing, warehouse]);
+  return Promise.all([
+    Worker.create({
+      ...common,
+      taskQueue: parts.queues.billing,
+      activities: parts.billing,
+      maxConcurrentActivityTaskExecutions: 32,
+    }),
+    Worker.create({
+      ...common,
+      taskQueue: parts.queues.warehouse,
+      activities: parts.warehouse,
+      // The writer runs one at a time; a few more may wait in the process, so that short ones need no poll first.
+      maxConcurrentActivityTaskExecutions: 8,
+    }),
+  ]);
 }
 
-function sinksOf({ onForeignEvent }: WorkerParts): InjectedSinks<InvoiceSinks> {
+function createSinks({ onForeignEvent }: WorkerParts): InjectedSinks<InvoiceSinks> {
   return {
     invoices: {
       foreignEvent: { fn: ({ workflowId }) => onForeignEvent?.(workflowId), callDuringReplay: false },
+    },
+  };
+}
+
+/** Refuses an activity whose input is not encrypted: billsync's workflows encrypt theirs (ADR 3). */
+export function refuseUnencrypted(): ActivityInterceptors {
+  return {
+    inbound: {
+      async execute(input, next) {
+        if (!input.args.some(isUnencrypted)) return next(input);
+        throw new UnencryptedPayloadError('an activity');
+      },
+    },
+  };
+}
+
+/** These send their progress with each heartbeat, which a heartbeat without details would erase. */
+const REPORT_PROGRESS = new Set(['surveyInvoices', 'verifyWarehouse']);
+/** Well below the 15 s after which an attempt counts as lost. */
+const HEARTBEAT_INTERVAL_MS = 3_000;
+
+/** Sends heartbeats, so that an attempt interrupted by a kill -9 is retried within seconds instead of after its timeout. */
+export function heartbeatWhileRunning(context: Context): ActivityInterceptors {
+  const { activityType, heartbeatTimeoutMs } = context.info;
+  if (heartbeatTimeoutMs === undefined || REPORT_PROGRESS.has(activityType)) return {};
+  return {
+    inbound: {
+      async execute(input, next) {
+        const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => context.heartbeat());
+        try {
+          return await next(input);
+        } finally {
+          heartbeats.stop();
+        }
+      },
     },
   };
 }

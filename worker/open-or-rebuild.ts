@@ -1,6 +1,6 @@
 /**
- * Opens the warehouse, and makes it again when its file is damaged: the archive has everything, the damaged file is
- * moved aside and never deleted, and readers keep the published copy meanwhile (faults: corrupt database).
+ * Opens the warehouse, and rebuilds it from the archive when its file is damaged. The damaged file is moved aside and
+ * never deleted; readers keep the published copy meanwhile.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,50 +13,51 @@ import type { LostRecord, OpenWarehouseOptions, Warehouse } from '../warehouse/w
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;
   readonly alerts: Alerts;
-  /** So long after it was made again it is still an alert. */
-  readonly saidForMs?: number;
+  /** How long the alert stays open after the rebuild. */
+  readonly alertForMs?: number;
 }
 
-/** @throws warehouse-corrupt the new file cannot be opened either; else as `openWarehouse` */
+const MAX_LOSSES_LOGGED = 200;
+
+/** @throws warehouse-corrupt when the rebuilt file cannot be opened either; otherwise as `openWarehouse` */
 export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Warehouse> {
-  const { health, alerts, log, onFatal, saidForMs = SHOWN_FOR_MS, ...rest } = options;
+  const { health, alerts, log, onFatal, alertForMs = SHOWN_FOR_MS, ...rest } = options;
   let isOpen = false;
-  let wasDamaged = false;
   const opening: OpenWarehouseOptions = {
     ...{ ...rest, log },
-    // Damage that shows while opening is thrown as well, and does not end the process: it is what we are here for.
+    // Damage found while opening is thrown as well and repaired here, so it must not end the process.
     onFatal: (error) => (isOpen ? onFatal?.(error) : undefined),
   };
-  let warehouse: Warehouse;
   try {
-    warehouse = await openPatiently(opening, options);
+    const warehouse = await openWhenAvailable(opening, options);
+    isOpen = true;
+    // An earlier process may have raised it.
+    alerts.resolve('warehouse');
+    return warehouse;
   } catch (error) {
     if (!isWarehouseError(error, 'warehouse-corrupt') || rest.settings.warehouse.kind !== 'duckdb')
       throw error;
-    const detail = 'The file is damaged. It is being made again from the archive; readers keep their copy.';
-    log.error({ err: error }, 'the warehouse is damaged; it is being made again from the archive');
-    wasDamaged = true;
+    const detail = 'The file is damaged and is being rebuilt from the archive; readers keep their copy.';
+    log.error({ err: error }, 'the warehouse is damaged; it is being rebuilt from the archive');
     health.set('warehouse', { isHealthy: false, detail });
     alerts.raise({ key: 'warehouse', title: 'The warehouse is damaged', detail });
-    // It cannot be opened, so there is nothing to keep: what can be made is better than a worker that does not start.
+    // The damaged file cannot be read, so a partial rebuild is better than a worker that does not start.
     const { events, loads, movedAside, losses } = await rebuildWarehouse({ ...opening, acceptLoss: true });
-    log.warn({ events, loads, movedAside }, 'the warehouse was made again; the damaged file lies aside');
-    warehouse = await openWarehouse(opening);
-    if (losses.length > 0) tellOfLosses(options, { losses, movedAside });
+    log.warn({ events, loads, movedAside }, 'the warehouse was rebuilt; the damaged file was moved aside');
+    const warehouse = await openWarehouse(opening);
+    isOpen = true;
+    if (losses.length > 0) reportLosses(options, losses, movedAside);
+    setTimeout(() => alerts.resolve('warehouse'), alertForMs).unref();
+    return warehouse;
   }
-  isOpen = true;
-  // Also what an earlier life of this process ended with.
-  if (wasDamaged) setTimeout(() => alerts.resolve('warehouse'), saidForMs).unref();
-  else alerts.resolve('warehouse');
-  return warehouse;
 }
 
-const REOPEN_MS = 5_000;
-/** Waiting does not help: the address or the credentials are wrong. */
-const WRONG_ADDRESS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
+const REOPEN_INTERVAL_MS = 5_000;
+/** A wrong address or wrong credentials do not pass. */
+const WRONG_SETTINGS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
 
-/** Waits while the catalogue of a lake is away, as a running worker does. */
-async function openPatiently(
+/** Waits while the catalog of a lake is unavailable, as a running worker does. */
+async function openWhenAvailable(
   opening: OpenWarehouseOptions,
   { health, alerts, log }: OpenOrRebuildOptions,
 ): Promise<Warehouse> {
@@ -64,31 +65,32 @@ async function openPatiently(
     try {
       return await openWarehouse(opening);
     } catch (error) {
-      const isAway =
+      const isUnavailable =
         isWarehouseError(error, 'catalog-unreachable') || isWarehouseError(error, 'catalog-full');
-      if (!isAway || WRONG_ADDRESS.test(error.message)) throw error;
+      if (!isUnavailable || WRONG_SETTINGS.test(error.message)) throw error;
       const detail = `${error.message} ${error.hint}`;
-      log.warn({ err: error }, 'the catalogue of the lake is away; trying again');
+      log.warn({ err: error }, 'the catalog of the lake is unavailable; retrying');
       health.set('warehouse', { isHealthy: false, detail });
       alerts.raise({ key: 'warehouse', title: 'The warehouse cannot be opened', detail });
-      await sleep(REOPEN_MS);
+      await sleep(REOPEN_INTERVAL_MS);
     }
   }
 }
 
-function tellOfLosses(
+function reportLosses(
   { log, alerts }: OpenOrRebuildOptions,
-  { losses, movedAside }: { readonly losses: readonly LostRecord[]; readonly movedAside: string | null },
+  losses: readonly LostRecord[],
+  movedAside: string | null,
 ): void {
   log.error(
-    { losses: losses.slice(0, LOSSES_LOGGED) },
-    'the archive could not make all of the warehouse again',
+    { losses: losses.slice(0, MAX_LOSSES_LOGGED) },
+    'the archive could not restore the whole warehouse',
   );
   const [first] = losses;
-  const what = first?.invoiceId == null ? '' : `invoice ${first.invoiceId}: `;
-  const detail = `${losses.length} losses, the first: ${what}${first?.why}. Put the archive back from its backup, then \`billsync rebuild\`. The damaged file lies at ${movedAside}.`;
-  const title = 'The warehouse was made again, but not all of it';
-  alerts.raise({ key: 'warehouse/losses', title, detail });
+  const invoice = first?.invoiceId == null ? '' : `invoice ${first.invoiceId}: `;
+  alerts.raise({
+    key: 'warehouse/losses',
+    title: 'The warehouse was rebuilt, but not completely',
+    detail: `${losses.length} losses, the first: ${invoice}${first?.why}. Restore the archive from its backup, then run \`billsync rebuild\`. The damaged file lies at ${movedAside}.`,
+  });
 }
-
-const LOSSES_LOGGED = 200;

@@ -1,13 +1,12 @@
 /**
- * Keeps the two Temporal workers running for as long as the process does: starts without Temporal, waits for it,
- * survives its restarts, follows it to another address.
+ * Keeps the two Temporal workers running while the process does: starts without Temporal, waits for it, survives its
+ * restarts, follows it to another address.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { type ActivityInterceptorsFactory, NativeConnection, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { BillingActivities, WarehouseActivities } from '../activities/create-activities.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Health } from '../lib/health/health.ts';
@@ -15,6 +14,7 @@ import { createDataConverter, encryptionKeys, type PayloadProblem } from '../lib
 import {
   connectTemporal,
   readEmbeddedRecord,
+  type TemporalConnection,
   TemporalUnreachableError,
   temporalTarget,
 } from '../lib/temporal/connect.ts';
@@ -24,69 +24,67 @@ import { workflowBundle } from './workflow-bundle.ts';
 export interface PollOptions {
   readonly settings: Settings;
   readonly queues: QueueNames;
-  /** With what workflows call in their own process. */
-  readonly billing: BillingActivities & Pick<WarehouseActivities, 'recordEvent'>;
-  readonly warehouse: WarehouseActivities;
+  /** Activities by name; with those that workflows call as local activities. */
+  readonly billing: object;
+  readonly warehouse: object;
   readonly log: Logger;
   readonly health: Health;
   readonly alerts: Alerts;
-  /** Sees every attempt of every activity. */
-  readonly watch: ActivityInterceptorsFactory;
-  /** Told of every new connection, before tasks are taken from it; its error keeps the worker from taking any. */
+  /** Wraps every attempt of every activity. */
+  readonly interceptor: ActivityInterceptorsFactory;
+  /** Called after each connection, before the first task; an error keeps the worker from polling. */
   readonly onConnected: (client: Client) => Promise<void>;
 }
 
 export interface Polling {
   /** Resolves when both workers poll for the first time. */
   readonly ready: Promise<void>;
-  /** Takes no more tasks, lets running activities end within their grace, and disconnects. */
+  /** Stops polling, lets running activities end within their grace period, and disconnects. */
   close(): Promise<void>;
 }
 
 const CHECK_INTERVAL_MS = 2_000;
+const CHECK_TIMEOUT_MS = 2_000;
 const MAX_PAUSE_MS = 5_000;
 /** Interval at which the small file of an embedded server is read. */
 const RECORD_INTERVAL_MS = 50;
 
 export function pollTemporal(options: PollOptions): Polling {
-  const { log, health } = options;
+  const { log, health, settings } = options;
   const closing = new AbortController();
-  let reportReady: () => void = () => {};
-  const ready = new Promise<void>((resolve) => {
-    reportReady = resolve;
-  });
-  const away = (detail: string): void => health.set('temporal', { isHealthy: false, detail });
-  away('not connected yet');
+  const { signal } = closing;
+  const ready = Promise.withResolvers<void>();
+  health.set('temporal', { isHealthy: false, detail: 'not connected yet' });
 
   const loop = async (): Promise<void> => {
-    for (let failures = 0; !closing.signal.aborted; ) {
+    for (let failures = 0; !signal.aborted; ) {
       try {
-        await serve(options, closing.signal, () => {
+        await pollUntilMoved(options, signal, () => {
           failures = 0;
-          reportReady();
+          ready.resolve();
         });
       } catch (error) {
-        if (closing.signal.aborted) return;
+        if (signal.aborted) return;
         const detail = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-        if (failures % 20 === 0) log.warn({ detail }, 'no task is taken from Temporal; trying again');
-        away(detail);
+        if (failures % 20 === 0) log.warn({ detail }, 'the worker cannot poll Temporal; retrying');
+        health.set('temporal', { isHealthy: false, detail });
         const maxMs = Math.min(250 * 2 ** failures, MAX_PAUSE_MS);
-        await waitForServer(error, maxMs, options.settings, closing.signal).catch(() => {});
+        await waitForServer(error, maxMs, settings, signal).catch(() => {});
         failures += 1;
       }
     }
   };
   const looping = loop();
   return {
-    ready,
+    ready: ready.promise,
     async close() {
-      closing.abort(new Error('closing'));
+      closing.abort();
       await looping;
     },
   };
 }
 
-/** Waits `maxMs`, or until an embedded server that was not running, or ran elsewhere, has started. */
+/** Waits `maxMs`, or until an embedded server has started where none was running, or at another address. */
 async function waitForServer(
   error: unknown,
   maxMs: number,
@@ -105,13 +103,13 @@ async function waitForServer(
   }
 }
 
-/** One connection's life: ends when the signal aborts, when Temporal moves, or with the error of a worker. */
-async function serve(options: PollOptions, signal: AbortSignal, onReady: () => void): Promise<void> {
-  const { settings, log, health } = options;
+/** Polls over one connection, until the signal aborts or Temporal has moved. @throws the error of a worker */
+async function pollUntilMoved(options: PollOptions, signal: AbortSignal, onReady: () => void): Promise<void> {
+  const { settings, log, health, alerts } = options;
   const connection = await connectTemporal(settings, { log });
   let native: NativeConnection | undefined;
   try {
-    // Before the first task: who cannot read what the others wrote would take tasks only to fail them.
+    // Before the first task: a worker with other keys would fail every task it takes.
     await options.onConnected(connection.client);
     const target = await temporalTarget(settings);
     native = await NativeConnection.connect(target.connection);
@@ -126,22 +124,24 @@ async function serve(options: PollOptions, signal: AbortSignal, onReady: () => v
       }),
       billing: options.billing,
       warehouse: options.warehouse,
-      watch: options.watch,
-      onForeignEvent: (workflowId) => tellOfForeignEvent(workflowId, options.alerts),
+      interceptor: options.interceptor,
+      onForeignEvent: (workflowId) => alertForeignEvent(workflowId, alerts),
     });
     const running = runAll(workers);
-    running.catch(() => {}); // Awaited below; a failure before that must not count as unhandled.
+    running.catch(() => {}); // Awaited below; an earlier failure must not count as unhandled.
     try {
       health.set('temporal', { isHealthy: true });
       log.info({ address: target.address, queues: options.queues }, 'worker is polling');
       onReady();
-      await Promise.race([running, watch(options, connection, signal)]);
+      await Promise.race([running, checkUntilMoved(options, connection, signal)]);
     } finally {
       stopAll(workers);
       await running;
     }
   } finally {
-    await native?.close().catch((error: unknown) => log.debug({ err: error }, 'connection closed badly'));
+    await native
+      ?.close()
+      .catch((error: unknown) => log.debug({ err: error }, 'the connection did not close cleanly'));
     await connection.close();
   }
 }
@@ -161,34 +161,35 @@ function reportPayload(
   }
   alerts.raise({
     key: 'temporal/undecryptable',
-    title: 'Data in Temporal cannot be decrypted with the keys that are set',
+    title: 'Data in Temporal cannot be decrypted with the configured keys',
     detail: `${target} waits: ${message} Add the key it was encrypted with to BILLSYNC_ENCRYPTION_KEY, after the new one.`,
   });
 }
 
-function tellOfForeignEvent(workflowId: string, alerts: Alerts): void {
+function alertForeignEvent(workflowId: string, alerts: Alerts): void {
   alerts.raise({
     key: 'temporal/foreign-event',
     title: 'An event reached the workflow of another invoice and was ignored',
-    detail: `It was sent to ${workflowId}. Ours go where they belong, so it may be a copy that somebody made in Temporal: close its port to others.`,
+    detail: `It was sent to ${workflowId}. billsync sends each event to its own invoice, so another program may have copied it in Temporal: close its port to others.`,
   });
 }
 
-/** Says in health whether Temporal answers; returns when it has moved or we are closing. */
-async function watch(
+/** Reports in health whether Temporal responds; returns when it has moved or the signal aborts. */
+async function checkUntilMoved(
   { settings, health, log }: PollOptions,
-  connection: { readonly client: Client; readonly namespace: string; readonly address: string },
+  { client, namespace, address }: TemporalConnection,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, namespace, address } = connection;
   let wasHealthy = true;
   while (!signal.aborted) {
     const isHealthy = await client.connection
-      .withDeadline(Date.now() + 2_000, () => client.workflowService.describeNamespace({ namespace }))
+      .withDeadline(Date.now() + CHECK_TIMEOUT_MS, () =>
+        client.workflowService.describeNamespace({ namespace }),
+      )
       .then(() => true)
       .catch(() => false);
     if (isHealthy !== wasHealthy)
-      log[isHealthy ? 'info' : 'warn']({ address, isHealthy }, 'Temporal changed');
+      log[isHealthy ? 'info' : 'warn']({ address, isHealthy }, 'Temporal changed its health');
     wasHealthy = isHealthy;
     health.set('temporal', isHealthy ? { isHealthy } : { isHealthy, detail: `${address} does not answer` });
     const target = await temporalTarget(settings).catch(() => null);
@@ -197,7 +198,7 @@ async function watch(
   }
 }
 
-/** Both run or neither: a half-served invoice would wait for the other queue without a word. */
+/** Stops both workers when one fails: with one queue unserved, invoices would wait without an error. */
 async function runAll(workers: readonly Worker[]): Promise<void> {
   const runs = workers.map((worker) =>
     worker.run().catch((error: unknown) => {

@@ -1,9 +1,8 @@
-/** The worker role, wired: archive, warehouse with its publisher, billing service, and both task queues. */
+/** The worker role: archive, warehouse with its publisher, billing service, both task queues, and the periodic checks. */
 
 import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.ts';
 import type { ForwardOverdue } from '../activities/dependencies.ts';
-import { createReportActivities } from '../activities/write-report.ts';
 import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
@@ -27,99 +26,97 @@ import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { startPublisher } from '../warehouse/publisher.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
-import { applySchedule } from '../workflows/client/schedule.ts';
-import { duckDbCheck } from './check-duckdb.ts';
-import { lakeCheck } from './check-lake.ts';
+import { applySchedule } from '../workflows/client/schedules.ts';
 import type { QueueNames } from './create-workers.ts';
-import { measureContents } from './measure-contents.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { pollTemporal } from './poll-temporal.ts';
-import { publishedPath } from './published-path.ts';
-import { readGaps } from './read-gaps.ts';
-import { readWaiting } from './read-waiting.ts';
+import {
+  diskCheck,
+  duckDbCheck,
+  externalServicesCheck,
+  lakeCheck,
+  reportPublisherFailures,
+} from './process-checks.ts';
+import {
+  measureContents,
+  publishedPath,
+  readGaps,
+  readMissingFiles,
+  watchAnnouncements,
+} from './published-data.ts';
+import { createRetryAlert } from './retry-alert.ts';
 import { installRuntime } from './runtime.ts';
-import { watchAnnouncements } from './watch-announcements.ts';
-import { diskCheck } from './watch-disk.ts';
-import { othersCheck } from './watch-others.ts';
-import { watchRetries } from './watch-retries.ts';
-import { temporalWatches } from './watch-schedules.ts';
-import { tokenCheck, watchedService } from './watch-service.ts';
-import { upkeepWatches } from './watch-upkeep.ts';
-import { watchedWarehouse } from './watched-warehouse.ts';
-import { writeScheduled } from './write-scheduled.ts';
+import { scheduleChecks } from './schedule-checks.ts';
+import { writeScheduledReport } from './scheduled-reports.ts';
+import { tokenCheck, withServiceHealth } from './service-check.ts';
+import { upkeepChecks } from './upkeep-checks.ts';
 
 export interface WorkerOptions {
   readonly settings: Settings;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: Health;
-  /** Stands in the warehouse's lock file, `up` or `worker`. */
+  /** Recorded in the warehouse's lock file: `up` or `worker`. */
   readonly role?: string;
-  /** Instead of the environment's; tests that share a server keep apart by them. */
+  /** Instead of the environment's; for tests that share a server. */
   readonly queues?: QueueNames;
   /** Shared with the endpoint when both run in one process. */
   readonly alerts?: Alerts;
-  /** Takes up what an endpoint left in the inbox; missing where no inbox lies beside the worker. */
+  /** Forwards deliveries that an endpoint left in the inbox; absent where there is no inbox. */
   readonly forwardOverdue?: ForwardOverdue;
-  /** Warehouse or disk cannot go on: end the process, a new start repairs or says what to do. */
+  /** The warehouse or the disk failed: end the process; a new start repairs it or reports what to do. */
   readonly onFatal?: (error: Error) => void;
 }
 
 export interface RunningWorker {
-  /** Resolves when the worker polls Temporal for the first time; it starts and waits without. */
+  /** Resolves when the worker polls Temporal for the first time; it starts without Temporal and waits for it. */
   readonly ready: Promise<void>;
-  /** Of the account, once a token was had. */
+  /** Of the account; empty until a token was issued. */
   partnerIds(): readonly string[];
   readonly archive: Archive;
   readonly warehouse: Warehouse;
   readonly service: BillingService;
   readonly quarantine: Quarantine;
-  /** Drains, publishes what is not published yet, and closes in order. Safe to call twice. */
+  /** Drains, publishes the remaining changes and closes everything in reverse order. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** A worker that was killed while it wrote to disk takes a moment to be gone; a command that has the lock ends soon. */
-const LOCK_PATIENCE_MS = 5_000;
-
-/**
- * A group of loads or events costs nearly as much as one (ADR 15). Only who comes while others are written, or just after
- * several were, waits, and readers get a copy every few seconds then.
- */
+/** A worker that was killed during a write takes a moment to end; a command that holds the lock ends soon. */
+const LOCK_TIMEOUT_MS = 5_000;
+/** Groups loads and events (ADR 15). An idle writer does not wait, and readers get a copy every few seconds anyway. */
 const LINGER_MS = 1_000;
+/** After a failed fsync: current responses are still sent, everything else is repeated by the next start. */
+const END_DELAY_MS = 250;
 
-/** From a flush that failed to the end of the process. */
-const ENDS_AFTER_MS = 250;
-
-/** @throws WrongClockError, warehouse-locked and whatever else keeps the warehouse or archive from opening; never for Temporal */
+/** @throws WrongClockError, warehouse-locked and other errors of opening the warehouse or archive; none of Temporal */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);
-  const closers: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
-    // Newest first: polling, then publisher, then what they write to.
-    for (let closer = closers.pop(); closer !== undefined; closer = closers.pop()) await closer();
-  };
+  const closers = new AsyncDisposableStack();
   try {
     const alerts = options.alerts ?? createAlerts({ settings, log, metrics, scrub: createScrub(settings) });
-    if (options.alerts === undefined) closers.push(() => alerts.close());
+    if (options.alerts === undefined) closers.defer(() => alerts.close());
+    const sinks = { health, alerts };
+    const databasePath = publishedPath(settings);
+    const queues = options.queues ?? taskQueues(settings.environment);
     const stopListening = onFsyncFailure((error) => {
       health.set('disk', { isHealthy: false, detail: error.message });
       alerts.raise({ key: 'disk', title: 'The disk failed to store written data', detail: error.message });
-      // What is being answered just now gets out; everything else is done again by the next start.
-      setTimeout(() => options.onFatal?.(error), ENDS_AFTER_MS).unref();
+      setTimeout(() => options.onFatal?.(error), END_DELAY_MS).unref();
     });
-    closers.push(async () => stopListening());
+    closers.defer(stopListening);
     const checks = startChecks({ log });
-    closers.push(() => checks.close());
+    closers.defer(() => checks.close());
     checks.add(
-      diskCheck({ dataDir: settings.dataDir, health, alerts, metrics }),
-      othersCheck({ health, alerts }),
-      duckDbCheck({ health, alerts }),
+      diskCheck({ ...sinks, dataDir: settings.dataDir, metrics }),
+      duckDbCheck(sinks),
+      externalServicesCheck(sinks),
     );
+
     const archive = await openArchive(settings);
-    closers.push(() => archive.close());
-    const service = watchedService(createBillingService({ settings, archive, log, metrics }), { health });
-    closers.push(() => service.close());
+    closers.defer(() => archive.close());
+    const service = withServiceHealth(createBillingService({ settings, archive, log, metrics }), { health });
+    closers.defer(() => service.close());
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
     const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
@@ -127,34 +124,29 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const warehouse = await openOrRebuild({
       ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
-      lockPatienceMs: LOCK_PATIENCE_MS,
+      lockPatienceMs: LOCK_TIMEOUT_MS,
       lingerMs: LINGER_MS,
       onSetAside: (records) => alerts.raise(setAsideAlert(records)),
       onFatal(error) {
         health.set('warehouse', { isHealthy: false, detail: error.message });
-        alerts.raise({ key: 'warehouse', title: 'The warehouse cannot go on', detail: error.message });
+        alerts.raise({ key: 'warehouse', title: 'The warehouse failed', detail: error.message });
         options.onFatal?.(error);
       },
     });
-    closers.push(() => warehouse.close());
-    checks.add(lakeCheck(warehouse, { health, alerts }));
+    closers.defer(() => warehouse.close());
     health.set('warehouse', { isHealthy: true });
-    const contents = measureContents({ metrics, quarantine, publishedPath: publishedPath(settings) });
-    const costs = watchCosts({
-      ...{ ...costPaths(settings.dataDir), databasePath: publishedPath(settings) },
-      ...{ dashboardUrl: settings.alerts.dashboardUrl ?? null, alerts, log },
-    });
-    closers.push(() => costs.close());
-    const claims = claimsCheck({
-      ...{ dataDir: settings.dataDir, databasePath: publishedPath(settings), alerts, log },
-    });
+
+    const contents = measureContents({ metrics, quarantine, databasePath });
+    const dashboardUrl = settings.alerts.dashboardUrl ?? null;
+    const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
+    closers.defer(() => costs.close());
     const announcements = watchAnnouncements({
-      ...{ publishedPath: publishedPath(settings), runFolder: join(settings.dataDir, 'run'), alerts, log },
+      ...{ databasePath, runFolder: join(settings.dataDir, 'run'), alerts, log },
     });
-    closers.push(() => announcements.close());
+    closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();
     warehouse.onChange(() => traced?.recordChange());
-    const publisher = startPublisher(watchedWarehouse(warehouse, { health, alerts }), {
+    const publisher = startPublisher(reportPublisherFailures(warehouse, sinks), {
       ...{ log, metrics },
       onPublished(publication) {
         contents.published();
@@ -163,73 +155,75 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         traced?.published(publication);
       },
     });
-    closers.push(() => publisher.close());
-    const upkeep = upkeepWatches({
-      ...{ settings, archive, quarantine },
-      readWaiting: () => readWaiting(publishedPath(settings)),
-    });
-    const queues = options.queues ?? taskQueues(settings.environment);
-    const ofTemporal = temporalWatches({ settings, health, queues });
+    closers.defer(() => publisher.close());
 
-    const ofWarehouse = createWarehouseActivities({
+    const schedules = scheduleChecks({ settings, health, queues });
+    const retries = createRetryAlert({ alerts });
+    const states = [
+      ...upkeepChecks({
+        ...{ settings, archive, quarantine, readMissingFiles: () => readMissingFiles(databasePath) },
+      }),
+      ...schedules.checks,
+      clockWatch(clocks),
+    ];
+    checks.add(
+      ...states.map((state) => stateCheck(state, sinks)),
+      lakeCheck(warehouse, sinks),
+      tokenCheck(service, { alerts }),
+      retries.check,
+      costs.check,
+      claimsCheck({ dataDir: settings.dataDir, databasePath, alerts, log }),
+    );
+    // Checks end after the last activity, and before the parts that they read are closed.
+    closers.defer(() => checks.close());
+
+    const warehouseActivities = createWarehouseActivities({
       ...{ warehouse, archive, quarantine, service, alerts, metrics, log, settings },
-      readGaps: () => readGaps(publishedPath(settings)),
-      forwardOverdue: options.forwardOverdue ?? nothingWaits,
+      readGaps: () => readGaps(databasePath),
+      writeReport: (scheduled) =>
+        writeScheduledReport(scheduled, {
+          ...{ databasePath, sentFolder: sentFolder(settings.dataDir), now: new Date() },
+        }),
+      forwardOverdue: options.forwardOverdue ?? noInbox,
       now: () => new Date(),
     });
-    const { recordEvent, loadInvoice } = ofWarehouse;
-    const retries = watchRetries({ alerts });
-    const states = [...upkeep, ...ofTemporal.watches, clockWatch(clocks)].map((watch) =>
-      stateCheck(watch, { health, alerts }),
-    );
-    checks.add(...states, tokenCheck(service, { alerts }), retries.check, costs.check, claims);
-    // They end after the last activity and before what they look at is closed.
-    closers.push(() => checks.close());
+    const { recordEvent, loadInvoice } = warehouseActivities;
     const polling = pollTemporal({
-      ...{ settings, log, health, alerts, queues, watch: retries.interceptor },
+      ...{ settings, log, health, alerts, queues, interceptor: retries.interceptor },
       billing: { ...createBillingActivities({ service, alerts, log, loadInvoice }), recordEvent },
-      warehouse: {
-        ...ofWarehouse,
-        ...createReportActivities({
-          alerts,
-          writeReport: (scheduled) =>
-            writeScheduled(scheduled, {
-              databasePath: publishedPath(settings),
-              ...{ sentFolder: sentFolder(settings.dataDir), now: new Date() },
-            }),
-        }),
-      },
-      // An account without the right to make schedules may still work, a worker with another key may not.
+      warehouse: warehouseActivities,
       async onConnected(client) {
+        // An account without the right to create schedules may still work; a worker with another key may not.
         await applySchedule(client, settings, queues).catch((error: unknown) => {
           if (error instanceof UnknownEncryptionKeyError || error instanceof UndecryptablePayloadError)
             throw error;
-          log.warn({ err: error }, 'the schedule could not be made; see `billsync schedule apply`');
+          log.warn({ err: error }, 'the schedule could not be created; see `billsync schedule apply`');
         });
-        ofTemporal.ask(client);
+        schedules.connect(client);
       },
     });
-    closers.push(() => polling.close());
+    closers.defer(() => polling.close());
     return {
       ready: polling.ready,
       partnerIds: () => service.partnerIds(),
-      ...{ archive, warehouse, service, quarantine, close },
+      ...{ archive, warehouse, service, quarantine },
+      close: () => closers.disposeAsync(),
     };
   } catch (error) {
-    await close();
+    await closers.disposeAsync();
     throw error;
   }
 }
 
 function setAsideAlert(records: readonly SetAside[]): Alert {
   const [first] = records;
-  const title = `${records.length} ${records.length === 1 ? 'record' : 'records'} of the archive could not be taken in`;
+  const noun = records.length === 1 ? 'record' : 'records';
   return {
-    // Each is said, whatever was said of another before.
+    // A key for each record, so that no quiet window suppresses it.
     key: `set-aside/${first?.place}`,
-    title,
-    detail: `${first?.place}: ${first?.why}. All others were. \`billsync verify\` lists what is set aside; once it is repaired, \`billsync rebuild\` takes it in.`,
+    title: `${records.length} ${noun} of the archive could not be read`,
+    detail: `${first?.place}: ${first?.why}. All others were. \`billsync verify\` lists what is set aside; once it is repaired, \`billsync rebuild\` reads it.`,
   };
 }
 
-const nothingWaits: ForwardOverdue = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });
+const noInbox: ForwardOverdue = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });

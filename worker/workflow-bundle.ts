@@ -1,7 +1,4 @@
-/**
- * The workflows as one bundle: built in advance for a published package, and kept by content in a checkout, because
- * bundling takes seconds and a worker should not.
- */
+/** The workflow bundle: prebuilt in a published package; in a checkout built once per content, because bundling takes seconds. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
@@ -10,8 +7,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../lib/temporal/codec.ts';
+import type { Tracing } from '../lib/temporal/create-tracing.ts';
 import { cacheFolder } from '../lib/temporal/server-executable.ts';
-import { activeTracing, type Tracing } from '../lib/temporal/tracing.ts';
+import { activeTracing } from '../lib/temporal/tracing.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 export interface WorkflowBundle {
@@ -19,8 +17,11 @@ export interface WorkflowBundle {
 }
 
 const ROOT = join(import.meta.dirname, '..');
+/** Everything that can be part of the bundle. */
+const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'lib/wire')];
+const MAX_CACHED = 10;
 
-/** webpack takes what follows a question mark in the path of a module for its query. */
+/** webpack treats the part of a module's path after a question mark as a query. */
 class UnbundledPathError extends BillsyncError {
   readonly code = 'checkout-path';
   override readonly exitCode = EXIT.usage;
@@ -33,10 +34,7 @@ class UnbundledPathError extends BillsyncError {
   }
 }
 
-/** What can end up in the bundle: workflows, the names they share, the converter of their failures. */
-const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'lib/wire')];
-
-/** Workflows that are traced are another bundle: the interceptors are part of it. */
+/** With tracing, the bundle contains its interceptors, so it is another file. */
 export async function workflowBundle(tracing = activeTracing()): Promise<WorkflowBundle> {
   const isTraced = tracing !== null;
   const prebuilt = join(ROOT, 'workflow-bundle.js');
@@ -46,22 +44,22 @@ export async function workflowBundle(tracing = activeTracing()): Promise<Workflo
   if (!existsSync(codePath)) {
     await mkdir(folder, { recursive: true });
     await buildWorkflowBundle(codePath, tracing);
-    await dropOlder(folder);
+    await removeOldBundles(folder);
   }
   return { codePath };
 }
 
 /**
- * Written whole under its name, so that two processes that start at once do not read half of it.
+ * Renamed into place, so that a process that starts at the same time reads no partial file.
  *
  * @throws UnbundledPathError
  */
 export async function buildWorkflowBundle(codePath: string, tracing: Tracing | null = null): Promise<void> {
   if (ROOT.includes('?')) throw new UnbundledPathError();
   const { code } = await bundleWorkflowCode({
-    workflowsPath: firstExisting(join(ROOT, 'workflows', 'index')),
+    workflowsPath: sourceOrBuilt(join(ROOT, 'workflows', 'index')),
     failureConverterPath: FAILURE_CONVERTER_PATH,
-    workflowInterceptorModules: [firstExisting(join(ROOT, 'workflows', 'refuse-unencrypted'))],
+    workflowInterceptorModules: [sourceOrBuilt(join(ROOT, 'workflows', 'refuse-unencrypted'))],
     plugins: tracing === null ? [] : [tracing.plugin],
     logger: new DefaultLogger('WARN'),
   });
@@ -84,16 +82,14 @@ async function fingerprint(): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** A checkout that is worked on would gather a bundle per edit. */
-async function dropOlder(folder: string): Promise<void> {
-  const KEPT = 10;
+async function removeOldBundles(folder: string): Promise<void> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.js'));
-  if (files.length <= KEPT) return;
+  if (files.length <= MAX_CACHED) return;
   const byAge = files.sort((a, b) => statSync(join(folder, b)).mtimeMs - statSync(join(folder, a)).mtimeMs);
-  await Promise.all(byAge.slice(KEPT).map((name) => rm(join(folder, name), { force: true })));
+  await Promise.all(byAge.slice(MAX_CACHED).map((name) => rm(join(folder, name), { force: true })));
 }
 
-function firstExisting(path: string): string {
+function sourceOrBuilt(path: string): string {
   const source = `${path}.ts`;
   return existsSync(source) ? source : `${path}.js`;
 }

@@ -1,168 +1,189 @@
 /**
- * A few hundred invoices of a backfill, and a result for each. Slice by slice the ledger and the service are asked;
- * what is as it should be is a result at once, and only the rest gets a workflow each, so many in work at a time.
+ * A batch of a backfill: a few hundred invoices, with a result for each. Ledger and service are asked for slices of the
+ * batch; only invoices that need work get a workflow, a limited number at a time.
  */
 
 import {
+  ActivityFailure,
   allHandlersFinished,
   CancellationScope,
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
+  log,
   proxyActivities,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BillingActivities } from '../activities/create-activities.ts';
-import type { InvoiceToLookUp } from '../activities/start-look-ups.ts';
+import type { BillingActivities, Finding } from './activities.ts';
+import { type SurveyActivities, surveyActivities, taskQueuesOfWorkflow } from './activity-options.ts';
 import {
   type BackfillBatchInput,
   type BackfillBatchResult,
   type BackfillCounts,
   type BackfillOutcome,
+  type BackfillReply,
   backfillBatchOverSignal,
   backfillBatchProgressQuery,
   backfillControlSignal,
+  backfillReplySignal,
+  type InvoiceToLookUp,
   noBackfillCounts,
-} from './backfill-messages.ts';
-import { type BackfillReply, backfillReplySignal } from './messages.ts';
-import { surveyActivities } from './options.ts';
+} from './messages.ts';
 import { DEFAULT_PACE, inMilliseconds } from './pace.ts';
-import { surveySlice } from './survey-slice.ts';
 
-/** So many invoices are started by one activity: fewer events in the history, and a retry repeats little. */
-const STARTED_AT_ONCE = 10;
-/** So many are asked about by one activity: its results are told together, and a pause waits for none of it. */
-const SLICE = 250;
+/** Invoices started by one activity: fewer history events, and a retry repeats little. */
+const START_SIZE = 10;
+/** Invoices surveyed by one activity, whose results become visible together. */
+const SLICE_SIZE = 250;
 
-/** A child of `backfill`; continues as new when its history grows (ADR 14). */
+/** Started by the client; continues as new when its history grows (ADR 14). */
 export async function backfillBatch(input: BackfillBatchInput): Promise<BackfillBatchResult> {
-  const { startLookUps, isWorkflowOpen } = proxyActivities<BillingActivities>({
+  const { startLookUps, getBackfillStatus } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',
     retry: { initialInterval: '1 s', maximumInterval: '1 min' },
   });
   const survey = surveyActivities({ ...DEFAULT_PACE, ...input.pace });
   const waiting = [...input.invoiceIds];
   const toStart: InvoiceToLookUp[] = [...(input.toStart ?? [])];
-  const inWork = new Map<string, number>(input.inWork);
+  const inProgress = new Map<string, number>(input.inProgress);
   const results: BackfillOutcome[] = [...(input.results ?? [])];
   const known = new Set(results.map(({ invoiceId }) => invoiceId));
-  const patience = inMilliseconds(input.replyWithin as `${number}`);
-  const lookAfter = inMilliseconds((input.lookAfter ?? '10 min') as `${number}`);
+  const replyWithin = inMilliseconds(input.replyWithin as `${number}`);
+  const checkAfter = inMilliseconds((input.checkAfter ?? '10 min') as `${number}`);
   let control = input.control;
-  let surveying: CancellationScope | null = null;
+  let surveyScope: CancellationScope | null = null;
   let isInterrupted = false;
 
-  setHandler(backfillControlSignal, (wanted) => {
-    if (control !== 'cancel') control = wanted;
-    if (control === 'resume' || surveying === null) return;
+  setHandler(backfillControlSignal, (request) => {
+    if (control !== 'cancel') control = request;
+    if (control === 'resume' || surveyScope === null) return;
     isInterrupted = true;
-    surveying.cancel();
+    surveyScope.cancel();
   });
-  setHandler(backfillReplySignal, (reply) => note(reply));
+  setHandler(backfillReplySignal, (reply) => applyReply(reply));
   setHandler(backfillBatchProgressQuery, () => ({
-    ...{ results, inWork: inWork.size, waiting: waiting.length + toStart.length, control },
+    ...{ results, inProgress: inProgress.size, waiting: waiting.length + toStart.length, control },
   }));
 
-  const hasRoom = (): boolean => control === 'resume' && inWork.size < input.concurrency;
+  const hasRoom = (): boolean => control === 'resume' && inProgress.size < input.concurrency;
   const mayStart = (): boolean => hasRoom() && toStart.length > 0;
   const maySurvey = (): boolean => hasRoom() && toStart.length === 0 && waiting.length > 0;
-  const isUnbegun = (): boolean => waiting.length > 0 || toStart.length > 0;
+  const isUnstarted = (): boolean => waiting.length > 0 || toStart.length > 0;
   for (;;) {
-    if (control === 'cancel') drop();
-    giveUpOnTheLate();
-    if (!isUnbegun() && inWork.size === 0) break;
+    if (control === 'cancel') cancelUnstarted();
+    expireLate();
+    if (!isUnstarted() && inProgress.size === 0) break;
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
-      const carried = { invoiceIds: waiting, toStart, inWork: [...inWork], results, control };
+      const carried = { invoiceIds: waiting, toStart, inProgress: [...inProgress], results, control };
       return continueAsNew<typeof backfillBatch>({ ...input, ...carried });
     }
     if (mayStart()) await startSome();
-    else if (maySurvey()) await surveySome();
-    else if (inWork.size > 0) await condition(isNews, untilNextIsLate());
-    else if (!(await condition(isNews, lookAfter)) && !(await isWorkflowOpen({ workflowId: input.replyTo })))
-      control = 'cancel'; // Nobody is left who could give it its turn.
+    else if (maySurvey()) await surveySlice();
+    else if (inProgress.size > 0) await condition(hasNews, untilNextIsLate());
+    else if (!(await condition(hasNews, checkAfter))) {
+      // Only the backfill resumes a waiting batch.
+      const { state } = await getBackfillStatus({ workflowId: input.replyTo });
+      if (state !== 'open') control = 'cancel';
+    }
   }
   await condition(allHandlersFinished);
-  const counts = count(results);
-  await sayOver(input.replyTo, counts);
+  const counts = countStates(results);
+  await reportCounts(input.replyTo, counts);
   return { counts };
 
-  /** Only as many at once as may be in work beside those that are. What a pause or an end interrupts is asked again. */
-  async function surveySome(): Promise<void> {
-    const invoiceIds = waiting.slice(0, SLICE);
-    const atOnce = input.concurrency - inWork.size;
-    surveying = new CancellationScope();
+  /** A pause or cancellation interrupts it; the slice is then surveyed again. */
+  async function surveySlice(): Promise<void> {
+    const invoiceIds = waiting.slice(0, SLICE_SIZE);
+    const concurrency = input.concurrency - inProgress.size;
+    surveyScope = new CancellationScope();
     isInterrupted = false;
     try {
-      const findings = await surveying.run(() => surveySlice(survey, { invoiceIds, atOnce }));
+      const findings = await surveyScope.run(() => surveyInvoices(survey, invoiceIds, concurrency));
       waiting.splice(0, invoiceIds.length);
       for (const [index, finding] of findings.entries()) {
         const invoiceId = invoiceIds[index] ?? '';
         if (finding === 'work' || finding === 'file-in-doubt')
           toStart.push({ invoiceId, isFileInDoubt: finding === 'file-in-doubt' });
-        else settle(invoiceId, finding, null);
+        else addResult(invoiceId, finding, null);
       }
     } catch (error) {
-      // Not by what is wished for now: it may have been resumed in the same moment.
+      // `control` may have changed to `resume` in the meantime.
       if (!isCancellation(error) || !isInterrupted) throw error;
     } finally {
-      surveying = null;
+      surveyScope = null;
     }
   }
 
   async function startSome(): Promise<void> {
-    const invoices = toStart.splice(0, Math.min(input.concurrency - inWork.size, STARTED_AT_ONCE));
-    // Before the call: an answer may arrive before the activity is told to be done.
-    for (const { invoiceId } of invoices) inWork.set(invoiceId, Date.now());
+    const invoices = toStart.splice(0, Math.min(input.concurrency - inProgress.size, START_SIZE));
+    // Before the call: a reply may arrive before the activity completes.
+    for (const { invoiceId } of invoices) inProgress.set(invoiceId, Date.now());
     await startLookUps({
       ...{ environment: input.environment, partnerId: input.partnerId, invoices },
       replyTo: workflowInfo().workflowId,
-      billingQueue: workflowInfo().taskQueue,
+      queues: taskQueuesOfWorkflow(),
       ...(input.pace ? { pace: input.pace } : {}),
     });
   }
 
-  /** An answer counts once; one that comes after we stopped waiting is told by the invoice itself. */
-  function note({ invoiceId: spelled, state, reason }: BackfillReply): void {
-    // The invoice's own workflow may have heard of it in another spelling.
-    const invoiceId = [...inWork.keys()].find((id) => id.toLowerCase() === spelled.toLowerCase());
+  /** Ignores a second reply, and one that arrives after the batch stopped waiting. */
+  function applyReply({ invoiceId: spelling, state, reason }: BackfillReply): void {
+    // The invoice's workflow may have been started with another spelling of the id.
+    const invoiceId = [...inProgress.keys()].find((id) => id.toLowerCase() === spelling.toLowerCase());
     if (invoiceId === undefined) return;
-    settle(invoiceId, state === 'finalized' ? 'pending' : state, reason);
+    addResult(invoiceId, state === 'finalized' ? 'pending' : state, reason);
   }
 
-  function settle(invoiceId: string, state: keyof BackfillCounts, reason: string | null): void {
-    inWork.delete(invoiceId);
+  function addResult(invoiceId: string, state: keyof BackfillCounts, reason: string | null): void {
+    inProgress.delete(invoiceId);
     if (known.has(invoiceId)) return;
     known.add(invoiceId);
     results.push({ invoiceId, state, reason });
   }
 
-  function drop(): void {
-    const unbegun = [...waiting.splice(0), ...toStart.splice(0).map(({ invoiceId }) => invoiceId)];
-    for (const invoiceId of unbegun) settle(invoiceId, 'cancelled', null);
+  function cancelUnstarted(): void {
+    const unstarted = [...waiting.splice(0), ...toStart.splice(0).map(({ invoiceId }) => invoiceId)];
+    for (const invoiceId of unstarted) addResult(invoiceId, 'cancelled', null);
   }
 
-  function giveUpOnTheLate(): void {
-    for (const [invoiceId, since] of inWork) {
-      if (Date.now() - since >= patience) settle(invoiceId, 'pending', null);
+  function expireLate(): void {
+    for (const [invoiceId, since] of inProgress) {
+      if (Date.now() - since >= replyWithin) addResult(invoiceId, 'pending', null);
     }
   }
 
   function untilNextIsLate(): number {
-    return Math.max(Math.min(...inWork.values()) + patience - Date.now(), 1);
+    return Math.max(Math.min(...inProgress.values()) + replyWithin - Date.now(), 1);
   }
 
-  /** False whenever there is nothing to do: a condition that holds without reason would spin for ever. */
-  function isNews(): boolean {
-    const isEmpty = !isUnbegun() && inWork.size === 0;
-    return mayStart() || maySurvey() || isEmpty || (control === 'cancel' && isUnbegun());
+  /** True only when the loop can proceed: otherwise it would spin. */
+  function hasNews(): boolean {
+    const isEmpty = !isUnstarted() && inProgress.size === 0;
+    return mayStart() || maySurvey() || isEmpty || (control === 'cancel' && isUnstarted());
   }
 }
 
-/** Who asked may be gone; then nobody needs to know. */
-async function sayOver(replyTo: string, counts: BackfillCounts): Promise<void> {
+/** @returns a finding for each id, in their order; `work` for all when the service cannot be asked */
+async function surveyInvoices(
+  activities: SurveyActivities,
+  invoiceIds: readonly string[],
+  concurrency: number,
+): Promise<readonly Finding[]> {
+  try {
+    const ledgerStatuses = await activities.readLedgerStatuses({ invoiceIds });
+    return await activities.surveyInvoices({ invoiceIds, ledgerStatuses, concurrency });
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    log.warn('the service could not be asked about a slice of a backfill; each invoice asks separately');
+    return invoiceIds.map(() => 'work');
+  }
+}
+
+/** The backfill may have ended; then nothing needs the counts. */
+async function reportCounts(replyTo: string, counts: BackfillCounts): Promise<void> {
   const { workflowId } = workflowInfo();
   try {
     await getExternalWorkflowHandle(replyTo).signal(backfillBatchOverSignal, { workflowId, counts });
@@ -171,7 +192,7 @@ async function sayOver(replyTo: string, counts: BackfillCounts): Promise<void> {
   }
 }
 
-function count(results: readonly BackfillOutcome[]): BackfillCounts {
+function countStates(results: readonly BackfillOutcome[]): BackfillCounts {
   const counts: Record<keyof BackfillCounts, number> = { ...noBackfillCounts() };
   for (const { state } of results) counts[state] += 1;
   return counts;

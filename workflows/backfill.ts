@@ -1,10 +1,9 @@
 /**
- * Brings in invoices by id, any number of them, without any event.
+ * Fetches any number of invoices by id, without events.
  *
- * The ids lie in batches, workflows of their own that are started, paused, by whoever has the ids: no history but a
- * batch's holds them. The backfill only says whose turn it is, one after the other, each with a sliding window, and
- * counts; it continues as new before its own history gets long. It survives the death of every worker, and of whoever
- * sends the batches; asking for an invoice twice is harmless.
+ * The client starts batches, paused, as workflows of their own; no other history contains the ids. The backfill runs the
+ * batches one after the other, counts, and continues as new before its own history grows (ADR 14). It survives the end
+ * of every worker and of the client. Asking for an invoice twice is harmless.
  */
 
 import {
@@ -19,7 +18,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BillingActivities } from '../activities/create-activities.ts';
+import type { BillingActivities } from './activities.ts';
 import {
   type BackfillBatch,
   type BackfillControl,
@@ -33,39 +32,38 @@ import {
   backfillControlSignal,
   backfillProgressQuery,
   noBackfillCounts,
-} from './backfill-messages.ts';
+} from './messages.ts';
 import { inMilliseconds } from './pace.ts';
 
 type Batch = { -readonly [key in keyof BackfillBatch]: BackfillBatch[key] };
 
-/** The server takes two thousand signals of a workflow that are under way. */
-const TOLD_AT_ONCE = 100;
+/** The server accepts two thousand pending signals of a workflow. */
+const MAX_SIGNALS = 100;
 
-/** Started by `billsync backfill`; answers counts, since results of single invoices stay in the batches (ADR 14). */
+/** Started by `billsync backfill`. */
 export async function backfill(input: BackfillInput): Promise<BackfillResult> {
-  const { findBatchEnd } = proxyActivities<BillingActivities>({
+  const { getBackfillStatus } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',
     retry: { initialInterval: '1 s', maximumInterval: '1 min' },
   });
   const { carried, ...plain } = input;
-  const lookAfter = inMilliseconds((input.lookAfter ?? '10 min') as `${number}`);
+  const checkAfter = inMilliseconds((input.checkAfter ?? '10 min') as `${number}`);
   const quietAfter = inMilliseconds((input.quietAfter ?? '10 min') as `${number}`);
   const batches: Batch[] = (carried?.batches ?? []).map((batch) => ({ ...batch }));
   let isComplete = carried?.isComplete ?? false;
   let control: BackfillControl = carried?.control ?? 'resume';
-  let heardAt = Date.now();
+  let lastBatchAt = Date.now();
   let isQuiet = false;
   let isDropped = false;
   let isOver = false;
 
   const counts = (): BackfillCounts =>
     batches.reduce((sum, batch) => addCounts(sum, batch.counts), noBackfillCounts());
-  const undone = (): Batch[] => batches.filter(({ state }) => state !== 'done');
+  const openBatches = (): Batch[] => batches.filter(({ state }) => state !== 'done');
   setHandler(backfillBatchSignal, ({ workflowId, size, isLast }) => {
-    heardAt = Date.now();
-    // Nothing more is begun; who still hands over hears of it when this run is gone.
-    if (control === 'cancel') return void tell(workflowId, 'cancel');
-    // The server may, rarely, tell a signal twice.
+    lastBatchAt = Date.now();
+    if (control === 'cancel') return void sendControl(workflowId, 'cancel');
+    // The server may, rarely, deliver a signal twice.
     if (size > 0 && !batches.some((batch) => batch.workflowId === workflowId)) {
       batches.push({ workflowId, size, state: 'waiting', counts: noBackfillCounts() });
     }
@@ -73,13 +71,13 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
   });
   setHandler(backfillBatchOverSignal, ({ workflowId, counts: found }) => {
     const batch = batches.find((one) => one.workflowId === workflowId);
-    if (batch !== undefined) settle(batch, found);
+    if (batch !== undefined) complete(batch, found);
   });
-  setHandler(backfillControlSignal, (wanted) => {
-    // Nothing undoes a cancellation: what was dropped is not started again.
-    if (control !== 'cancel') control = wanted;
+  setHandler(backfillControlSignal, (request) => {
+    // A cancellation is final: dropped ids are not started again.
+    if (control !== 'cancel') control = request;
     const running = batches.find(({ state }) => state === 'running');
-    if (running !== undefined) void tell(running.workflowId, control);
+    if (running !== undefined) void sendControl(running.workflowId, control);
   });
   setHandler(backfillBatchQuery, () =>
     batches.map(({ workflowId, size, state }) => ({ workflowId, size, state })),
@@ -91,18 +89,18 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
 
   try {
     for (;;) {
-      const [batch] = undone();
+      const [batch] = openBatches();
       if (batch === undefined && (isComplete || isQuiet || control === 'cancel')) break;
       if (workflowInfo().continueAsNewSuggested) {
         await condition(allHandlersFinished);
         return await continueAsNew<typeof backfill>({ ...plain, carried: { batches, isComplete, control } });
       }
-      if (control === 'cancel' && !isDropped) await dropTheRest();
-      else if (batch === undefined) isQuiet = !(await condition(isNews, untilQuiet()));
-      else await giveTurn(batch);
+      if (control === 'cancel' && !isDropped) await cancelBatches();
+      else if (batch === undefined) isQuiet = !(await condition(hasNews, untilQuiet()));
+      else await runBatch(batch);
     }
   } catch (error) {
-    if (isCancellation(error)) await CancellationScope.nonCancellable(dropTheRest);
+    if (isCancellation(error)) await CancellationScope.nonCancellable(cancelBatches);
     throw error;
   }
   isOver = true;
@@ -110,52 +108,51 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
   await condition(allHandlersFinished);
   return { ...counts(), batches: batches.map(({ workflowId }) => workflowId), isComplete };
 
-  /** Until the batch is over, or something else is to be done first. */
-  async function giveTurn(batch: Batch): Promise<void> {
-    let isThere = true;
+  /** Returns when the batch is done, or when it is time to check or cancel it. */
+  async function runBatch(batch: Batch): Promise<void> {
+    let isOpen = true;
     if (batch.state === 'waiting') {
       batch.state = 'running';
-      if (control !== 'pause') isThere = await tell(batch.workflowId, control);
+      if (control !== 'pause') isOpen = await sendControl(batch.workflowId, control);
     }
-    const isHeard = isThere && (await condition(() => batch.state === 'done' || isToDrop(), lookAfter));
-    if (isHeard) return;
-    const end = await findBatchEnd({ workflowId: batch.workflowId });
-    if (end.state === 'completed') settle(batch, end.counts);
-    if (end.state === 'broken-off') settle(batch, { ...noBackfillCounts(), cancelled: batch.size });
+    if (isOpen && (await condition(() => batch.state === 'done' || mustCancel(), checkAfter))) return;
+    const status = await getBackfillStatus({ workflowId: batch.workflowId });
+    if (status.state === 'completed') complete(batch, status.counts);
+    if (status.state === 'ended') complete(batch, { ...noBackfillCounts(), cancelled: batch.size });
   }
 
-  /** Whoever gave up on the whole does not wait for one batch after the other. */
-  async function dropTheRest(): Promise<void> {
+  /** All at once, so that a cancellation does not wait for one batch after the other. */
+  async function cancelBatches(): Promise<void> {
     isDropped = true;
-    const rest = undone();
-    for (const batch of rest) batch.state = 'running';
-    for (let from = 0; from < rest.length; from += TOLD_AT_ONCE) {
-      const some = rest.slice(from, from + TOLD_AT_ONCE);
-      await Promise.all(some.map(({ workflowId }) => tell(workflowId, 'cancel')));
+    const open = openBatches();
+    for (const batch of open) batch.state = 'running';
+    for (let from = 0; from < open.length; from += MAX_SIGNALS) {
+      const some = open.slice(from, from + MAX_SIGNALS);
+      await Promise.all(some.map(({ workflowId }) => sendControl(workflowId, 'cancel')));
     }
   }
 
-  function isToDrop(): boolean {
+  function mustCancel(): boolean {
     return control === 'cancel' && !isDropped;
   }
 
-  function isNews(): boolean {
-    return undone().length > 0 || isComplete || control === 'cancel';
+  function hasNews(): boolean {
+    return openBatches().length > 0 || isComplete || control === 'cancel';
   }
 
   function untilQuiet(): number {
-    return Math.max(heardAt + quietAfter - Date.now(), 1);
+    return Math.max(lastBatchAt + quietAfter - Date.now(), 1);
   }
 
   /**
-   * Also while this workflow is being cancelled: nobody waits for a handler, whose failure would stall the run.
+   * Not cancellable and never rejected: a signal handler does not await it, and its failure would block the run.
    *
-   * @returns false: the batch is over, or was ended by somebody
+   * @returns false when the batch has ended
    */
-  async function tell(workflowId: string, wanted: BackfillControl): Promise<boolean> {
+  async function sendControl(workflowId: string, request: BackfillControl): Promise<boolean> {
     const batch = getExternalWorkflowHandle(workflowId);
     try {
-      await CancellationScope.nonCancellable(() => batch.signal(backfillControlSignal, wanted));
+      await CancellationScope.nonCancellable(() => batch.signal(backfillControlSignal, request));
       return true;
     } catch {
       return false;
@@ -163,7 +160,7 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
   }
 }
 
-function settle(batch: Batch, counts: BackfillCounts): void {
+function complete(batch: Batch, counts: BackfillCounts): void {
   batch.counts = counts;
   batch.state = 'done';
 }

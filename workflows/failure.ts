@@ -1,16 +1,17 @@
-/** Reads what an activity failed with. A failed activity is an ActivityFailure with the ApplicationFailure as its cause. */
+/** Reads the failure of an activity: an ActivityFailure whose cause is the ApplicationFailure. */
 
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
+import { type ServiceError, serviceError } from '../lib/wire/service-errors.ts';
 
 export interface Failure {
-  /** The `code` that `activities/failures.ts` gave it, or `timeout`, or `unknown`. */
+  /** The code from `activities/failures.ts`, or `timeout`, or `unknown`. */
   readonly code: string;
   readonly message: string;
   /** Name of the activity. */
   readonly activity?: string;
 }
 
-/** The failure of an activity. A cancellation, and an error of the workflow itself, are thrown on. */
+/** @throws `error` itself when it is a cancellation or not the failure of an activity */
 export function failureOf(error: unknown): Failure {
   if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
   const { cause, activityType: activity } = error;
@@ -22,4 +23,9 @@ export function failureOf(error: unknown): Failure {
     code: cause?.name === 'TimeoutFailure' ? 'timeout' : 'unknown',
     message: cause?.message ?? error.message,
   };
+}
+
+/** An unknown error is treated as a failure of the whole service that may pass. */
+export function reactionTo({ code }: Failure): ServiceError {
+  return serviceError(code) ?? { reaction: 'retry', scope: 'service' };
 }

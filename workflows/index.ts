@@ -1,8 +1,7 @@
-/** Every workflow under the name that Temporal knows it by; the bundle's entry. */
+/** Every workflow by its type name; the entry of the bundle. */
 
 export { backfill } from './backfill.ts';
 export { backfillBatch } from './backfill-batch.ts';
 export { invoice } from './invoice.ts';
 export { reconcile } from './reconcile.ts';
-export { scheduledReport } from './scheduled-report.ts';
-export { decideInvoice, importCsv, snapshot, verify } from './writer-requests.ts';
+export { decideInvoice, importCsv, scheduledReport, snapshot, verify } from './writer-requests.ts';

@@ -1,56 +1,55 @@
-/** What can be said to a workflow and asked of it, and the inputs they start with. */
+/** Signals, queries and inputs of the invoice and backfill workflows. Clients import this file; it imports no workflow. */
 
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
 import type { FileTag } from '../billing/billing-service.ts';
-import type { EnvironmentName, InvoiceEvent, InvoiceState } from '../lib/wire/names.ts';
+import {
+  type EnvironmentName,
+  type InvoiceEvent,
+  type InvoiceState,
+  SEARCH_ATTRIBUTES,
+} from '../lib/wire/names.ts';
 import type { Attention, Knowledge } from './lifecycle.ts';
 import type { Pace } from './pace.ts';
+
+export const invoiceStateKey = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD);
+export const tenantIdKey = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tenant, SearchAttributeType.KEYWORD);
+export const environmentKey = defineSearchAttributeKey(
+  SEARCH_ATTRIBUTES.environment,
+  SearchAttributeType.KEYWORD,
+);
 
 export interface InvoiceInput {
   readonly environment: EnvironmentName;
   readonly partnerId: string;
   readonly invoiceId: string;
-  /** Missing fields have their defaults. */
   readonly pace?: Partial<Pace>;
-  /** Ask the service at once, as if `lookUpSignal` had been sent: for a start that must not disturb an open run. */
+  /** As `lookUpSignal`, for a start that must not disturb an open run. */
   readonly lookUp?: LookUpRequest;
-  /** What a continued run hands to the next. */
+  /** State of the previous run after continue-as-new. */
   readonly carried?: CarriedInvoice;
 }
 
 export interface CarriedInvoice {
   readonly knowledge: Knowledge;
-  /** How often the service was asked for a file that is overdue. */
-  readonly asked: number;
-  /** How many series of attempts at the file failed, and how long they paused in all. */
+  readonly overdueChecks: number;
   readonly failedSeries: number;
   readonly pausedMs: number;
-  /** What is noted on the invoice as going wrong, and how often a void was denied. */
-  readonly notedFailure: string | null;
+  readonly recordedFailure: string | null;
   readonly denials: number;
-  /** The file whose rows were refused, and how often the service was asked whether it has repaired it. */
-  readonly refusedSha256: string | null;
-  readonly refusedTag: FileTag | null;
-  readonly repairAsks: number;
-  /** Workflows that still have to be told what became of the invoice. */
-  readonly owed: readonly string[];
+  readonly rejectedSha256: string | null;
+  readonly rejectedTag: FileTag | null;
+  readonly repairChecks: number;
+  /** Workflows that still have to receive a reply. */
+  readonly replyTo: readonly string[];
 }
 
-/** Why somebody wants the service to be asked about an invoice now. */
 export interface LookUpRequest {
   readonly cause: 'backfill' | 'reconcile' | 'person';
-  /** Workflow that is told what became of the invoice, by `backfillReplySignal`. */
+  /** Workflow that receives the result, by `backfillReplySignal`. */
   readonly replyTo?: string;
-  /** What is loaded may not be what the service has now: fetch the file again and compare. */
+  /** The service may have another file than the loaded one: fetch it again and compare. */
   readonly isFileInDoubt?: boolean;
-}
-
-/** What became of one invoice of a backfill. */
-export interface BackfillReply {
-  readonly invoiceId: string;
-  readonly state: InvoiceState | 'unknown';
-  /** Why it needs attention; null otherwise. */
-  readonly reason: string | null;
 }
 
 export interface RetryRequest {
@@ -59,32 +58,146 @@ export interface RetryRequest {
 
 export interface InvoiceStatus {
   readonly state: InvoiceState;
-  /** How many different events were taken in. */
+  /** Number of distinct events processed. */
   readonly seen: number;
   readonly attention: Attention | null;
-  /** The last thing that went wrong and was, or will be, tried again; null when nothing did. */
+  /** The last failure that was, or will be, retried. */
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: string } | null;
-  /** What the workflow does right now, in a few words. */
+  /** The current activity, for people. */
   readonly doing: string;
 }
 
-/** What became of the invoice in this run. `unknown`: the service does not know the id. */
 export interface InvoiceResult {
+  /** `unknown`: the service does not know the id. */
   readonly state: InvoiceState | 'unknown';
   readonly sha256: string | null;
 }
 
 export const invoiceEventSignal = defineSignal<[InvoiceEvent]>('invoiceEvent');
 export const retrySignal = defineSignal<[RetryRequest]>('retry');
-/** Harmless to a run that is beyond waiting; starts one for an invoice that no event was heard of. */
 export const lookUpSignal = defineSignal<[LookUpRequest]>('lookUp');
-export const backfillReplySignal = defineSignal<[BackfillReply]>('backfillReply');
 export const statusQuery = defineQuery<InvoiceStatus>('status');
 
-/** What a worker is told beside the history (worker/create-workers.ts). */
+/** Implemented by the worker (worker/create-workers.ts). */
 export interface InvoiceSinks extends Sinks {
   readonly invoices: {
-    /** An event of another invoice was sent to this workflow. */
+    /** The workflow received an event of another invoice. */
     foreignEvent(): void;
   };
 }
+
+export interface BackfillInput {
+  readonly environment: EnvironmentName;
+  readonly partnerId: string;
+  /** Invoices in progress at once. */
+  readonly concurrency: number;
+  /** How long a batch waits for an invoice before it counts as `pending`; the invoice's workflow continues. */
+  readonly replyWithin: string;
+  /** Without a signal for this long, a backfill checks its batch, and a waiting batch its backfill; 10 minutes by default. */
+  readonly checkAfter?: string;
+  /** Without a further batch for this long, the client that sends them counts as gone; 10 minutes by default. */
+  readonly quietAfter?: string;
+  /** For the invoice workflows that are started. */
+  readonly pace?: Partial<Pace>;
+  /** State of the previous run after continue-as-new; contains no invoice ids. */
+  readonly carried?: CarriedBackfill;
+}
+
+export interface CarriedBackfill {
+  readonly batches: readonly BackfillBatch[];
+  readonly isComplete: boolean;
+  readonly control: BackfillControl;
+}
+
+export interface BackfillBatch {
+  readonly workflowId: string;
+  /** Number of ids. */
+  readonly size: number;
+  readonly state: 'waiting' | 'running' | 'done';
+  readonly counts: BackfillCounts;
+}
+
+export interface BackfillBatchInput extends Omit<BackfillInput, 'carried' | 'quietAfter'> {
+  readonly invoiceIds: readonly string[];
+  readonly control: BackfillControl;
+  /** The backfill, which starts the batch's turn and receives its counts. */
+  readonly replyTo: string;
+  /** From earlier runs: invoices that need a workflow, started ones with the instant (ms), and results. */
+  readonly toStart?: readonly InvoiceToLookUp[];
+  readonly inProgress?: readonly (readonly [string, number])[];
+  readonly results?: readonly BackfillOutcome[];
+}
+
+export interface InvoiceToLookUp {
+  readonly invoiceId: string;
+  readonly isFileInDoubt: boolean;
+}
+
+export type BackfillControl = 'pause' | 'resume' | 'cancel';
+
+/** Invoices by result. `pending`: in progress when the batch stopped waiting; `cancelled`: no workflow was started. */
+export interface BackfillCounts {
+  readonly loaded: number;
+  readonly voided: number;
+  readonly draft: number;
+  readonly needs_attention: number;
+  readonly unknown: number;
+  readonly pending: number;
+  readonly cancelled: number;
+}
+
+/** The result of one invoice, sent to the workflow that asked for it. */
+export interface BackfillReply {
+  readonly invoiceId: string;
+  readonly state: InvoiceState | 'unknown';
+  /** Why it needs attention. */
+  readonly reason: string | null;
+}
+
+export interface BackfillOutcome extends Omit<BackfillReply, 'state'> {
+  readonly state: keyof BackfillCounts;
+}
+
+/** The outcome of each invoice is only available by query: in the result, it would be in the backfill's history. */
+export interface BackfillBatchResult {
+  readonly counts: BackfillCounts;
+}
+
+export interface BackfillBatchProgress {
+  readonly results: readonly BackfillOutcome[];
+  readonly inProgress: number;
+  readonly waiting: number;
+  readonly control: BackfillControl;
+}
+
+export interface BackfillProgress {
+  /** Ids received so far. */
+  readonly total: number;
+  /** Whether all ids were received. Still false at the end: the client was gone, or the backfill was cancelled before. */
+  readonly isComplete: boolean;
+  readonly isOver: boolean;
+  readonly control: BackfillControl;
+  /** Of the completed batches. */
+  readonly counts: BackfillCounts;
+}
+
+export interface BackfillResult extends BackfillCounts {
+  /** Workflow ids of the batches, which have the outcome of each invoice. */
+  readonly batches: readonly string[];
+  readonly isComplete: boolean;
+}
+
+export function noBackfillCounts(): BackfillCounts {
+  return { loaded: 0, voided: 0, draft: 0, needs_attention: 0, unknown: 0, pending: 0, cancelled: 0 };
+}
+
+/** A batch was started, paused. Size 0: there was no further batch to start. */
+export const backfillBatchSignal =
+  defineSignal<[{ workflowId: string; size: number; isLast: boolean }]>('backfillBatch');
+export const backfillBatchOverSignal =
+  defineSignal<[{ workflowId: string; counts: BackfillCounts }]>('backfillBatchOver');
+export const backfillControlSignal = defineSignal<[BackfillControl]>('backfillControl');
+export const backfillReplySignal = defineSignal<[BackfillReply]>('backfillReply');
+export const backfillProgressQuery = defineQuery<BackfillProgress>('backfillProgress');
+export const backfillBatchQuery = defineQuery<readonly Omit<BackfillBatch, 'counts'>[]>('backfillBatches');
+export const backfillBatchProgressQuery = defineQuery<BackfillBatchProgress>('backfillBatchProgress');

@@ -1,27 +1,11 @@
 /**
- * Types of `ms`, in the version that Temporal's SDK takes its durations from: it has none that this kind of module resolution finds,
- * so `Duration` would silently be `any` and `sleep('30 dayz')` would compile.
+ * Types of `ms` in the version of Temporal's SDK, whose own are not found by this module resolution. Without them
+ * `Duration` would be `any`, and `sleep('30 dayz')` would compile.
  */
 declare module 'ms' {
   type Unit =
-    | 'ms'
-    | 's'
-    | 'sec'
-    | 'second'
-    | 'seconds'
-    | 'm'
-    | 'min'
-    | 'minute'
-    | 'minutes'
-    | 'h'
-    | 'hour'
-    | 'hours'
-    | 'd'
-    | 'day'
-    | 'days'
-    | 'w'
-    | 'week'
-    | 'weeks';
+    | ('ms' | 's' | 'sec' | 'second' | 'seconds' | 'm' | 'min' | 'minute' | 'minutes')
+    | ('h' | 'hour' | 'hours' | 'd' | 'day' | 'days' | 'w' | 'week' | 'weeks');
   export type StringValue = `${number}` | `${number}${Unit}` | `${number} ${Unit}`;
   /** In milliseconds. */
   function ms(duration: StringValue): number;

@@ -1,10 +1,10 @@
 /**
- * Obeys nothing that reached a workflow in clear text: whoever reaches Temporal's port could void an invoice by it.
+ * Interceptors of every workflow: ignore or refuse what was not encrypted, because anyone who reaches Temporal's port
+ * could void an invoice otherwise (ADR 3).
  *
- * The codec (lib/temporal/codec.ts) puts `UNENCRYPTED` where it found clear text. It cannot throw there: the clear text
- * stands in history for good, so the workflow's task would fail for ever, and one forged signal would stop an invoice.
- * A signal is dropped and the run goes on; an input fails its run, a query and an update their caller, and the answer
- * of an activity counts as a failed attempt. Every workflow is bundled with this.
+ * The codec (lib/temporal/codec.ts) replaces an unencrypted payload by `UNENCRYPTED`. It cannot throw for a worker: the
+ * payload stays in the history, so the workflow task would fail forever. A signal is dropped and the run continues; an
+ * input fails the run, a query or update its caller, and an activity's result counts as a failed attempt.
  */
 
 import {
@@ -16,7 +16,7 @@ import {
 } from '@temporalio/workflow';
 import { isUnencrypted } from '../lib/wire/names.ts';
 
-/** Started without an input; from every other workflow a missing input was left out by a stranger. */
+/** Workflows without an input; for all others a missing input means that another program started them. */
 const WITHOUT_INPUT = new Set(['snapshot']);
 
 export function interceptors(): WorkflowInterceptors {
@@ -29,9 +29,9 @@ export function interceptors(): WorkflowInterceptors {
           return next(input);
         },
         async handleSignal(input, next) {
-          // Ours carry one encrypted object each, so one without is a stranger's as well.
+          // Every signal of billsync has one encrypted argument.
           if (input.args.length > 0 && !input.args.some(isUnencrypted)) return next(input);
-          log.warn('a signal that was not encrypted is not obeyed', { signal: input.signalName });
+          log.warn('ignored a signal that was not encrypted', { signal: input.signalName });
         },
         async handleQuery(input, next) {
           if (input.args.some(isUnencrypted)) throw refusal('query');
@@ -46,32 +46,32 @@ export function interceptors(): WorkflowInterceptors {
     outbound: [
       {
         async scheduleActivity(input, next) {
-          return encrypted(await next(input), input);
+          return requireEncrypted(await next(input), input);
         },
         async scheduleLocalActivity(input, next) {
-          return encrypted(await next(input), input);
+          return requireEncrypted(await next(input), input);
         },
       },
     ],
   };
 }
 
-/** @throws ActivityFailure it came in clear text */
-function encrypted(result: unknown, { activityType }: { readonly activityType: string }): unknown {
+/** @throws ActivityFailure when it was not encrypted */
+function requireEncrypted(result: unknown, { activityType }: { readonly activityType: string }): unknown {
   if (!isUnencrypted(result)) return result;
   throw new ActivityFailure(
-    'The answer of an activity was not encrypted.',
+    'The result of an activity was not encrypted.',
     activityType,
     undefined,
     'RETRY_POLICY_NOT_SET',
     undefined,
-    refusal('answer'),
+    refusal('result'),
   );
 }
 
-function refusal(what: string): ApplicationFailure {
+function refusal(payload: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(
-    `This ${what} was not encrypted. Nothing that reaches Temporal in clear text is obeyed.`,
+    `This ${payload} was not encrypted. Unencrypted payloads are refused.`,
     'unencrypted',
   );
 }

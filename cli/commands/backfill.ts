@@ -67,7 +67,7 @@ export function backfillCommand(): Command {
         let isTold = false;
         const handle = await startBackfill(client, settings, {
           ...{ partnerId, invoiceIds, concurrency },
-          onHandedOver(ids, backfillId) {
+          onSent(ids, backfillId) {
             // At once: it can be followed and steered by its name, whatever becomes of this command.
             if (!isTold)
               output.note(`Backfill ${backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
@@ -116,12 +116,19 @@ async function follow(
     if (control !== undefined) await handle.control(control);
     if (flags.wait === true)
       return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
-    const { total, done, inWork, control: state, isOver, isComplete, counts } = await handle.status();
+    const { total, done, inProgress, control: state, isOver, isComplete, counts } = await handle.status();
     if (isOver && !isComplete) output.note(NOT_ALL);
-    const shown = { backfill_id: backfillId, total, done, in_work: inWork, control: state, over: isOver };
+    const shown = {
+      backfill_id: backfillId,
+      total,
+      done,
+      in_progress: inProgress,
+      control: state,
+      over: isOver,
+    };
     output.thing({ ...shown, complete: isComplete, counts }, () => {
       const parts = Object.entries(counts).filter(([, count]) => count > 0);
-      return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inWork} in work`;
+      return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inProgress} in progress`;
     });
   });
 }
@@ -142,9 +149,9 @@ export interface Waiting {
 /** A script goes on with `report`: the publication holds what was loaded before the command ends. */
 export async function waitFor({ client, settings, handle, flags, output }: Waiting): Promise<void> {
   if (!(await tell(handle, flags, output))) return;
-  const { askSnapshot } = await import('../../workflows/client/writer-client.ts');
+  const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
   const progress = output.progress('Publishing');
-  await askSnapshot(client, settings).finally(() => progress.end());
+  await requestSnapshot(client, settings).finally(() => progress.end());
 }
 
 /**

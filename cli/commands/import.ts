@@ -132,12 +132,12 @@ interface Importing {
 const ASKED_AT_ONCE = 16;
 
 async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
-  const { askImport } = await import('../../workflows/client/writer-client.ts');
+  const { requestImport } = await import('../../workflows/client/writer-client.ts');
   const { inInvoiceOrder } = await import('../../warehouse/import/import-files.ts');
-  const results: Awaited<ReturnType<typeof askImport>>[] = [];
+  const results: Awaited<ReturnType<typeof requestImport>>[] = [];
   let done = 0;
   await inInvoiceOrder(requests, ASKED_AT_ONCE, async (request, index) => {
-    results[index] = await askImport(client, settings, request);
+    results[index] = await requestImport(client, settings, request);
     done += 1;
     onDone(done);
   });
@@ -303,7 +303,7 @@ function whyOutranked(
   const what = {
     chosen: `${counts} because a person chose it, its hash is ${by.sha256}`,
     announced: `${version === null ? '' : `${counts}, `}the hash ${by.sha256} was announced`,
-    asked: `${version === null ? '' : `${counts}, `}the service names the hash ${by.sha256}`,
+    named: `${version === null ? '' : `${counts}, `}the service names the hash ${by.sha256}`,
     none: `${counts}, its hash is ${by.sha256}`,
   }[proof];
   const kept =

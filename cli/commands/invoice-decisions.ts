@@ -108,8 +108,8 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
   return withWriter(settings, {
     role: 'decide',
     async ask(client) {
-      const { askDecision } = await import('../../workflows/client/writer-client.ts');
-      const decided = await askDecision(client, settings, decision);
+      const { requestDecision } = await import('../../workflows/client/writer-client.ts');
+      const decided = await requestDecision(client, settings, decision);
       const partnerId = decided.partnerId ?? settings.partnerId;
       // Its workflow may wait for this, or nobody may be getting its file any more.
       if (

@@ -31,7 +31,7 @@ export function reconcileCommand(): Command {
     const { settings, output } = contextOf(command);
     if (flags.dryRun === true) return output.note('Would reconcile.');
     const request = { isFull: flags.quick !== true };
-    const { askReconcile, startReconcile } = await import('../../workflows/client/writer-client.ts');
+    const { requestReconcile, startReconcile } = await import('../../workflows/client/writer-client.ts');
     if (flags.wait !== true) {
       const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings, request));
       output.thing({ workflow_id: workflowId }, () => workflowId);
@@ -41,7 +41,9 @@ export function reconcileCommand(): Command {
     output.note('The worker reconciles.');
     const found = await withTemporal(settings, (client) =>
       onInterrupt('Stopped waiting; the worker goes on and reconciles.', () =>
-        askReconcile(client, settings, request, (done, of) => progress.update(done, of, 'invoices proved')),
+        requestReconcile(client, settings, request, (done, of) =>
+          progress.update(done, of, 'invoices proved'),
+        ),
       ),
     ).finally(() => progress.end());
     output.thing(asJson(found), () => inWords(found));

@@ -1,7 +1,7 @@
 /** `billsync schedule`: the Temporal Schedule that reconciles. */
 
 import type { Command } from 'commander';
-import type { ScheduleState } from '../../workflows/client/schedule.ts';
+import type { ScheduleState } from '../../workflows/client/schedules.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { contextOf, group, verb, withJson } from '../verb.ts';
 import { withTemporal } from '../with-temporal.ts';
@@ -24,7 +24,7 @@ function showCommand(): Command {
   );
   return withJson(command).action(async (_flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
-    const { showSchedule } = await import('../../workflows/client/schedule.ts');
+    const { showSchedule } = await import('../../workflows/client/schedules.ts');
     const state = await withTemporal(settings, (client) => showSchedule(client, settings));
     if (state === null) {
       throw new CliError(EXIT.nothingMatched, 'there is no schedule yet', {
@@ -49,7 +49,7 @@ function change(name: Change, summary: string, done: string): Command {
       if (flags.dryRun === true)
         return output.note(`Would ${name} the schedule (every ${settings.reconcileEvery}).`);
       const { applySchedule, pauseSchedule, resumeSchedule, showSchedule, triggerSchedule } = await import(
-        '../../workflows/client/schedule.ts'
+        '../../workflows/client/schedules.ts'
       );
       await withTemporal(settings, async (client) => {
         if (name !== 'apply' && (await showSchedule(client, settings)) === null)

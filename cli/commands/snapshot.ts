@@ -19,8 +19,8 @@ export function snapshotCommand(): Command {
     const published = await withWriter(settings, {
       role: 'snapshot',
       async ask(client) {
-        const { askSnapshot } = await import('../../workflows/client/writer-client.ts');
-        return askSnapshot(client, settings);
+        const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
+        return requestSnapshot(client, settings);
       },
       async direct(warehouse) {
         await warehouse.ingestArchive();

@@ -40,8 +40,8 @@ export function verifyCommand(): Command {
     const found = await withWriter(settings, {
       role: 'verify',
       async ask(client) {
-        const { askVerify } = await import('../../workflows/client/writer-client.ts');
-        return askVerify(client, settings, { full }, onProgress);
+        const { requestVerify } = await import('../../workflows/client/writer-client.ts');
+        return requestVerify(client, settings, { full }, onProgress);
       },
       direct: (warehouse) => warehouse.verify({ full, onProgress }),
     }).finally(() => progress.end());

@@ -287,8 +287,10 @@ export async function importUpload(settings: Settings, requested: Upload): Promi
 }
 
 async function ask(settings: Settings, { path }: Upload, dryRun: boolean): Promise<Imported> {
-  const { askImport } = await import('../../workflows/client/writer-client.ts');
-  return withTemporal(settings, (client) => askImport(client, settings, { path, invoiceId: null, dryRun }));
+  const { requestImport } = await import('../../workflows/client/writer-client.ts');
+  return withTemporal(settings, (client) =>
+    requestImport(client, settings, { path, invoiceId: null, dryRun }),
+  );
 }
 
 function refusal({ name }: Upload, imported: Imported): CliError {

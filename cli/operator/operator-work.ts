@@ -59,16 +59,16 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
     backfill: (backfillId) =>
       withTemporal(settings, async (client) => {
         const { followBackfill } = await import('../../workflows/client/backfill-client.ts');
-        const { total, done, inWork, isOver, counts } = await followBackfill(
+        const { total, done, inProgress, isOver, counts } = await followBackfill(
           client,
           settings,
           backfillId,
         ).status();
         const some = Object.entries(counts).filter(([, count]) => count > 0);
-        return { total, done, inWork, isOver, counts: Object.fromEntries(some) };
+        return { total, done, inWork: inProgress, isOver, counts: Object.fromEntries(some) };
       }),
     async schedule() {
-      const { showSchedule } = await import('../../workflows/client/schedule.ts');
+      const { showSchedule } = await import('../../workflows/client/schedules.ts');
       return withTemporal(settings, (client) => showSchedule(client, settings));
     },
   };
@@ -95,8 +95,8 @@ async function discard(
 
 function publish(settings: Settings): Promise<Performed> {
   return withTemporal(settings, async (client) => {
-    const { askSnapshot } = await import('../../workflows/client/writer-client.ts');
-    const published = await inTime(askSnapshot(client, settings));
+    const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
+    const published = await inTime(requestSnapshot(client, settings));
     if (published === null) return done(STILL);
     const { sequence, invoices, shipments } = published;
     return done(
@@ -120,7 +120,7 @@ export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
 
 function schedule(settings: Settings, change: 'pause' | 'resume', note: string): Promise<Performed> {
   return withTemporal(settings, async (client) => {
-    const { pauseSchedule, resumeSchedule } = await import('../../workflows/client/schedule.ts');
+    const { pauseSchedule, resumeSchedule } = await import('../../workflows/client/schedules.ts');
     if (change === 'pause') await pauseSchedule(client, settings, note);
     else await resumeSchedule(client, settings);
     return done(change === 'pause' ? 'The schedule is paused.' : 'The schedule is resumed.');

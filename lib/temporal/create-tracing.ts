@@ -10,7 +10,43 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-node';
 import { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry';
-import type { TracedPublications, Tracing, TracingOptions } from './tracing.ts';
+import type { Logger } from 'pino';
+import type { Settings } from '../config/settings.ts';
+
+export interface TracedDelivery {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly invoiceId: string;
+  /** ISO 8601 UTC: start of the trace. */
+  readonly receivedAt: string;
+}
+
+/** Ends each trace with the publication that shows its change to readers. */
+export interface TracedPublications {
+  /** To be called in the context of the activity that changed something. */
+  recordChange(): void;
+  /** @param publication contains every change until `publishedAt` */
+  published(publication: { readonly sequence: number; readonly publishedAt: string }): void;
+}
+
+export interface Tracing {
+  /** Root span of a trace: from receipt until Temporal has accepted the event. */
+  delivered<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T>;
+  publications(): TracedPublications;
+  /** For clients, workers and the workflow bundle. */
+  readonly plugin: OpenTelemetryPlugin;
+  /** Sends the remaining spans and stops, within 2 s. */
+  close(): Promise<void>;
+}
+
+export interface TracingOptions {
+  readonly settings: Pick<Settings, 'otlpEndpoint' | 'environment'>;
+  /** `webhook`, `worker`, …: the service instance id of the spans. */
+  readonly role: string;
+  readonly log: Logger;
+  /** Removes secrets: spans contain error texts, which libraries write. */
+  readonly scrub: (text: string) => string;
+}
 
 export function createTracing(options: TracingOptions & { readonly otlpEndpoint: string }): Tracing {
   const { otlpEndpoint, settings, role, log } = options;

@@ -1,8 +1,8 @@
-/** Missing invoices are told once, counted always, and taken back when they came. */
+/** Missing invoices raise an alert once and are always counted; the alert is resolved when none is missing. */
 
 import { describe, expect, test } from 'vitest';
-import type { WarehouseDependencies } from '../../activities/dependencies.ts';
-import { findGaps, type Gap } from '../../activities/find-gaps.ts';
+import type { Gap, WarehouseDependencies } from '../../activities/dependencies.ts';
+import { createReconcileActivities } from '../../activities/reconcile.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 import { createMetrics } from '../../lib/metrics.ts';
@@ -15,30 +15,31 @@ const weekly: Gap = {
 const number: Gap = { kind: 'number', missing: 1, finding: '1 number is missing between INV-3 and INV-5' };
 
 function finderOver(gaps: readonly Gap[]) {
-  const told: (Alert | string)[] = [];
+  const alerts: (Alert | string)[] = [];
   const metrics = createMetrics('worker');
-  const find = findGaps({
+  const { findGaps: find } = createReconcileActivities({
+    settings: {},
     readGaps: async () => gaps,
     metrics,
     alerts: {
-      raise: (alert: Alert) => told.push(alert),
-      resolve: (key: string) => told.push(`resolved ${key}`),
+      raise: (alert: Alert) => alerts.push(alert),
+      resolve: (key: string) => alerts.push(`resolved ${key}`),
     },
   } as unknown as WarehouseDependencies);
-  return { find, told, metrics };
+  return { find, alerts, metrics };
 }
 
 describe('findGaps', () => {
   test('reports new gaps and counts all by kind', async () => {
-    const { find, told, metrics } = finderOver([weekly, number]);
-    const { told: before } = await finderOver([number]).find({ told: '' });
-    expect(await find({ told: before })).toMatchObject({
+    const { find, alerts, metrics } = finderOver([weekly, number]);
+    const { reported: before } = await finderOver([number]).find({ reported: '' });
+    expect(await find({ reported: before })).toMatchObject({
       gaps: 2,
       findings: [weekly.finding, number.finding],
     });
-    expect(told).toMatchObject([{ key: 'gaps', title: 'An invoice that should have come did not' }]);
-    expect(JSON.stringify(told)).toContain(weekly.finding);
-    expect(JSON.stringify(told)).not.toContain(number.finding);
+    expect(alerts).toMatchObject([{ key: 'gaps', title: 'An expected invoice is missing' }]);
+    expect(JSON.stringify(alerts)).toContain(weekly.finding);
+    expect(JSON.stringify(alerts)).not.toContain(number.finding);
     const text = await metrics.text();
     expect(text).toContain('billsync_expected_invoices_missing{kind="period",role="worker"} 2');
     expect(text).toContain('billsync_expected_invoices_missing{kind="number",role="worker"} 1');
@@ -46,15 +47,15 @@ describe('findGaps', () => {
   });
 
   test('does not report a gap twice', async () => {
-    const { told: before } = await finderOver([weekly]).find({ told: '' });
-    const { find, told } = finderOver([weekly]);
-    await find({ told: before });
-    expect(told).toEqual([]);
+    const { reported: before } = await finderOver([weekly]).find({ reported: '' });
+    const { find, alerts } = finderOver([weekly]);
+    await find({ reported: before });
+    expect(alerts).toEqual([]);
   });
 
   test('reports the end of a gap', async () => {
-    const { find, told } = finderOver([]);
-    await find({ told: '' });
-    expect(told).toEqual(['resolved gaps']);
+    const { find, alerts } = finderOver([]);
+    await find({ reported: '' });
+    expect(alerts).toEqual(['resolved gaps']);
   });
 });

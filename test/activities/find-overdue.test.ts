@@ -5,8 +5,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createWarehouseActivities } from '../../activities/create-activities.ts';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
-import type { FindOverdueResult } from '../../activities/find-overdue.ts';
 import { createMetrics } from '../../lib/metrics.ts';
+import type { FindOverdueResult } from '../../workflows/activities.ts';
 import { aWarehouse, type TestWarehouse } from '../warehouse/support.ts';
 
 const HOUR = 3_600_000;

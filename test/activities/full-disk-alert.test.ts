@@ -1,11 +1,11 @@
-/** A disk that is not full, and too small for what was announced: a person hears of it before the day is over. */
+/** A disk that is not full, but has too little space for an announced file, raises an alert. */
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import type { BillingDependencies } from '../../activities/dependencies.ts';
-import { downloadCsv } from '../../activities/download-csv.ts';
+import { createFileActivities } from '../../activities/files.ts';
 import { createPartFile } from '../../billing/receive-file.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
@@ -23,8 +23,8 @@ test('raises an alert for a file that does not fit, with what is free and needed
     raise: (alert: Alert) => void raised.set(alert.key, alert),
     resolve: (key: string) => void raised.delete(key),
   };
-  const activity = downloadCsv({ service, alerts } as unknown as BillingDependencies);
-  const run = () => new MockActivityEnvironment().run(activity as never, {});
+  const { downloadCsv } = createFileActivities({ service, alerts } as unknown as BillingDependencies);
+  const run = () => new MockActivityEnvironment().run(downloadCsv as never, {});
   await expect(run()).rejects.toMatchObject({ type: 'disk-full' });
   expect(raised.get('disk/no-room')?.detail).toMatch(
     /\d+ MiB are free, 1073741888 MiB are needed\. Free some space/,

@@ -1,14 +1,15 @@
-/** What a load tells people: an alert when the file is not the one that was announced, taken back once it is. */
+/** Alerts of a load: the file differs from the announcement, or does not count. */
 
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, test } from 'vitest';
-import { decideInvoice } from '../../activities/decide-invoice.ts';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
-import { type LoadInvoiceResult, loadInvoice } from '../../activities/load-invoice.ts';
+import { createInvoiceActivities } from '../../activities/invoice-records.ts';
+import { createLoadActivities } from '../../activities/load.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
+import type { LoadInvoiceResult } from '../../workflows/activities.ts';
 import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../warehouse/support.ts';
 
 let t: TestWarehouse;
@@ -27,11 +28,11 @@ test('reports a file that differs from the announced hash and size', async () =>
   };
   const metrics = createMetrics('worker');
   const deps = { warehouse, archive, quarantine, alerts, metrics, log, now: () => new Date() };
-  const activity = loadInvoice(deps as unknown as WarehouseDependencies);
+  const { loadInvoice } = createLoadActivities(deps as unknown as WarehouseDependencies);
   const load = async (bytes: Buffer): Promise<LoadInvoiceResult> => {
     const { sha256 } = await archiveCsv(t, bytes);
     const asked = { source: 'regenerate', announcedSha256: sha256, eventId: null, workflowRunId: null };
-    return new MockActivityEnvironment().run(activity as never, { invoiceId: INVOICE, sha256, ...asked });
+    return new MockActivityEnvironment().run(loadInvoice as never, { invoiceId: INVOICE, sha256, ...asked });
   };
 
   await t.record([anEvent('invoice_finalized', { fileHashSha256: 'a'.repeat(64), fileSizeBytes: 10 })]);
@@ -42,7 +43,7 @@ test('reports a file that differs from the announced hash and size', async () =>
   expect(counted).toMatch(/^billsync_loaded_rows_total\{role="worker"\} 1$/m);
   const { detail } = raised.get(`announcement/${INVOICE}`) ?? {};
   expect(detail).toContain(`hash ${'a'.repeat(64)} announced`);
-  expect(detail).toContain(`size 10 announced, ${aCsv().length} came`);
+  expect(detail).toContain(`size 10 announced, ${aCsv().length} received`);
 
   const { sha256, sizeBytes } = await archiveCsv(t, aCsv());
   const eventTimestamp = '2026-03-02T00:00:00Z';
@@ -65,7 +66,7 @@ test('raises an alert for an export that does not count beside an announced file
   const log = { info: () => undefined };
   const metrics = createMetrics('worker');
   const deps = { warehouse, archive, quarantine, alerts, metrics, log, now: () => new Date() };
-  const activity = loadInvoice(deps as unknown as WarehouseDependencies);
+  const { loadInvoice } = createLoadActivities(deps as unknown as WarehouseDependencies);
   const load = async (bytes: Buffer, source: 'event' | 'export'): Promise<LoadInvoiceResult> => {
     const { sha256 } = await archiveCsv(t, bytes);
     const asked = {
@@ -74,7 +75,7 @@ test('raises an alert for an export that does not count beside an announced file
       eventId: null,
       workflowRunId: null,
     };
-    return new MockActivityEnvironment().run(activity as never, { invoiceId: INVOICE, sha256, ...asked });
+    return new MockActivityEnvironment().run(loadInvoice as never, { invoiceId: INVOICE, sha256, ...asked });
   };
   const { sha256, sizeBytes } = await archiveCsv(t, aCsv());
   await t.record([anEvent('invoice_finalized', { fileHashSha256: sha256, fileSizeBytes: sizeBytes })]);
@@ -91,7 +92,7 @@ test('raises an alert for an export that does not count beside an announced file
     isDryRun: false,
   };
   await new MockActivityEnvironment().run(
-    decideInvoice(deps as unknown as WarehouseDependencies) as never,
+    createInvoiceActivities(deps as unknown as WarehouseDependencies).decideInvoice as never,
     decision,
   );
   expect([...raised.keys()]).toEqual([]);

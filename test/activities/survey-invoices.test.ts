@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
-import { checkDetails, checkLedger, type Finding } from '../../activities/check-standing.ts';
-import { surveyInvoices } from '../../activities/survey-invoices.ts';
+import { checkDetails, checkLedger, createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService, InvoiceDetails } from '../../billing/billing-service.ts';
 import { BillingError, tryLater, unreachable } from '../../billing/errors.ts';
 import type { LedgerStatus } from '../../warehouse/warehouse.ts';
+import type { Finding } from '../../workflows/activities.ts';
 
-const standing = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
+const ledger = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
   ...{ invoiceId: randomUUID(), state: 'loaded', statedTotal: '10.50', statedShipments: 2 },
   ...{ billingCost: '10.5000', shipments: 2, isUnanswered: false },
   ...overrides,
@@ -26,11 +26,11 @@ const details = (
 describe('checkLedger', () => {
   test.each<[LedgerStatus | null, Finding | null]>([
     [null, null],
-    [standing(), null],
-    [standing({ state: 'voided' }), 'voided'],
-    [standing({ state: 'draft' }), 'work'],
-    [standing({ state: 'finalized' }), 'work'],
-    [standing({ state: 'needs_attention' }), 'work'],
+    [ledger(), null],
+    [ledger({ state: 'voided' }), 'voided'],
+    [ledger({ state: 'draft' }), 'work'],
+    [ledger({ state: 'finalized' }), 'work'],
+    [ledger({ state: 'needs_attention' }), 'work'],
   ])('asks the service only about what is unheard of or loaded (%#)', (known, finding) => {
     expect(checkLedger(known)).toBe(finding);
   });
@@ -41,28 +41,28 @@ describe('checkDetails', () => {
     ['neither of us knows it', null, null, 'unknown'],
     ['only the service knows it', null, details('finalized'), 'work'],
     ['it is a draft', null, details('draft'), 'work'],
-    ['loaded as stated', standing(), details('finalized', { invoiceTotalAmount: '10.5' }), 'loaded'],
-    ['loaded, its status not told', standing(), details(null), 'loaded'],
-    ['loaded, and voided since', standing(), details('voided'), 'work'],
-    ['loaded, and said to be a draft', standing(), details('pending'), 'work'],
-    ['loaded, and not found', standing(), null, 'loaded'],
+    ['loaded as stated', ledger(), details('finalized', { invoiceTotalAmount: '10.5' }), 'loaded'],
+    ['loaded, its status not told', ledger(), details(null), 'loaded'],
+    ['loaded, and voided since', ledger(), details('voided'), 'work'],
+    ['loaded, and said to be a draft', ledger(), details('pending'), 'work'],
+    ['loaded, and not found', ledger(), null, 'loaded'],
     [
       'loaded, answered after a time without answers',
-      standing({ isUnanswered: true }),
+      ledger({ isUnanswered: true }),
       details('finalized'),
       'work',
     ],
-    ['another total', standing(), details('finalized', { invoiceTotalAmount: '10.51' }), 'file-in-doubt'],
-    ['another count', standing(), details('finalized', { totalTransactionCount: 3 }), 'file-in-doubt'],
+    ['another total', ledger(), details('finalized', { invoiceTotalAmount: '10.51' }), 'file-in-doubt'],
+    ['another count', ledger(), details('finalized', { totalTransactionCount: 3 }), 'file-in-doubt'],
     [
       'a known discrepancy',
-      standing({ statedTotal: '10.51', statedShipments: 3 }),
+      ledger({ statedTotal: '10.51', statedShipments: 3 }),
       details('finalized', { invoiceTotalAmount: '10.51', totalTransactionCount: 3 }),
       'loaded',
     ],
     [
       'a file that nobody stated anything of',
-      standing({ statedTotal: null, statedShipments: null }),
+      ledger({ statedTotal: null, statedShipments: null }),
       details('finalized', { invoiceTotalAmount: '10.50', totalTransactionCount: 2 }),
       'loaded',
     ],
@@ -90,7 +90,12 @@ function aService(lookUp: (invoiceId: string, times: number) => void = () => {})
     resolve: (key: string) => void told.push(`resolved ${key}`),
     close: async () => undefined,
   };
-  return { asked, told, survey: surveyInvoices({ service: service as unknown as BillingService, alerts }) };
+  return {
+    asked,
+    told,
+    survey: createBackfillActivities({ service: service as unknown as BillingService, alerts })
+      .surveyInvoices,
+  };
 }
 
 const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
@@ -107,7 +112,7 @@ describe('surveyInvoices', () => {
     first.on('heartbeat', (told: unknown) => {
       heartbeatDetails = told;
     });
-    const request = { invoiceIds, standings: [], atOnce: 1 };
+    const request = { invoiceIds, ledgerStatuses: [], concurrency: 1 };
     await expect(first.run(broken.survey, request)).rejects.toMatchObject({ type: 'unreachable' });
     expect(broken.asked).toEqual(invoiceIds);
 
@@ -121,7 +126,7 @@ describe('surveyInvoices', () => {
     const refused = () => {
       throw new BillingError('credentials-refused', ['a fresh access token', 'HTTP 401']);
     };
-    const request = { invoiceIds: ids(1), standings: [], atOnce: 1 };
+    const request = { invoiceIds: ids(1), ledgerStatuses: [], concurrency: 1 };
     const { survey, told } = aService(refused);
     await expect(new MockActivityEnvironment().run(survey, request)).rejects.toMatchObject({
       type: 'credentials-refused',
@@ -138,7 +143,7 @@ describe('surveyInvoices', () => {
       if (invoiceId === invoiceIds[1] && times < 3) throw tryLater('details', 429, 0.3);
     });
     const began = performance.now();
-    const request = { invoiceIds, standings: [], atOnce: 2 };
+    const request = { invoiceIds, ledgerStatuses: [], concurrency: 2 };
     expect(await new MockActivityEnvironment().run(survey, request)).toEqual(invoiceIds.map(() => 'unknown'));
     expect(performance.now() - began).toBeGreaterThan(550);
     expect(asked.filter((id) => id === invoiceIds[1])).toHaveLength(3);
@@ -149,7 +154,7 @@ describe('surveyInvoices', () => {
       throw tryLater('details', 503, 60);
     });
     const environment = new MockActivityEnvironment();
-    const running = environment.run(survey, { invoiceIds: ids(3), standings: [], atOnce: 1 });
+    const running = environment.run(survey, { invoiceIds: ids(3), ledgerStatuses: [], concurrency: 1 });
     setTimeout(() => environment.cancel(), 50);
     await expect(running).rejects.toMatchObject({ name: 'CancelledFailure' });
     expect(asked).toHaveLength(1);

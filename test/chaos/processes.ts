@@ -89,7 +89,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<Processes
     const secondsToSettle = Math.round((Date.now() - toldMs) / 1_000);
     const contradictions = [
       ...(await compareReports(product.dataDir, service.billedRows())),
-      ...(await askVerify(product.dataDir)),
+      ...(await requestVerify(product.dataDir)),
     ];
     const secrets = [...service.secrets, product.password];
     const inspected = await endAndInspect(product, roles, (inspect) =>
@@ -122,7 +122,7 @@ export function brokenPromises(result: ProcessesResult): readonly string[] {
   ];
 }
 
-async function askVerify(dataDir: string): Promise<readonly string[]> {
+async function requestVerify(dataDir: string): Promise<readonly string[]> {
   const { exitCode, stdout, stderr } = await billsync(['verify', '--full', '--json'], {
     env: { BILLSYNC_DATA_DIR: dataDir },
   });

@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import type { InvoiceActivities } from '../../workflows/activity-options.ts';
 import { startBackfill } from '../../workflows/client/backfill-client.ts';
 import type { InvoiceRoute } from '../../workflows/client/invoice-client.ts';
-import { askReconcile } from '../../workflows/client/writer-client.ts';
-import type { InvoiceActivities } from '../../workflows/options.ts';
+import { requestReconcile } from '../../workflows/client/writer-client.ts';
 import type { Pace } from '../../workflows/pace.ts';
 import { eventually } from '../support/eventually.ts';
 import { aLocation, anEvent, PARTNER_ID } from '../workflows/invoice-builders.ts';
@@ -80,7 +80,7 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
       await underTest.until('needs_attention');
       const loadedSha256 = 'a'.repeat(64);
       underTest.world.ledger.set(underTest.invoiceId, { state: 'loaded', loadedSha256 });
-      underTest.world.activities.recallInvoice = async () => ({
+      underTest.world.activities.readLedger = async () => ({
         ...{ state: 'loaded', loadedSha256, voidBasis: null, isRestored: true, failureCode: null },
       });
       await underTest.lookUp();
@@ -154,7 +154,7 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
     return `backfill/test/${backfillId}/1`;
   },
   reconcile: async ({ client, route }) => {
-    await askReconcile(client, route);
+    await requestReconcile(client, route);
     return eventually(async () => {
       const query = "WorkflowType = 'reconcile'";
       for await (const { workflowId } of client.workflow.list({ query })) return workflowId;

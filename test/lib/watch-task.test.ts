@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { createHealth, watchTask } from '../../lib/health/health.ts';
-import { watchedWarehouse } from '../../worker/watched-warehouse.ts';
+import { reportPublisherFailures } from '../../worker/process-checks.ts';
 
-function aWatch(standsStillAfterMs?: number) {
+function aWatch(stalledAfterMs?: number) {
   const said: string[] = [];
   const health = createHealth();
   const alerts = {
@@ -22,7 +22,7 @@ function aWatch(standsStillAfterMs?: number) {
   };
   const watch = watchTask({
     ...options,
-    ...(standsStillAfterMs === undefined ? {} : { standsStillAfterMs }),
+    ...(stalledAfterMs === undefined ? {} : { stalledAfterMs }),
   });
   const isHealthy = (name = 'ingest') => health.report().components[name]?.isHealthy;
   return { watch, health, alerts, said, isHealthy };
@@ -46,11 +46,11 @@ describe('watchTask', () => {
   });
 });
 
-describe('watchedWarehouse', () => {
+describe('reportPublisherFailures', () => {
   test('distinguishes ingest and publication', async () => {
     const { health, alerts, said, isHealthy } = aWatch();
     const broken = { ingestArchive: async () => [] as never, publish: fails, onChange: () => {} };
-    const warehouse = watchedWarehouse(broken as never, { health, alerts });
+    const warehouse = reportPublisherFailures(broken as never, { health, alerts });
     await warehouse.ingestArchive();
     for (let time = 0; time < 2; time += 1) await warehouse.publish().catch(() => undefined);
     expect([isHealthy('ingest'), isHealthy('publication')]).toEqual([true, false]);

@@ -5,8 +5,8 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHealth } from '../../lib/health/health.ts';
 import { invoiceWorkflowId } from '../../lib/wire/names.ts';
-import { temporalWatches } from '../../worker/watch-schedules.ts';
-import { scheduleId, showSchedule } from '../../workflows/client/schedule.ts';
+import { scheduleChecks } from '../../worker/schedule-checks.ts';
+import { scheduleId, showSchedule } from '../../workflows/client/schedules.ts';
 import { eventually } from '../support/eventually.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
@@ -80,9 +80,9 @@ test('restores a removed schedule and a terminated invoice, with a report', asyn
   health.set('temporal', { isHealthy: true });
   const { environment } = rig.settings;
   await rig.temporal.run(async (client) => {
-    const { watches, ask: watch } = temporalWatches({ settings: rig.settings, health });
-    watch(client);
-    const [schedule, terminated] = watches;
+    const { checks, connect } = scheduleChecks({ settings: rig.settings, health });
+    connect(client);
+    const [schedule, terminated] = checks;
     const schedules = () => schedule?.look();
 
     await client.schedule.getHandle(scheduleId(environment)).delete();

@@ -3,11 +3,11 @@
 import { tmpdir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { beatEvery } from '../../activities/beat.ts';
+import { heartbeatEvery } from '../../activities/heartbeat.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { Database } from '../../warehouse/duckdb/database.ts';
-import { duckDbCheck } from '../../worker/check-duckdb.ts';
+import { duckDbCheck } from '../../worker/process-checks.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
@@ -30,7 +30,7 @@ test('a statement that outlasts its limit ends heartbeats and the process, and r
     vi.fn(),
     'select sum(a.range * b.range) as n from range(30000) as a, range(30000) as b',
   ];
-  const beat = beatEvery(1_000, heartbeat);
+  const beat = heartbeatEvery(1_000, heartbeat);
   const running = database.use((session) => session.statement(statement));
   // Prepared by then, and being run.
   await setTimeout(300);

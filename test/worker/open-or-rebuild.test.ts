@@ -35,9 +35,9 @@ beforeEach(async () => {
 });
 afterEach(() => at.close());
 
-const open = (saidForMs?: number) =>
+const open = (alertForMs?: number) =>
   openOrRebuild({
-    ...(saidForMs === undefined ? {} : { saidForMs }),
+    ...(alertForMs === undefined ? {} : { alertForMs }),
     ...{ settings: at.settings, archive: at.archive, log: silent, alerts, health: createHealth() },
     onFatal: (error) => void said.push(`fatal ${error.name}`),
   });

@@ -12,7 +12,7 @@ import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import { askReconcile } from '../../workflows/client/writer-client.ts';
+import { requestReconcile } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { csvOf } from '../support/foreign-service/foreign-rows.ts';
 import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service/foreign-service.ts';
@@ -471,7 +471,7 @@ test('loads every invoice as the service has it', async () => {
   const told = rig
     .logged()
     .split('\n')
-    .filter((line) => line.includes('another file came than its event announced'));
+    .filter((line) => line.includes('the file differs from the announced one'));
   const differing = told.map(
     (line) => quirkOf.get(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(line)?.[0] ?? '')?.name,
   );
@@ -499,7 +499,7 @@ test('lists an invoice with refused deliveries and loads it by reconciliation', 
   const found = () => worker.warehouse.invoice(invoiceId);
   await eventually(async () => (await found())?.reasonCode === 'delivery-refused');
   expect(await found()).toMatchObject({ state: 'needs_attention' });
-  await rig.temporal.run((client) => askReconcile(client, rig.route));
+  await rig.temporal.run((client) => requestReconcile(client, rig.route));
   await eventually(async () => (await found())?.state === 'loaded');
   expect(await found()).toMatchObject({ shipments: 2, reasonCode: null });
 
@@ -510,7 +510,7 @@ test('lists an invoice with refused deliveries and loads it by reconciliation', 
     reason: 'A void of version 2.',
   });
   expect(await found()).toMatchObject({ state: 'needs_attention' });
-  await rig.temporal.run((client) => askReconcile(client, rig.route));
+  await rig.temporal.run((client) => requestReconcile(client, rig.route));
   await eventually(async () => (await found())?.state === 'loaded');
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
-import { watchAnnouncements } from '../../worker/watch-announcements.ts';
+import { watchAnnouncements } from '../../worker/published-data.ts';
 import {
   aCsv,
   anEvent,
@@ -35,7 +35,7 @@ test('is open as long as the file counts, also when a decision or another proces
       ...{ scrub: (text: string) => text, memory: join(runFolder, 'alerts-worker.json') },
     });
     const { path } = await t.warehouse.publish();
-    const watch = watchAnnouncements({ publishedPath: path, runFolder, alerts, log: silent });
+    const watch = watchAnnouncements({ databasePath: path, runFolder, alerts, log: silent });
     await work();
     await t.warehouse.publish();
     watch.published();

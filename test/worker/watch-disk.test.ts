@@ -7,7 +7,7 @@ import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { requireDiskSpace } from '../../warehouse/data-folder.ts';
-import { diskCheck } from '../../worker/watch-disk.ts';
+import { diskCheck } from '../../worker/process-checks.ts';
 
 async function watched(dataDir: string) {
   const said: string[] = [];

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { createHealth } from '../../lib/health/health.ts';
-import { othersCheck } from '../../worker/watch-others.ts';
+import { externalServicesCheck } from '../../worker/process-checks.ts';
 
 test('Temporal or the service being unwell is an alert after a while, not before, until it is well again', () => {
   let nowMs = Date.UTC(2026, 2, 1);
@@ -20,7 +20,7 @@ test('Temporal or the service being unwell is an alert after a while, not before
   };
   health.set('temporal', { isHealthy: false, detail: '127.0.0.1:7233 does not answer' });
   health.set('billing service', { isHealthy: true });
-  const { run } = othersCheck({ health, alerts, now });
+  const { run } = externalServicesCheck({ health, alerts, now });
   const check = (): unknown => run(new AbortController().signal);
   nowMs += 14_000;
   health.set('billing service', { isHealthy: false, detail: 'last error: 503' });

@@ -5,7 +5,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
-import { watchRetries } from '../../worker/watch-retries.ts';
+import { createRetryAlert } from '../../worker/retry-alert.ts';
 
 test('raises an alert that names the invoice of a repeatedly failing step', async () => {
   const open = new Map<string, Alert>();
@@ -16,7 +16,7 @@ test('raises an alert that names the invoice of a repeatedly failing step', asyn
   };
   const began = Date.now();
   let nowMs = began;
-  const retries = watchRetries({ alerts, now: () => nowMs });
+  const retries = createRetryAlert({ alerts, now: () => nowMs });
   const attempt = (
     invoice: string,
     number: number,
@@ -50,7 +50,7 @@ test('raises an alert that names the invoice of a repeatedly failing step', asyn
   expect(open.get('retries')?.detail).not.toContain('one (');
   await attempt('two', 2, givesUp);
   expect([...open.keys()]).toEqual(['retries']);
-  await attempt('two', 1, async () => 'parked', 'parkInvoice');
+  await attempt('two', 1, async () => 'parked', 'markNeedsAttention');
   expect([...open.keys()]).toEqual([]);
   nowMs += 60_000;
   await attempt('four', 1, givesUp, 'exportCsv');

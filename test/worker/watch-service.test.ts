@@ -6,7 +6,7 @@ import { BillingError, unreachable } from '../../billing/errors.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
 import { createHealth } from '../../lib/health/health.ts';
-import { tokenCheck, watchedService } from '../../worker/watch-service.ts';
+import { tokenCheck, withServiceHealth } from '../../worker/service-check.ts';
 
 function aService() {
   let at = Date.parse('2026-03-01T08:00:00Z');
@@ -20,7 +20,7 @@ function aService() {
   };
   const calls = { fetchToken, regenerateUrl: () => answer() };
   const open = new Set<string>();
-  const service = watchedService(calls as unknown as BillingService, { health, now });
+  const service = withServiceHealth(calls as unknown as BillingService, { health, now });
   const component = () => health.report().components['billing service'];
   return {
     ...{ service, health, component },

@@ -7,7 +7,7 @@ import { generate } from 'selfsigned';
 import { afterAll, expect, test } from 'vitest';
 import { createHealth, stateCheck } from '../../lib/health/health.ts';
 import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
-import { type UpkeepOptions, upkeepWatches, type Waiting } from '../../worker/watch-upkeep.ts';
+import { type MissingFiles, type UpkeepOptions, upkeepChecks } from '../../worker/upkeep-checks.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
 afterAll(() => rm(folder, { recursive: true }));
@@ -23,11 +23,11 @@ const service = { clientCert: null, clientKey: null, apiKey: null } as UpkeepOpt
 async function told(over: Partial<UpkeepOptions> = {}) {
   const health = createHealth();
   const open = new Set<string>();
-  const watches = upkeepWatches({
+  const watches = upkeepChecks({
     settings: { service, archive: { kind: 'folder', path: folder } },
     archive: { file: async () => null },
     quarantine: { list: async () => [] },
-    readWaiting: async () => ({ invoices: 0, since: null }),
+    readMissingFiles: async () => ({ invoices: 0, since: null }),
     ...{ env: {}, now: () => NOW },
     ...over,
   });
@@ -45,7 +45,7 @@ function refusedAt(...times: readonly string[]) {
   return { list: async () => times.map((at) => ({ at }) as QuarantinedThing) };
 }
 const waiting =
-  (since: string): (() => Promise<Waiting>) =>
+  (since: string): (() => Promise<MissingFiles>) =>
   async () => ({ invoices: 3, since });
 
 test('counts quarantined items and is unhealthy after a day', async () => {
@@ -61,19 +61,19 @@ test('counts quarantined items and is unhealthy after a day', async () => {
 });
 
 test('is unhealthy after an hour without the file of a finalized invoice', async () => {
-  const fresh = await told({ readWaiting: waiting('2026-03-10T07:30:00.000Z') });
+  const fresh = await told({ readMissingFiles: waiting('2026-03-10T07:30:00.000Z') });
   expect(fresh.components.files).toMatchObject({
     isHealthy: true,
     detail: expect.stringContaining('3 finalized'),
   });
-  const late = await told({ readWaiting: waiting('2026-03-10T06:30:00.000Z') });
+  const late = await told({ readMissingFiles: waiting('2026-03-10T06:30:00.000Z') });
   expect(late.components.files).toMatchObject({ isHealthy: false });
 });
 
 test('reports an archive that disappeared', async () => {
   const gone = await told({ settings: { service, archive: { kind: 'folder', path: join(folder, 'gone') } } });
   expect(gone).toMatchObject({ isReady: false, components: { archive: { isHealthy: false } } });
-  expect(gone.components.archive?.detail).toMatch(/cannot be looked at: ENOENT/);
+  expect(gone.components.archive?.detail).toMatch(/cannot be checked: ENOENT/);
   expect(gone.open).toEqual(['archive']);
   const unmounted = await mkdtemp(join(folder, 'unmounted-'));
   const empty = await told({ settings: { service, archive: { kind: 'folder', path: unmounted } } });
@@ -83,7 +83,7 @@ test('reports an archive that disappeared', async () => {
     settings: { service, archive: { kind: 's3', url: 's3://b' } },
     archive: refused,
   });
-  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be looked at: AccessDenied' });
+  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be checked: AccessDenied' });
 });
 
 test('reports certificates and tokens 14 days before they expire, and after', async () => {
@@ -106,8 +106,8 @@ test('reports certificates and tokens 14 days before they expire, and after', as
   const told1 = await told({ settings: settings(soon, token(NOW / 1_000 - 60)) });
   expect(told1).toMatchObject({ isWell: false, isReady: true });
   expect(told1.open.sort()).toEqual(['expiry/BILLSYNC_API_KEY', 'expiry/BILLSYNC_CLIENT_CERT']);
-  expect(told1.components['client certificate']?.detail).toContain('good until 2026-03-20');
-  expect(told1.components['API key']?.detail).toContain('ran out at 2026-03-10 07:59');
+  expect(told1.components['client certificate']?.detail).toContain('valid until 2026-03-20');
+  expect(told1.components['API key']?.detail).toContain('expired at 2026-03-10 07:59');
   const env = { TEMPORAL_API_KEY: token(NOW / 1_000 + 86_400), TEMPORAL_TLS_CLIENT_CERT_PATH: later };
   expect((await told({ env })).open).toEqual(['expiry/TEMPORAL_API_KEY']);
 });

@@ -9,7 +9,7 @@ import { openConnection } from '../../lib/temporal/connect.ts';
 import type { EmbeddedTemporal } from '../../lib/temporal/embedded.ts';
 import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import { askReconcile, askSnapshot, askVerify } from '../../workflows/client/writer-client.ts';
+import { requestReconcile, requestSnapshot, requestVerify } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRandom } from '../support/foreign-service/foreign-story.ts';
 import { settled } from './books.ts';
@@ -69,11 +69,13 @@ describe('worker', () => {
     await eventually(async () => (await worker.warehouse.invoice(known.invoiceId))?.state === 'loaded');
     const ask = rig.temporal.run.bind(rig.temporal);
 
-    const publication = await ask((client) => askSnapshot(client, rig.route));
+    const publication = await ask((client) => requestSnapshot(client, rig.route));
     expect(publication).toMatchObject({ path: join(rig.dataDir, 'reports.duckdb') });
-    expect(await ask((client) => askVerify(client, rig.route, { full: true }))).toMatchObject({ drift: [] });
+    expect(await ask((client) => requestVerify(client, rig.route, { full: true }))).toMatchObject({
+      drift: [],
+    });
 
-    expect(await ask((client) => askReconcile(client, rig.route))).toMatchObject({
+    expect(await ask((client) => requestReconcile(client, rig.route))).toMatchObject({
       ...{ gaps: [], forwarded: 0, waiting: 0, proved: { drift: 0 } },
     });
 
@@ -81,7 +83,7 @@ describe('worker', () => {
     const workflowId = `invoice/test/${rig.service.partnerId}/${unheard.invoiceId}`;
     await ask((client) => client.workflow.getHandle(workflowId).terminate());
     await rig.service.finalize(unheard.invoiceId);
-    await eventually(async () => (await ask((client) => askReconcile(client, rig.route))).watched === 1);
+    await eventually(async () => (await ask((client) => requestReconcile(client, rig.route))).watched === 1);
     await settled(rig, worker);
   });
 
@@ -98,7 +100,7 @@ describe('worker', () => {
     try {
       const onProgress = (done: number, of: number) => void heard.push(`${done} of ${of}`);
       const ask = rig.temporal.run.bind(rig.temporal);
-      await ask((client) => askVerify(client, rig.route, { full: true }, onProgress));
+      await ask((client) => requestVerify(client, rig.route, { full: true }, onProgress));
       expect(heard[0]).toBe('2 of 5');
     } finally {
       warehouse.verify = prove;

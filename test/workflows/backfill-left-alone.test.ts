@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { BackfillBatchResult, BackfillResult } from '../../workflows/backfill-messages.ts';
 import {
   type BackfillHandle,
   type BackfillRequest,
   followBackfill,
   startBackfill,
 } from '../../workflows/client/backfill-client.ts';
+import type { BackfillBatchResult, BackfillResult } from '../../workflows/messages.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { PARTNER_ID } from './invoice-builders.ts';
@@ -27,7 +27,7 @@ async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoice
   await expect(
     startBackfill(fixture.client, route, {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(4), batchSize: 2, ...request },
-      onHandedOver: (_, backfillId) => {
+      onSent: (_, backfillId) => {
         started = backfillId;
         throw new Error('killed');
       },
@@ -73,8 +73,8 @@ describe.concurrent('a backfill that is cancelled', () => {
     let isCancelled = false;
     const handedOver: number[] = [];
     const request = {
-      ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, lookAfter: '500 ms' },
-      onHandedOver(count: number, backfillId: string) {
+      ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, checkAfter: '500 ms' },
+      onSent(count: number, backfillId: string) {
         handedOver.push(count);
         if (!isCancelled) void followBackfill(fixture.client, route, backfillId).control('cancel');
         isCancelled = true;
@@ -100,7 +100,7 @@ describe.concurrent('a backfill that is cancelled', () => {
 describe.concurrent('a batch whose backfill was terminated', () => {
   test('ends when it was not started', async () => {
     const backfill = await startBackfill(fixture.client, route, {
-      ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1, lookAfter: '500 ms' },
+      ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1, checkAfter: '500 ms' },
     });
     await backfill.control('pause');
     const unbegun = await workflowOf(backfill, 3).query('backfillBatchProgress');

@@ -85,14 +85,14 @@ describe('backfill', () => {
   });
 
   test('limits the invoices in progress', async () => {
-    let inWork = 0;
+    let inProgress = 0;
     let most = 0;
     const slow = aWorld({
       lookUpInvoice: async () => {
-        inWork += 1;
-        most = Math.max(most, inWork);
+        inProgress += 1;
+        most = Math.max(most, inProgress);
         await new Promise((wake) => setTimeout(wake, 40));
-        inWork -= 1;
+        inProgress -= 1;
         return { outcome: 'found', status: 'finalized', header: {} };
       },
     });
@@ -118,12 +118,12 @@ describe('backfill', () => {
       invoiceIds,
       concurrency: 2,
     });
-    await eventually(async () => (await backfill.status()).inWork === 2);
+    await eventually(async () => (await backfill.status()).inProgress === 2);
     await backfill.control('pause');
     gate.isOpen = true;
     await eventually(async () => (await backfill.status()).done === 2);
     await new Promise((wake) => setTimeout(wake, 300));
-    expect(await backfill.status()).toMatchObject({ done: 2, inWork: 0, control: 'pause' });
+    expect(await backfill.status()).toMatchObject({ done: 2, inProgress: 0, control: 'pause' });
     await backfill.control('resume');
     expect((await all(backfill.results({ everyMs: 50 }))).map(({ state }) => state)).toEqual(
       Array(6).fill('loaded'),
@@ -144,7 +144,7 @@ describe('backfill', () => {
       invoiceIds,
       concurrency: 2,
     });
-    await eventually(async () => (await backfill.status()).inWork > 0);
+    await eventually(async () => (await backfill.status()).inProgress > 0);
     await backfill.control('cancel');
     const { counts } = await isOver(backfill);
     expect(counts.cancelled).toBeGreaterThan(0);
@@ -185,9 +185,9 @@ describe('backfill', () => {
     const [stuck = '', next = ''] = ids(2);
     worlds.set(stuck, heldUntil(gate));
     const backfill = await startBackfill(fixture.client, route, {
-      ...{ partnerId: PARTNER_ID, invoiceIds: [stuck, next], batchSize: 1, lookAfter: '300 ms' },
+      ...{ partnerId: PARTNER_ID, invoiceIds: [stuck, next], batchSize: 1, checkAfter: '300 ms' },
     });
-    await eventually(async () => (await backfill.status()).inWork === 1);
+    await eventually(async () => (await backfill.status()).inProgress === 1);
     await fixture.client.workflow.getHandle(`backfill/test/${backfill.backfillId}/1`).terminate();
     const status = await isOver(backfill);
     gate.isOpen = true;

@@ -2,8 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { InvoiceLedger } from '../../activities/ledger.ts';
-import type { LookUpInvoiceResult } from '../../activities/look-up-invoice.ts';
+import type { InvoiceLedger, LookUpInvoiceResult } from '../../workflows/activities.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { anEvent } from './invoice-builders.ts';
@@ -71,7 +70,7 @@ describe.concurrent('a void that only an event reported', () => {
       ...{ state: 'finalized', loadedSha256: null, voidBasis: null },
       ...{ isRestored: true, failureCode: null },
     };
-    world.activities.recallInvoice = async () => restored;
+    world.activities.readLedger = async () => restored;
     await play(world, async (underTest) => {
       await underTest.send(voided, anEvent('invoice_finalized'));
       await underTest.until('needs_attention');

@@ -1,9 +1,6 @@
 /** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
 
 import { type Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
-import { findBatchEnd } from '../../activities/find-batch-end.ts';
-import { isWorkflowOpen } from '../../activities/is-workflow-open.ts';
-import { startLookUps } from '../../activities/start-look-ups.ts';
 import { type InvoiceEvent, invoiceWorkflowId } from '../../lib/wire/names.ts';
 import {
   type InvoiceRoute,
@@ -16,7 +13,7 @@ import type { InvoiceResult, InvoiceStatus } from '../../workflows/messages.ts';
 import type { Pace } from '../../workflows/pace.ts';
 import { eventually } from '../support/eventually.ts';
 import { PARTNER_ID } from './invoice-builders.ts';
-import { standingsOf, surveyOf } from './scripted-survey.ts';
+import { backfillActivitiesOf, ledgerStatusesOf } from './scripted-survey.ts';
 import { activitiesOf, aWorld, type World } from './scripted-world.ts';
 
 /** What a scene can do with its invoice and see of it. */
@@ -54,8 +51,8 @@ const quietWarehouse = {
   forwardInbox: async () => ({ forwarded: 0, waiting: 0 }),
   ingestArchive: async () => ({ events: 0 }),
   findOverdue: async () => ({ unwatched: [], toRecheck: [], toRetry: [], needAttention: 0 }),
-  lookAfterInvoices: async () => {},
-  findGaps: async () => ({ gaps: 0, findings: [], told: '' }),
+  reconcileInvoices: async () => {},
+  findGaps: async () => ({ gaps: 0, findings: [], reported: '' }),
   checkQuarantine: async () => ({ held: 0, olderThanADay: 0 }),
   verifyWarehouse: async () => ({ invoices: 0, shipments: 0, filesRead: 0, drift: [], discrepancies: 0 }),
   publishSnapshot: async () => ({
@@ -116,11 +113,8 @@ export function createScenes() {
   return {
     play,
     worlds,
-    billing: {
-      ...{ ...activities, ...surveyOf(worldOf), startLookUps: startLookUps() },
-      ...{ findBatchEnd: findBatchEnd(), isWorkflowOpen: isWorkflowOpen() },
-    },
-    warehouse: { ...activities, ...quietWarehouse, ...standingsOf(worldOf) },
+    billing: { ...activities, ...backfillActivitiesOf(worldOf) },
+    warehouse: { ...activities, ...quietWarehouse, ...ledgerStatusesOf(worldOf) },
     open(client: Client, route: InvoiceRoute) {
       fixture = { client, route };
     },

@@ -3,9 +3,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { ExportCsvResult } from '../../activities/export-csv.ts';
-import type { LoadInvoiceResult } from '../../activities/load-invoice.ts';
-import type { RegenerateUrlResult } from '../../activities/regenerate-url.ts';
+import type { ExportCsvResult, LoadInvoiceResult, RegenerateUrlResult } from '../../workflows/activities.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute, QUICK_PACE } from '../support/temporal/quick-route.ts';
 import { aLocation, anEvent } from './invoice-builders.ts';
@@ -228,7 +226,7 @@ describe.concurrent('invoice', () => {
       await underTest.until('needs_attention');
     });
     expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
-      ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'exportCsv', 'parkInvoice'],
+      ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'exportCsv', 'markNeedsAttention'],
     ]);
     expect(world.parked).toMatchObject([
       { code: 'impossible-announcement', reason: expect.stringContaining('10000000000000') },
@@ -259,8 +257,15 @@ describe.concurrent('invoice', () => {
     expect(world.parked.map(({ code }) => code)).toEqual(['csv-rejected']);
     // Each time that the hash was the same, one call was all.
     expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
-      ...['recordEvent', 'downloadCsv', 'loadInvoice', 'parkInvoice'],
-      ...['regenerateUrl', 'regenerateUrl', 'regenerateUrl', 'resumeInvoice', 'downloadCsv', 'loadInvoice'],
+      ...['recordEvent', 'downloadCsv', 'loadInvoice', 'markNeedsAttention'],
+      ...[
+        'regenerateUrl',
+        'regenerateUrl',
+        'regenerateUrl',
+        'clearNeedsAttention',
+        'downloadCsv',
+        'loadInvoice',
+      ],
     ]);
   });
 
@@ -382,7 +387,7 @@ describe.concurrent('invoice', () => {
       await underTest.retry();
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
-    expect(world.calls).toContain('resumeInvoice');
+    expect(world.calls).toContain('clearNeedsAttention');
   });
 
   test('retries a rejected file for a new announcement, and voids it for a void', async () => {

@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EVENT_TYPES, type InvoiceEvent } from '../../lib/wire/names.ts';
 import {
-  hear,
+  applyEvent,
+  applyLedger,
+  applyStatus,
+  completeLoad,
+  completeVoid,
   type Knowledge,
-  learnStatus,
   NOTHING_KNOWN,
   nextStep,
-  park,
-  recall,
-  settleLoad,
-  settleVoid,
+  requireAttention,
   stateOf,
 } from '../../workflows/lifecycle.ts';
 import { aLocation, anEvent } from './invoice-builders.ts';
@@ -26,14 +26,14 @@ function outcome(knowledge: Knowledge) {
 }
 
 /** Acts as the workflow does, after every event: load what is to be loaded, void what is to be voided. */
-function liveThrough(events: readonly InvoiceEvent[]): Knowledge {
+function processAll(events: readonly InvoiceEvent[]): Knowledge {
   let knowledge = NOTHING_KNOWN;
   for (const event of events) {
-    knowledge = hear(knowledge, event);
+    knowledge = applyEvent(knowledge, event);
     const step = nextStep(knowledge);
     const hash = knowledge.announcement?.location.fileHashSha256;
-    if (step === 'load' && hash) knowledge = settleLoad(knowledge, { sha256: hash, announcedSha256: hash });
-    if (step === 'void') knowledge = settleVoid(knowledge);
+    if (step === 'load' && hash) knowledge = completeLoad(knowledge, { sha256: hash, announcedSha256: hash });
+    if (step === 'void') knowledge = completeVoid(knowledge);
   }
   return knowledge;
 }
@@ -75,8 +75,8 @@ describe('lifecycle', () => {
   test('ends in the same knowledge for every order and repetition of events', () => {
     fc.assert(
       fc.property(eventsInAnyOrder, ([events, shuffled]) => {
-        const straight = events.reduce(hear, NOTHING_KNOWN);
-        expect(outcome(shuffled.reduce(hear, NOTHING_KNOWN))).toEqual(outcome(straight));
+        const straight = events.reduce(applyEvent, NOTHING_KNOWN);
+        expect(outcome(shuffled.reduce(applyEvent, NOTHING_KNOWN))).toEqual(outcome(straight));
       }),
       { numRuns: 500 },
     );
@@ -85,7 +85,7 @@ describe('lifecycle', () => {
   test('ends in the same state and file when each event is acted on at once', () => {
     fc.assert(
       fc.property(eventsInAnyOrder, ([events, shuffled]) => {
-        const [one, other] = [liveThrough(events), liveThrough(shuffled)];
+        const [one, other] = [processAll(events), processAll(shuffled)];
         expect(stateOf(other)).toBe(stateOf(one));
         expect(nextStep(other)).toBe(nextStep(one));
         // Of a voided invoice the rows do not count, so which file they came from does not either.
@@ -111,17 +111,17 @@ describe('lifecycle', () => {
                 : order.includes(finalized)
                   ? 'loaded'
                   : 'draft';
-              expect(stateOf(liveThrough(order))).toBe(expected);
+              expect(stateOf(processAll(order))).toBe(expected);
             }
     expect(orders).toBe(243);
-    expect(nextStep(liveThrough([created]))).toBe('wait');
+    expect(nextStep(processAll([created]))).toBe('wait');
   });
 
   test('never leaves voided', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 8 }), (events) => {
-        const voided = hear(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
-        expect(stateOf(events.reduce(hear, voided))).toBe('voided');
+        const voided = applyEvent(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
+        expect(stateOf(events.reduce(applyEvent, voided))).toBe('voided');
       }),
     );
   });
@@ -129,57 +129,73 @@ describe('lifecycle', () => {
   test("uses the newest announcement by the service's timestamp", () => {
     const older = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-09T10:00:00Z' });
     const newer = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-09T11:00:00Z' });
-    expect([newer, older].reduce(hear, NOTHING_KNOWN).announcement?.eventId).toBe(newer.eventId);
+    expect([newer, older].reduce(applyEvent, NOTHING_KNOWN).announcement?.eventId).toBe(newer.eventId);
   });
 
   test('loads again for a new file only', () => {
     const first = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const hash = first.export?.fileHashSha256 ?? '';
-    const loaded = settleLoad(hear(NOTHING_KNOWN, first), { sha256: hash, announcedSha256: hash });
+    const loaded = completeLoad(applyEvent(NOTHING_KNOWN, first), { sha256: hash, announcedSha256: hash });
     expect(nextStep(loaded)).toBe('done');
     const again = anEvent('invoice_finalized', {
       invoiceId: INVOICE_ID,
       at: '2026-03-10T10:00:00Z',
       location: aLocation({ fileHashSha256: hash }),
     });
-    expect(nextStep(hear(loaded, again))).toBe('done');
+    expect(nextStep(applyEvent(loaded, again))).toBe('done');
     const other = anEvent('invoice_finalized', { invoiceId: INVOICE_ID, at: '2026-03-11T10:00:00Z' });
-    expect(nextStep(hear(loaded, other))).toBe('load');
+    expect(nextStep(applyEvent(loaded, other))).toBe('load');
   });
 
   test('is settled by a file of another hash once that was decided', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const announcedSha256 = event.export?.fileHashSha256 ?? '';
-    const settled = settleLoad(hear(NOTHING_KNOWN, event), { sha256: 'f'.repeat(64), announcedSha256 });
-    expect(nextStep(settled)).toBe('done');
+    const completed = completeLoad(applyEvent(NOTHING_KNOWN, event), {
+      sha256: 'f'.repeat(64),
+      announcedSha256,
+    });
+    expect(nextStep(completed)).toBe('done');
   });
 
   test('needs no load when the ledger has the announced file', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const loadedSha256 = event.export?.fileHashSha256 ?? '';
     const ledger = { rank: 'finalized', loadedSha256, voidBasis: null } as const;
-    expect(nextStep(hear(recall(NOTHING_KNOWN, ledger), event))).toBe('done');
+    expect(nextStep(applyEvent(applyLedger(NOTHING_KNOWN, ledger), event))).toBe('done');
+  });
+
+  test('is not taken back by details that lag behind', () => {
+    const finalized = applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized', { invoiceId: INVOICE_ID }));
+    expect(applyStatus(finalized, 'draft').rank).toBe('finalized');
+    expect(applyStatus(finalized, 'voided')).toMatchObject({ rank: 'voided', voidBasis: 'details' });
+  });
+
+  test('asks the service about a void that only an event reports', () => {
+    const reported = applyEvent(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
+    expect(nextStep(reported)).toBe('void');
+    expect(nextStep(completeVoid(reported))).toBe('confirm');
+    expect(nextStep(completeVoid(applyStatus(reported, 'voided')))).toBe('done');
   });
 
   test('ignores a test event', () => {
     const event = { ...anEvent('invoice_voided', { invoiceId: INVOICE_ID }), isTestEvent: true };
-    expect(hear(NOTHING_KNOWN, event)).toEqual(NOTHING_KNOWN);
+    expect(applyEvent(NOTHING_KNOWN, event)).toEqual(NOTHING_KNOWN);
   });
 
-  test('voids although a person is waited for', () => {
-    const parked = park(hear(NOTHING_KNOWN, anEvent('invoice_finalized')), {
+  test('voids an invoice that needs attention', () => {
+    const waiting = requireAttention(applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized')), {
       code: 'csv-rejected',
       reason: '',
     });
-    expect(nextStep(parked)).toBe('attention');
-    expect(nextStep(learnStatus(parked, 'voided'))).toBe('void');
+    expect(nextStep(waiting)).toBe('attention');
+    expect(nextStep(applyStatus(waiting, 'voided'))).toBe('void');
   });
 
-  test('goes on with what is parked once something new is heard', () => {
-    const parked = park(hear(NOTHING_KNOWN, anEvent('invoice_finalized')), {
+  test('ends attention when a new event is received', () => {
+    const waiting = requireAttention(applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized')), {
       code: 'csv-rejected',
       reason: '',
     });
-    expect(nextStep(hear(parked, anEvent('invoice_finalized')))).toBe('load');
+    expect(nextStep(applyEvent(waiting, anEvent('invoice_finalized')))).toBe('load');
   });
 });

@@ -3,15 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { scheduleWatch } from '../../workflows/client/look-at-schedules.ts';
+import { scheduledRunsCheck } from '../../worker/schedule-checks.ts';
 import {
   applySchedule,
   pauseSchedule,
   resumeSchedule,
   scheduleId,
   triggerSchedule,
-} from '../../workflows/client/schedule.ts';
-import { askReconcile } from '../../workflows/client/writer-client.ts';
+} from '../../workflows/client/schedules.ts';
+import { requestReconcile } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   connectForTests,
@@ -41,8 +41,8 @@ const PARTS = {
   forwardInbox: part('forwardInbox', { forwarded: 1, waiting: 2 }),
   ingestArchive: part('ingestArchive', { events: 3 }),
   findOverdue: part('findOverdue', { unwatched: [], toRecheck: [], toRetry: [], needAttention: 4 }),
-  lookAfterInvoices: part('lookAfterInvoices', undefined),
-  findGaps: part('findGaps', { gaps: 1, findings: ['a gap'], told: 'a digest' }),
+  reconcileInvoices: part('reconcileInvoices', undefined),
+  findGaps: part('findGaps', { gaps: 1, findings: ['a gap'], reported: 'a digest' }),
   checkQuarantine: part('checkQuarantine', { held: 5, olderThanADay: 0 }),
   verifyWarehouse: part('verifyWarehouse', {
     ...{ invoices: 6, shipments: 7, filesRead: 6, discrepancies: 0 },
@@ -60,9 +60,9 @@ afterAll(async () => {
 });
 
 test('returns the result of each part, of a drift its full count', async () => {
-  expect(await askReconcile(temporal.client, route)).toMatchObject({
+  expect(await requestReconcile(temporal.client, route)).toMatchObject({
     ...{ forwarded: 1, waiting: 2, ingested: 3, needAttention: 4, quarantined: 5, gaps: ['a gap'] },
-    gapsTold: 'a digest',
+    reportedGaps: 'a digest',
     proved: { invoices: 6, shipments: 7, drift: 300 },
   });
 });
@@ -70,7 +70,7 @@ test('returns the result of each part, of a drift its full count', async () => {
 test.each(Object.keys(PARTS))('runs all other parts when %s fails, then reports it', async (name) => {
   done.length = 0;
   broken = name;
-  await expect(askReconcile(temporal.client, route)).rejects.toMatchObject({
+  await expect(requestReconcile(temporal.client, route)).rejects.toMatchObject({
     code: 'is-broken',
     message: expect.stringContaining(`${name} is broken`),
   });
@@ -81,7 +81,7 @@ describe('who looks at the schedule', () => {
   const HOUR_MS = 3_600_000;
   const settings = { environment: `look-${randomUUID()}` as 'test', reconcileEvery: '1h' };
   const since = new Date();
-  const looking = scheduleWatch(settings, since);
+  const looking = scheduledRunsCheck(settings, since);
   const look = (afterMs = 0) => looking(temporal.client, new Date(since.getTime() + afterMs));
   const lookUntil = (isHealthy: boolean) => eventually(async () => (await look()).isHealthy === isHealthy);
   afterAll(() => temporal.client.schedule.getHandle(scheduleId(settings.environment)).delete());

@@ -5,22 +5,20 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createReportActivities,
-  type ScheduledReport,
-  TENANT_STATEMENTS,
-} from '../../activities/write-report.ts';
+import type { WarehouseDependencies } from '../../activities/dependencies.ts';
+import { createWarehouseWideActivities } from '../../activities/warehouse.ts';
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 
-import { writeReport } from '../../worker/write-report.ts';
-import { writeScheduled } from '../../worker/write-scheduled.ts';
+import { createMetrics } from '../../lib/metrics.ts';
+import { writeReport, writeScheduledReport } from '../../worker/scheduled-reports.ts';
+import { type ScheduledReport, TENANT_STATEMENTS } from '../../workflows/activities.ts';
 import {
   applyReportSchedule,
   listReportSchedules,
   removeReportSchedule,
   triggerReportSchedule,
-} from '../../workflows/client/report-schedules.ts';
+} from '../../workflows/client/schedules.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   anInvoice,
@@ -46,6 +44,16 @@ let temporal: TemporalForTests;
 let workers: RunningWorkers;
 const told: (Alert | string)[] = [];
 
+function reportActivities(writeReport: WarehouseDependencies['writeReport']) {
+  return createWarehouseWideActivities({
+    alerts: {
+      raise: (alert: Alert) => told.push(alert),
+      resolve: (key: string) => told.push(key),
+    },
+    ...{ writeReport, metrics: createMetrics('worker') },
+  } as unknown as WarehouseDependencies);
+}
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billsync-scheduled-'));
   fixture = await reportsFixture([
@@ -55,17 +63,11 @@ beforeAll(async () => {
     ]),
   ]);
   temporal = await connectForTests();
-  const activities = createReportActivities({
-    alerts: {
-      raise: (alert) => told.push(alert),
-      resolve: (key) => told.push(key),
-      close: async () => {},
-    },
-    writeReport: (scheduled) =>
-      writeScheduled(scheduled, {
-        ...{ databasePath: fixture.path, sentFolder: sentFolder(folder), now: NOW },
-      }),
-  });
+  const activities = reportActivities((scheduled) =>
+    writeScheduledReport(scheduled, {
+      ...{ databasePath: fixture.path, sentFolder: sentFolder(folder), now: NOW },
+    }),
+  );
   workers = await startWorkers(temporal, queues, { billing: {}, warehouse: activities });
 });
 
@@ -130,10 +132,9 @@ describe('a scheduled report', () => {
   });
 
   test('reports a failure and its end', async () => {
-    const { writeReport: write } = createReportActivities({
-      alerts: { raise: (alert) => told.push(alert), resolve: (key) => told.push(key), close: async () => {} },
-      writeReport: (wanted) => writeReport(wanted, { databasePath: fixture.path, now: NOW }),
-    });
+    const { writeReport: write } = reportActivities((request) =>
+      writeReport(request, { databasePath: fixture.path, now: NOW }),
+    );
     await expect(write(scheduled({ report: 'tenant' }))).rejects.toThrow();
     expect(told.at(-1)).toMatchObject({
       key: `report-failed/${name}`,

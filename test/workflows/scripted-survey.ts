@@ -1,6 +1,6 @@
 /** What a backfill asks about many invoices at once, answered out of the world of each; the survey itself is the real one. */
 
-import { surveyInvoices } from '../../activities/survey-invoices.ts';
+import { createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { BillingError, unreachable } from '../../billing/errors.ts';
 import type { LedgerStatus } from '../../warehouse/warehouse.ts';
@@ -10,7 +10,7 @@ const NO_ALERTS = { raise: () => undefined, resolve: () => undefined, close: asy
 
 type WorldOf = (invoiceId: string) => World;
 
-export function surveyOf(worldOf: WorldOf) {
+export function backfillActivitiesOf(worldOf: WorldOf) {
   const service: Pick<BillingService, 'lookUpInvoice' | 'regenerateUrl'> = {
     async lookUpInvoice(invoiceId) {
       const answer = await worldOf(invoiceId).activities.lookUpInvoice({ invoiceId }).catch(asOfBilling);
@@ -24,12 +24,12 @@ export function surveyOf(worldOf: WorldOf) {
       throw new BillingError('refused', ['regenerate', 'HTTP 400']);
     },
   };
-  return { surveyInvoices: surveyInvoices({ service: service as BillingService, alerts: NO_ALERTS }) };
+  return createBackfillActivities({ service: service as BillingService, alerts: NO_ALERTS });
 }
 
-export function standingsOf(worldOf: WorldOf) {
+export function ledgerStatusesOf(worldOf: WorldOf) {
   return {
-    async recallStandings({ invoiceIds }: { readonly invoiceIds: readonly string[] }) {
+    async readLedgerStatuses({ invoiceIds }: { readonly invoiceIds: readonly string[] }) {
       return invoiceIds.flatMap((invoiceId): LedgerStatus[] => {
         const state = worldOf(invoiceId).ledger.get(invoiceId)?.state;
         if (state === undefined) return [];

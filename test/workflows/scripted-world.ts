@@ -5,9 +5,9 @@
 
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import type { InvoiceLedger } from '../../activities/ledger.ts';
 import type { InvoiceState } from '../../lib/wire/names.ts';
-import type { InvoiceActivities } from '../../workflows/options.ts';
+import type { InvoiceLedger } from '../../workflows/activities.ts';
+import type { InvoiceActivities } from '../../workflows/activity-options.ts';
 import { aLocation } from './invoice-builders.ts';
 
 export type World = ReturnType<typeof aWorld>;
@@ -53,9 +53,9 @@ export function aWorld(answers: Answers = {}) {
       if (event.eventType === 'invoice_finalized' && read(invoiceId).state === 'draft') {
         write(invoiceId, { state: 'finalized' });
       }
-      return { verdict: 'new', ...read(invoiceId) };
+      return read(invoiceId);
     },
-    recallInvoice: async ({ invoiceId }) => read(invoiceId),
+    readLedger: async ({ invoiceId }) => read(invoiceId),
     recordDetails: async () => {},
     loadInvoice: async (request) => {
       loads.push(request);
@@ -68,14 +68,14 @@ export function aWorld(answers: Answers = {}) {
       write(invoiceId, { state: 'voided' });
       return { hadRows };
     },
-    parkInvoice: async ({ invoiceId, code, reason }) => {
+    markNeedsAttention: async ({ invoiceId, code, reason }) => {
       parked.push({ code, reason });
       write(invoiceId, { state: 'needs_attention' });
     },
-    noteFailure: async ({ failure }) => {
+    recordFailure: async ({ failure }) => {
       noted.push(failure?.code ?? null);
     },
-    resumeInvoice: async ({ invoiceId }) => write(invoiceId, { state: 'finalized' }),
+    clearNeedsAttention: async ({ invoiceId }) => write(invoiceId, { state: 'finalized' }),
   };
 
   const activities = Object.fromEntries(

@@ -4,7 +4,7 @@ import { Client, WorkflowFailedError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { invoiceWorkflowId } from '../../lib/wire/names.ts';
-import { applySchedule, scheduleId, showSchedule } from '../../workflows/client/schedule.ts';
+import { applySchedule, scheduleId, showSchedule } from '../../workflows/client/schedules.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
 import { foreignEvents } from '../support/temporal/temporal.ts';

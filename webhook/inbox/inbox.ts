@@ -2,14 +2,14 @@
  * Keeps deliveries on disk from before they are answered until they are archived and sent to Temporal.
  *
  * `pending/<key>` is a delivery: a line of JSON about it, then its body. Deliveries that arrive while others are being written share one
- * file and one flush; each has its own name for that file (a hard link). A marker in `done/` records permanently that a delivery
- * was processed. Names are created exclusively, so any number of processes may share the folder: of deliveries with one
+ * file and one flush; each has its own name for that file (a hard link). `done/ab/<key>` is an empty marker that records permanently
+ * that a delivery was processed. Names are created exclusively, so any number of processes may share the folder: of deliveries with one
  * id exactly one is accepted. The folder is 0700 and its files 0600, because a body contains a presigned URL.
  */
 
-import { constants, linkSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, linkSync, openSync, readFileSync, statSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { exists, makeFolder, removeSmall, syncFolder, writeSynced } from '../../lib/files/durable-files.ts';
@@ -17,7 +17,6 @@ import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import { systemCode } from '../../lib/system-errors.ts';
 import type { ParsedDelivery } from '../../lib/wire/parse-delivery.ts';
-import { openDoneMarkers } from './done-markers.ts';
 
 /**
  * Points of the fault matrix (docs/faults.md) at which a kill -9 must lose nothing: D1 written, D2 linked and durable,
@@ -85,11 +84,12 @@ export async function openInbox(
   const temporaryFolder = join(root, 'tmp');
   for (const folder of [pendingFolder, temporaryFolder]) await makeFolder(folder);
   await sweepLeftBehind(temporaryFolder);
-  const done = await openDoneMarkers(root);
+  const doneShards = new Set<string>();
   const listeners = new Set<OnAccepted>();
   let sequence = 0;
 
   const pendingPath = (key: string): string => join(pendingFolder, key);
+  const donePath = (key: string): string => join(root, 'done', key.slice(-2), key);
 
   /** Returns for each part whether its name was free. The bytes are durable then; the name is after its folder's flush. */
   const writing = new GroupCommit<Part, boolean | Error>(async (parts) => {
@@ -117,7 +117,7 @@ export async function openInbox(
     if (!isNew) return 'duplicate';
     options.durablePoint?.('D2');
     // Another process may have finished the same delivery between the check of its marker and our link.
-    if (done.has(key)) {
+    if (exists(donePath(key))) {
       removeSmall(pendingPath(key));
       return 'duplicate';
     }
@@ -127,10 +127,19 @@ export async function openInbox(
 
   /** A duplicate is answered only once the first is durable; another process may be writing it. */
   async function isStored(key: string): Promise<boolean> {
-    if (done.has(key)) return true;
+    if (exists(donePath(key))) return true;
     if (!exists(pendingPath(key))) return false;
     await syncFolder(pendingFolder);
     return true;
+  }
+
+  async function markDone(key: string): Promise<void> {
+    const path = donePath(key);
+    const shard = dirname(path);
+    if (!doneShards.has(shard)) await makeFolder(shard);
+    doneShards.add(shard);
+    closeSync(openSync(path, 'a', 0o600));
+    await syncFolder(shard);
   }
 
   async function pending(isKnown: (key: string) => boolean = () => false): Promise<readonly InboxEntry[]> {
@@ -156,13 +165,13 @@ export async function openInbox(
       return bytes === null ? null : decodeBody(key, bytes);
     },
     async trim(entry, as = entry.kind) {
-      // Before the body is removed: without the marker a duplicate would count as new.
-      await done.mark(keyOf({ ...entry, kind: as }));
+      // Durable before the body is removed: without the marker a duplicate would count as new.
+      await markDone(keyOf({ ...entry, kind: as }));
       removeSmall(pendingPath(keyOf(entry)));
     },
     async has(entry) {
       const key = keyOf(entry);
-      if (done.has(key)) return 'done';
+      if (exists(donePath(key))) return 'done';
       return exists(pendingPath(key)) ? 'pending' : 'no';
     },
     onAccepted(listener) {

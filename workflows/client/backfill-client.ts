@@ -1,4 +1,4 @@
-/** Starts a backfill, follows it, steers it; the workflows go on by themselves when nobody follows. */
+/** Starts, follows and controls backfills; the workflows continue without a client. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { taskQueues } from '../../lib/wire/names.ts';
 import type { backfill } from '../backfill.ts';
 import type { backfillBatch } from '../backfill-batch.ts';
 import {
+  type BackfillBatchProgress,
   type BackfillControl,
   type BackfillCounts,
   type BackfillOutcome,
@@ -15,33 +16,32 @@ import {
   backfillBatchSignal,
   backfillControlSignal,
   backfillProgressQuery,
-} from '../backfill-messages.ts';
+} from '../messages.ts';
 import { type InvoiceRoute, invoicePace } from './invoice-client.ts';
 
 export interface BackfillRequest {
   readonly partnerId: string;
-  /** Each once; order is kept. */
+  /** Duplicates are removed; the order is kept. */
   readonly invoiceIds: readonly string[];
   readonly concurrency?: number;
-  /** How long one invoice is waited for before it counts as `pending`../../lib/temporal */
+  /** How long one invoice is waited for before it counts as `pending`. */
   readonly replyWithin?: string;
-  /** How long a batch may say nothing before it is looked after, and wait before it looks; 10 minutes by default. */
-  readonly lookAfter?: string;
-  /** How long after the last batch we count as gone when we did not say that it was the last; 10 minutes by default. */
+  /** See `BackfillInput`. */
+  readonly checkAfter?: string;
   readonly quietAfter?: string;
   /** Ids in one batch, 1,000 by default. */
   readonly batchSize?: number;
-  /** Called after each batch with how many ids were handed over so far. */
-  readonly onHandedOver?: (ids: number, backfillId: string) => void;
+  /** Called after each batch with the number of ids sent so far. */
+  readonly onSent?: (ids: number, backfillId: string) => void;
 }
 
 export interface BackfillStatus {
   readonly total: number;
   readonly done: number;
-  readonly inWork: number;
+  readonly inProgress: number;
   readonly control: BackfillControl;
   readonly isOver: boolean;
-  /** Whether all ids were handed over; false when it is over: not all of them ever will be. */
+  /** Whether the backfill has received all ids. */
   readonly isComplete: boolean;
   readonly counts: BackfillCounts;
 }
@@ -49,29 +49,26 @@ export interface BackfillStatus {
 export interface BackfillHandle {
   readonly backfillId: string;
   status(): Promise<BackfillStatus>;
-  /** Yields each invoice's result once, as they come, until all are told or `signal` aborts. */
+  /** Yields each invoice's result once, until the backfill is over or `signal` aborts. */
   results(options?: {
     readonly signal?: AbortSignal;
     readonly everyMs?: number;
   }): AsyncIterable<BackfillOutcome>;
-  control(wanted: BackfillControl): Promise<void>;
+  control(request: BackfillControl): Promise<void>;
 }
 
 const DEFAULT_CONCURRENCY = 20;
-/**
- * 39 bytes an id: far below the limits of a payload, and of a batch's history. Larger ones end less often, and at each
- * end the last few invoices are waited for alone.
- */
+/** 39 bytes an id: far below the limits of a payload and a history. At the end of each batch, few invoices run at once. */
 const BATCH_SIZE = 1_000;
 
-/** Resolves once all ids are handed over, or nobody takes them any more: somebody cancelled it meanwhile. */
+/** Resolves once all ids are sent, or the backfill was cancelled meanwhile. */
 export async function startBackfill(
   client: Client,
   route: InvoiceRoute,
   request: BackfillRequest,
 ): Promise<BackfillHandle> {
   const { partnerId, concurrency = DEFAULT_CONCURRENCY, replyWithin = '1 h' } = request;
-  const { batchSize = BATCH_SIZE, lookAfter, quietAfter, onHandedOver } = request;
+  const { batchSize = BATCH_SIZE, checkAfter, quietAfter, onSent } = request;
   const { environment } = route;
   const backfillId = randomUUID();
   const workflowId = backfillWorkflowId(route, backfillId);
@@ -80,7 +77,7 @@ export async function startBackfill(
   const input = {
     ...{ environment, partnerId, concurrency, replyWithin },
     ...(pace ? { pace } : {}),
-    ...(lookAfter ? { lookAfter } : {}),
+    ...(checkAfter ? { checkAfter } : {}),
   };
   const taskQueue = (route.queues ?? taskQueues(environment)).billing;
   const parent = await client.workflow.start<typeof backfill>('backfill', {
@@ -92,55 +89,49 @@ export async function startBackfill(
     const batchId = `${workflowId}/${from / batchSize + 1}`;
     if (page.length > 0) {
       await client.workflow.start<typeof backfillBatch>('backfillBatch', {
-        ...{
-          workflowId: batchId,
-          taskQueue,
-          args: [{ ...input, invoiceIds: page, control: 'pause', replyTo: workflowId }],
-        },
+        ...{ workflowId: batchId, taskQueue },
+        args: [{ ...input, invoiceIds: page, control: 'pause', replyTo: workflowId }],
       });
     }
-    const isTaken = await announced({ workflowId: batchId, size: page.length, isLast });
-    if (isTaken) onHandedOver?.(Math.min(from + batchSize, invoiceIds.length), backfillId);
-    if (isLast || !isTaken) return followBackfill(client, route, backfillId);
-  }
-
-  async function announced(batch: { workflowId: string; size: number; isLast: boolean }): Promise<boolean> {
-    if (await isHeard(parent.signal(backfillBatchSignal, batch))) return true;
-    // It finds out by itself as well, later, and may have done so.
-    const orphan = client.workflow.getHandle(batch.workflowId);
-    if (batch.size > 0) await isHeard(orphan.signal(backfillControlSignal, 'cancel'));
-    return false;
+    const batch = { workflowId: batchId, size: page.length, isLast };
+    const isAccepted = await unlessClosed(parent.signal(backfillBatchSignal, batch));
+    if (isAccepted) onSent?.(Math.min(from + batchSize, invoiceIds.length), backfillId);
+    else if (page.length > 0) {
+      // The batch would notice that its backfill is closed, but later.
+      await unlessClosed(client.workflow.getHandle(batchId).signal(backfillControlSignal, 'cancel'));
+    }
+    if (isLast || !isAccepted) return followBackfill(client, route, backfillId);
   }
 }
 
-/** A handle to a backfill that was started before, by any process. */
+/** For a backfill that any process has started. */
 export function followBackfill(client: Client, route: InvoiceRoute, backfillId: string): BackfillHandle {
   const parent = client.workflow.getHandle<typeof backfill>(backfillWorkflowId(route, backfillId));
-  const batchOf = (workflowId: string) => client.workflow.getHandle<typeof backfillBatch>(workflowId);
 
   async function status(): Promise<BackfillStatus> {
     const progress = await parent.query(backfillProgressQuery);
-    const batches = await parent.query(backfillBatchQuery);
     const counts: Record<keyof BackfillCounts, number> = { ...progress.counts };
-    let inWork = 0;
-    for (const { workflowId } of batches.filter(({ state }) => state === 'running')) {
-      const batch = await outcomesOf(workflowId);
-      inWork += batch.inWork;
-      for (const { state } of batch.results) counts[state] += 1;
+    let inProgress = 0;
+    for (const { workflowId, state } of await parent.query(backfillBatchQuery)) {
+      if (state !== 'running') continue;
+      const batch = await progressOf(workflowId);
+      inProgress += batch.inProgress;
+      for (const outcome of batch.results) counts[outcome.state] += 1;
     }
     const done = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const { total, control, isOver, isComplete } = progress;
-    return { total, done, inWork, control, isOver, isComplete, counts };
+    return { total, done, inProgress, control, isOver, isComplete, counts };
   }
 
-  /** A batch that was announced and has not begun yet has no results. */
-  async function outcomesOf(
+  async function progressOf(
     workflowId: string,
-  ): Promise<{ readonly results: readonly BackfillOutcome[]; readonly inWork: number }> {
+  ): Promise<Pick<BackfillBatchProgress, 'results' | 'inProgress'>> {
     try {
-      return await batchOf(workflowId).query(backfillBatchProgressQuery);
+      return await client.workflow
+        .getHandle<typeof backfillBatch>(workflowId)
+        .query(backfillBatchProgressQuery);
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return { results: [], inWork: 0 };
+      if (error instanceof WorkflowNotFoundError) return { results: [], inProgress: 0 };
       throw error;
     }
   }
@@ -152,18 +143,20 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
     readonly signal?: AbortSignal;
     readonly everyMs?: number;
   } = {}): AsyncIterable<BackfillOutcome> {
-    const told = new Map<string, number>();
-    const over = new Set<string>();
-    const asked = <T>(ask: () => Promise<T>): Promise<T> => retryQuery(ask, signal);
+    const yielded = new Map<string, number>();
+    const finished = new Set<string>();
     try {
       while (!signal?.aborted) {
-        const { isOver } = await asked(() => parent.query(backfillProgressQuery));
-        for (const { workflowId, state } of await asked(() => parent.query(backfillBatchQuery))) {
-          if (state === 'waiting' || over.has(workflowId)) continue;
-          const { results: found } = await asked(() => outcomesOf(workflowId));
-          yield* found.slice(told.get(workflowId) ?? 0);
-          told.set(workflowId, found.length);
-          if (state === 'done') over.add(workflowId);
+        const { isOver } = await retryQuery(() => parent.query(backfillProgressQuery), signal);
+        for (const { workflowId, state } of await retryQuery(
+          () => parent.query(backfillBatchQuery),
+          signal,
+        )) {
+          if (state === 'waiting' || finished.has(workflowId)) continue;
+          const { results: found } = await retryQuery(() => progressOf(workflowId), signal);
+          yield* found.slice(yielded.get(workflowId) ?? 0);
+          yielded.set(workflowId, found.length);
+          if (state === 'done') finished.add(workflowId);
         }
         if (isOver) return;
         await sleep(everyMs, undefined, { signal });
@@ -177,14 +170,14 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
     backfillId,
     status,
     results,
-    control: (wanted) => parent.signal(backfillControlSignal, wanted),
+    control: (request) => parent.signal(backfillControlSignal, request),
   };
 }
 
 export type { BackfillCounts, BackfillOutcome };
 
-/** @returns false: the workflow was over before it */
-async function isHeard(signalled: Promise<void>): Promise<boolean> {
+/** @returns false when the workflow has ended */
+async function unlessClosed(signalled: Promise<void>): Promise<boolean> {
   try {
     await signalled;
     return true;

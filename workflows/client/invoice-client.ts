@@ -1,4 +1,4 @@
-/** What other roles may say to the invoice workflows; every call ends within its deadline, and retries are the caller's. */
+/** Starts and signals invoice workflows. Every call ends within its deadline; the caller retries. */
 
 import type { Client } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
@@ -11,25 +11,28 @@ import {
 } from '../../lib/wire/names.ts';
 import type { invoice } from '../invoice.ts';
 import {
+  environmentKey,
   type InvoiceInput,
   invoiceEventSignal,
+  invoiceStateKey,
   type LookUpRequest,
   lookUpSignal,
+  type RetryRequest,
   retrySignal,
+  tenantIdKey,
 } from '../messages.ts';
 import type { Pace } from '../pace.ts';
-import { environmentKey, invoiceStateKey, tenantIdKey } from '../search-attribute-keys.ts';
 
-/** The part of the settings that names workflows and queues. */
+/** The settings that determine workflow ids, queues and inputs. */
 export interface InvoiceRoute {
   readonly environment: EnvironmentName;
-  /** The first wait of drafts, BILLSYNC_OVERDUE_AFTER; missing: the workflow's defaults. */
+  /** BILLSYNC_OVERDUE_AFTER; absent: the workflow's default. */
   readonly overdueAfter?: readonly string[];
-  /** BILLSYNC_CONFIRM_VOIDS; missing: they are confirmed. */
+  /** BILLSYNC_CONFIRM_VOIDS; absent: true. */
   readonly confirmVoids?: boolean;
-  /** Instead of the environment's queue; tests that share a server keep apart by it. */
+  /** Instead of the environment's; for tests that share a server. */
   readonly queues?: { readonly billing: string; readonly warehouse: string };
-  /** For tests: how patient new runs are. */
+  /** Of new runs; for tests. */
   readonly pace?: Partial<Pace>;
 }
 
@@ -39,10 +42,9 @@ export interface InvoiceAddress {
 }
 
 /**
- * Gives an event to its invoice's workflow, and starts one when none runs. At least once is enough: the workflow
- * drops what it has seen.
+ * Signals the invoice's workflow, and starts one if none is open. Safe to repeat: the workflow ignores a known event.
  *
- * @throws whatever Temporal says; nothing is retried here beyond the call's deadline of 5 s
+ * @throws the errors of Temporal's client, within 5 s
  */
 export async function sendInvoiceEvent(
   client: Client,
@@ -60,8 +62,8 @@ export async function sendInvoiceEvent(
 }
 
 /**
- * Nothing has to be done about a draft until it is overdue, or something else is said: its run begins then (ADR 1). Whatever is said
- * by `signalWithStart` begins it at once. A server that knows no such delay begins it now, and the run waits by itself.
+ * Delays the run of a draft until the draft is overdue (ADR 1). Any other signal starts it at once. A server without
+ * support for the delay starts it now, and the run waits itself.
  */
 function delayOf(
   { eventType, export: location }: InvoiceEvent,
@@ -72,7 +74,7 @@ function delayOf(
   return isDraft && startDelay !== undefined ? { startDelay } : {};
 }
 
-/** Has the service asked about an invoice now, whether or not anything was ever heard of it. */
+/** Makes the workflow ask the service now; starts one if none is open. */
 export async function lookUpInvoice(
   client: Client,
   route: InvoiceRoute,
@@ -86,7 +88,7 @@ export async function lookUpInvoice(
   });
 }
 
-/** Starts a run that asks the service, unless one is open: open runs watch themselves by timers. */
+/** Starts a run that asks the service, unless one is open: an open run has its own timers. */
 export async function watchInvoice(
   client: Client,
   route: InvoiceRoute,
@@ -100,28 +102,25 @@ export async function watchInvoice(
   });
 }
 
-/** Tries again what needs attention; starts a run when none is open, which then asks the service. */
+/** Retries an invoice that needs attention; a run that this starts asks the service. */
 export async function retryInvoice(
   client: Client,
   route: InvoiceRoute,
   address: InvoiceAddress,
-  requestedBy: 'person' | 'reconcile' = 'person',
+  requestedBy: RetryRequest['requestedBy'] = 'person',
 ): Promise<void> {
-  await client.workflow.signalWithStart<typeof invoice, [{ requestedBy: 'person' | 'reconcile' }]>(
-    'invoice',
-    {
-      ...startOptions(route, address, null),
-      signal: retrySignal,
-      signalArgs: [{ requestedBy }],
-    },
-  );
+  await client.workflow.signalWithStart<typeof invoice, [RetryRequest]>('invoice', {
+    ...startOptions(route, address, null),
+    signal: retrySignal,
+    signalArgs: [{ requestedBy }],
+  });
 }
 
 export function invoicePace(route: InvoiceRoute): Partial<Pace> | undefined {
   const overdueAfter = route.overdueAfter as Pace['overdueAfter'] | undefined;
   const pace = {
     ...(overdueAfter ? { overdueAfter } : {}),
-    // What is the default anyway need not stand in every history.
+    // The default is left out of every history.
     ...(route.confirmVoids === false ? { confirmVoids: false } : {}),
     ...route.pace,
   };

@@ -7,7 +7,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statementPages } from '../../../finance/statements/page/statement-pages.ts';
 import { sentFolder } from '../../../finance/statements/sent-statements.ts';
-import { writeStatements } from '../../../worker/write-statements.ts';
+import { writeStatements } from '../../../worker/scheduled-reports.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { testProgram } from '../../support/processes/test-program.ts';

@@ -12,13 +12,13 @@ import type { Pace } from '../../../workflows/pace.ts';
 export const QUICK_PACE: Partial<Pace> = {
   overdueAfter: ['300 ms'],
   backoffFirst: '20 ms',
-  backoffMost: '80 ms',
+  backoffMax: '80 ms',
   attentionAfter: '150 ms',
   attentionAfterMissing: '150 ms',
   repairAfter: ['1 h'],
   confirmVoidAfter: ['20 ms', '20 ms'],
   retryFirst: '5 ms',
-  retryMost: '20 ms',
+  retryMax: '20 ms',
   retryAttempts: 3,
 };
 

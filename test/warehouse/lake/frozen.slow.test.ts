@@ -15,7 +15,7 @@ import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
 import { ingestLake } from '../../../warehouse/lake/ingest-lake.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
-import { lakeCheck } from '../../../worker/check-lake.ts';
+import { lakeCheck } from '../../../worker/process-checks.ts';
 import { makeDataDir } from '../support.ts';
 import { type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
 

@@ -1,0 +1,164 @@
+/** Steps of the reconciliation: finds what no running work would find, and starts it again. */
+
+import { createHash } from 'node:crypto';
+import { getClient } from '@temporalio/activity';
+import { type EnvironmentName, invoiceWorkflowId } from '../lib/wire/names.ts';
+import type { FindGapsResult, WarehouseActivities } from '../workflows/activities.ts';
+import {
+  lookUpInvoice,
+  retryInvoice,
+  sendInvoiceEvent,
+  watchInvoice,
+} from '../workflows/client/invoice-client.ts';
+import type { Gap, WarehouseDependencies } from './dependencies.ts';
+import { translateErrors } from './failures.ts';
+
+const DAY_MS = 86_400_000;
+/** An endpoint forwards within seconds; older deliveries failed, or their endpoint does not run. */
+const MAX_INBOX_AGE_MS = 10 * 60_000;
+/** The workflow asks for a repaired file itself; the same bytes would be rejected again. */
+const NEVER_RETRIED = ['csv-rejected'];
+
+export function createReconcileActivities({
+  warehouse,
+  quarantine,
+  service,
+  alerts,
+  metrics,
+  settings,
+  readGaps,
+  forwardOverdue,
+  now,
+}: WarehouseDependencies): Pick<
+  WarehouseActivities,
+  'forwardInbox' | 'ingestArchive' | 'findOverdue' | 'reconcileInvoices' | 'findGaps' | 'checkQuarantine'
+> {
+  const { environment, overdueAfter, confirmVoids } = settings;
+  const route = { environment, overdueAfter, confirmVoids };
+  const missing = metrics.gauge('expected_invoices_missing');
+  return {
+    forwardInbox: ({ queues }) =>
+      translateErrors(async () => {
+        const client = getClient();
+        const { forwarded, waiting, oldestReceivedAt } = await forwardOverdue({
+          send: (event) => sendInvoiceEvent(client, { ...route, queues }, event),
+        });
+        const ageMs = oldestReceivedAt === null ? 0 : now().getTime() - Date.parse(oldestReceivedAt);
+        if (ageMs > MAX_INBOX_AGE_MS) {
+          alerts.raise({
+            key: 'inbox/left-behind',
+            title: `${waiting} acknowledged deliveries still wait in the inbox, the oldest since ${oldestReceivedAt}`,
+            detail: 'Nothing is lost. See `billsync doctor`, and whether the endpoint runs.',
+          });
+        } else alerts.resolve('inbox/left-behind');
+        return { forwarded, waiting };
+      }),
+
+    ingestArchive: () => translateErrors(() => warehouse.ingestArchive()),
+
+    findOverdue: ({ until, limit }) =>
+      translateErrors(async () => {
+        const { recheckLoadedDays: recheckDays } = settings;
+        // A refused delivery has no partner; the invoice belongs to the partner of the settings or the token.
+        const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
+        const options = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
+        const { unfinished, ...others } = await warehouse.due({ until, limit, recheckDays, ...options });
+        const open = unfinished.length === 0 ? new Set() : await openInvoices(environment);
+        const unwatched = unfinished.filter(
+          (invoice) => !open.has(invoiceWorkflowId({ environment, ...invoice })),
+        );
+        return { unwatched: unwatched.slice(0, limit), ...others };
+      }),
+
+    reconcileInvoices: ({ action, invoices, queues }) =>
+      translateErrors(async () => {
+        const client = getClient();
+        for (const invoice of invoices) {
+          if (action === 'watch') await watchInvoice(client, { ...route, queues }, invoice);
+          else if (action === 'retry') await retryInvoice(client, { ...route, queues }, invoice, 'reconcile');
+          else await lookUpInvoice(client, { ...route, queues }, invoice, { cause: 'reconcile' });
+        }
+        // A watched invoice has an open run from now on; the others are due again after a period.
+        if (action !== 'watch' && invoices.length > 0) {
+          const invoiceIds = invoices.map(({ invoiceId }) => invoiceId);
+          await warehouse.recordServiceCheck(invoiceIds, now().toISOString());
+        }
+      }),
+
+    findGaps: ({ reported }) =>
+      translateErrors(async () => {
+        const gaps = await readGaps();
+        for (const kind of ['period', 'overdue', 'number'] as const) {
+          const ofKind = gaps.filter((gap) => gap.kind === kind);
+          missing.set(
+            { kind },
+            ofKind.reduce((sum, gap) => sum + gap.missing, 0),
+          );
+        }
+        const { result, unreported } = compareGaps(gaps, reported);
+        if (gaps.length === 0) alerts.resolve('gaps');
+        else if (unreported.length > 0) {
+          const more = unreported.length > MAX_ALERTED ? ` And ${unreported.length - MAX_ALERTED} more.` : '';
+          alerts.raise({
+            key: 'gaps',
+            title: `${unreported.length === 1 ? 'An expected invoice is' : 'Expected invoices are'} missing`,
+            detail: `${unreported.slice(0, MAX_ALERTED).join('; ')}.${more} See \`billsync report gaps\`; \`billsync backfill\` fetches an invoice whose id you know.`,
+          });
+        }
+        return result;
+      }),
+
+    checkQuarantine: () =>
+      translateErrors(async () => {
+        const held = await quarantine.list();
+        const old = held.filter(({ at }) => now().getTime() - Date.parse(at) > DAY_MS);
+        if (old.length === 0) alerts.resolve('quarantine/old');
+        else {
+          alerts.raise({
+            key: 'quarantine/old',
+            title: `${old.length} refused deliveries or files have waited for more than a day`,
+            detail: `See \`billsync quarantine list\`; the oldest: ${old[0]?.reason ?? ''}`,
+          });
+        }
+        return { held: held.length, olderThanADay: old.length };
+      }),
+  };
+}
+
+async function openInvoices(environment: EnvironmentName): Promise<ReadonlySet<string>> {
+  const query = `WorkflowType = 'invoice' AND ExecutionStatus = 'Running' AND Environment = '${environment}'`;
+  const open = new Set<string>();
+  for await (const { workflowId } of getClient().workflow.list({ query, pageSize: 1_000 })) {
+    open.add(workflowId);
+  }
+  return open;
+}
+
+const MAX_ALERTED = 5;
+const MAX_LISTED = 200;
+/** Characters. Two of a hundred thousand findings share a digest once in 50,000 times. */
+const DIGEST_LENGTH = 8;
+/** 160 KB, of Temporal's 2 MB. Beyond, the first in order of digest count. */
+const MAX_REPORTED = 20_000;
+
+/** @param reported digests of the gaps that the previous run has reported */
+function compareGaps(
+  gaps: readonly Gap[],
+  reported: string,
+): { readonly result: FindGapsResult; readonly unreported: readonly string[] } {
+  const findings = new Map(gaps.map(({ finding }) => [digestOf(finding), finding]));
+  const before = new Set(reported.match(new RegExp(`.{${DIGEST_LENGTH}}`, 'g')));
+  const digests = [...findings.keys()].sort().slice(0, MAX_REPORTED);
+  return {
+    result: {
+      gaps: gaps.length,
+      findings: gaps.slice(0, MAX_LISTED).map(({ finding }) => finding),
+      reported: digests.join(''),
+    },
+    unreported: digests.flatMap((digest) => (before.has(digest) ? [] : [findings.get(digest) ?? ''])),
+  };
+}
+
+function digestOf(finding: string): string {
+  return createHash('sha256').update(finding).digest('base64url').slice(0, DIGEST_LENGTH);
+}

@@ -1,0 +1,93 @@
+/** Work on the whole warehouse: publication, verification, scheduled reports. */
+
+import { heartbeat } from '@temporalio/activity';
+import { publicationGauges } from '../warehouse/publisher.ts';
+import type { WarehouseActivities } from '../workflows/activities.ts';
+import type { WarehouseDependencies } from './dependencies.ts';
+import { translateErrors } from './failures.ts';
+import { heartbeatEvery } from './heartbeat.ts';
+
+/** Rows do not belong into a history; all of them are logged, and listed by `billsync verify` without a worker. */
+const MAX_DRIFT = 200;
+const HEARTBEAT_INTERVAL_MS = 1_000;
+
+export function createWarehouseWideActivities({
+  warehouse,
+  metrics,
+  alerts,
+  log,
+  writeReport,
+}: WarehouseDependencies): Pick<WarehouseActivities, 'publishSnapshot' | 'verifyWarehouse' | 'writeReport'> {
+  const recordPublication = publicationGauges(metrics);
+  return {
+    publishSnapshot: () =>
+      translateErrors(async () => {
+        await warehouse.ingestArchive();
+        const publication = await warehouse.publish();
+        recordPublication(publication);
+        return publication;
+      }),
+
+    verifyWarehouse: ({ full }) =>
+      translateErrors(async () => {
+        let progress: unknown = null;
+        const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(progress));
+        try {
+          await tidyLake();
+          const verification = await warehouse.verify({
+            full,
+            onProgress: (done, of) => {
+              progress = { done, of };
+            },
+          });
+          const { drift } = verification;
+          const [first] = drift;
+          if (first === undefined) alerts.resolve('drift');
+          else {
+            log.error({ drift: drift.slice(0, MAX_DRIFT) }, 'the warehouse differs from the archive');
+            alerts.raise({
+              key: 'drift',
+              title: 'The warehouse differs from the archive',
+              detail: `${drift.length} differences, the first: invoice ${first.invoiceId} ${first.rule}. \`billsync verify\` lists them. Restore the lost files of the archive; then stop the worker and run \`billsync rebuild\`.`,
+            });
+          }
+          return { ...verification, drift: drift.slice(0, MAX_DRIFT), driftInAll: drift.length };
+        } finally {
+          heartbeats.stop();
+        }
+      }),
+
+    writeReport: (scheduled) =>
+      translateErrors(async () => {
+        const failedKey = `report-failed/${scheduled.name}` as const;
+        try {
+          const written = await writeReport(scheduled);
+          alerts.resolve(failedKey);
+          alerts.raise({
+            // A key for each file, so that no quiet window suppresses the notification.
+            key: `report/${written.path}`,
+            title: `The scheduled report ${scheduled.name} is written: ${written.path}`,
+            detail: written.about,
+          });
+          return written;
+        } catch (error) {
+          alerts.raise({
+            key: failedKey,
+            title: `The scheduled report ${scheduled.name} could not be written`,
+            detail: `${error instanceof Error ? error.message : String(error)} It is retried for an hour; "billsync report --schedule show" lists the schedules.`,
+          });
+          throw error;
+        }
+      }),
+  };
+
+  /** Here, because the schedule runs it regularly; a failure must not prevent the verification. */
+  async function tidyLake(): Promise<void> {
+    try {
+      const tidied = await warehouse.tidy?.();
+      if (tidied) log.info(tidied, 'the lake was tidied');
+    } catch (error) {
+      log.error({ err: error }, 'the lake could not be tidied');
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/** What becomes of claims by what is published: whether their invoices still stand, and what was credited since. */
+
+import {
+  compareDecimals,
+  fromTenThousandths,
+  sumOfAmounts,
+  toTenThousandths,
+} from '../../lib/wire/decimal.ts';
+import { type Claim, isWithdrawn, lineKey, NOTHING, numberKey } from './claim.ts';
+import type { Credit, Published } from './published.ts';
+import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
+
+export interface StandingClaim extends Claim {
+  /** ISO 8601 UTC; null: its invoice is not voided. */
+  readonly voidedAt: string | null;
+  /** What is claimed now: zero when the invoice was voided, or the claim was closed before it was sent. */
+  readonly outstanding: string;
+  /** Decimal text: its part of the credits that came since it was opened. */
+  readonly recovered: string;
+  /** All credits of its number, those before the claim too. */
+  readonly credits: readonly Credit[];
+  /** null: nobody said how long the carrier takes claims. */
+  readonly deadline: Deadline | null;
+  /** Not sent, and the carrier takes it no more. */
+  readonly isOverdue: boolean;
+  /** Sentences on what a person should know; empty when all is as it was. */
+  readonly concerns: readonly string[];
+}
+
+/** @param claims all there are: credits are divided among those of one number */
+export function standingOf(
+  claims: readonly Claim[],
+  {
+    published,
+    windows,
+    now,
+  }: { readonly published: Published; readonly windows: readonly ClaimWindow[]; readonly now: Date },
+): readonly StandingClaim[] {
+  const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoiceId)?.voidedAt ?? null;
+  const claimsNothing = (claim: Claim): boolean => voidedAt(claim) !== null || isWithdrawn(claim);
+  const recovered = new Map<string, string>();
+  for (const ofNumber of Map.groupBy(claims, numberKey).values()) {
+    const credited = toTenThousandths(published.creditedOf(ofNumber[0] as Claim));
+    const asked = ofNumber.filter((claim) => !claimsNothing(claim));
+    for (const [id, amount] of recoveredOf(asked, credited)) recovered.set(id, amount);
+  }
+  return claims.map((claim) => {
+    const deadline = deadlineOf(claim, windows, now);
+    const got = recovered.get(claim.id) ?? NOTHING;
+    const standing = {
+      ...claim,
+      ...{ voidedAt: voidedAt(claim), recovered: got, credits: published.creditsOf(claim), deadline },
+      outstanding: claimsNothing(claim) ? NOTHING : claim.claimed,
+      isOverdue: claim.state === 'open' && deadline !== null && deadline.daysLeft < 0,
+    };
+    return { ...standing, concerns: concernsOf(standing, published) };
+  });
+}
+
+function concernsOf(claim: Omit<StandingClaim, 'concerns'>, published: Published): readonly string[] {
+  const { voidedAt, recovered, claimed, state, isOverdue, deadline } = claim;
+  const invoice = published.invoiceOf(claim.invoiceId);
+  const concerns: string[] = [];
+  if (invoice === null) concerns.push('Its invoice is not in what is published now.');
+  else if (voidedAt !== null)
+    concerns.push(
+      `Its invoice was voided on ${voidedAt.slice(0, 10)}: nothing is claimed any more. Close it.`,
+    );
+  else if (
+    !(invoice.costs.get(numberKey(claim)) ?? []).some((cost) => compareDecimals(cost, claim.billed) === 0)
+  )
+    concerns.push(
+      `Its invoice no longer has a line of ${claim.billed} for this number: look whether it is still to be claimed.`,
+    );
+  else if (claim.finding === 'duplicates' && published.chargesOf(claim) === 1)
+    concerns.push(
+      'It is the only charge of its number that counts now: look whether it is still to be claimed.',
+    );
+  if (isOverdue && voidedAt === null)
+    concerns.push(`The carrier took claims of it until ${deadline?.closesOn}: it is overdue.`);
+  const comparison = compareDecimals(recovered, claimed);
+  if (comparison > 0) concerns.push('More was credited than is claimed.');
+  if (comparison >= 0 && (state === 'sent' || state === 'open')) concerns.push('It is credited in full.');
+  return concerns;
+}
+
+/** Of a claim, what decides whether it can be answered. */
+export type Answerable = Pick<Claim, 'id' | 'invoiceId' | 'rowNumber' | 'claimed' | 'creditedBefore'>;
+
+/**
+ * What was credited before a claim answers nothing of it. Of what came after, the claims that were open to it are answered
+ * one after the other, oldest first, each up to its amount; what is more than all of them goes to the last. A line that is
+ * claimed once more is answered by its newer claim from then on.
+ *
+ * @param claims of one tracking number, oldest first, without those that claim nothing
+ * @param credited of that number in all, in ten-thousandths
+ * @returns by id; their sum is what was credited beyond the least `creditedBefore`, or zero
+ */
+export function recoveredOf(claims: readonly Answerable[], credited: bigint): ReadonlyMap<string, string> {
+  const open = claims.map((claim) => ({
+    ...{ id: claim.id, line: lineKey(claim), left: toTenThousandths(claim.claimed), got: 0n },
+    from: toTenThousandths(claim.creditedBefore),
+  }));
+  const begins = [...new Set(open.map(({ from }) => from))].sort((one, other) => (one < other ? -1 : 1));
+  for (const [index, begin] of begins.entries()) {
+    const end = lesser(begins[index + 1] ?? credited, credited);
+    const asked = open.filter(({ from }) => from <= begin);
+    const newest = asked.filter(({ line }, at) => !asked.slice(at + 1).some((later) => later.line === line));
+    let rest = end > begin ? end - begin : 0n;
+    for (const claim of newest) {
+      const given = lesser(rest, claim.left);
+      claim.left -= given;
+      claim.got += given;
+      rest -= given;
+    }
+    const last = newest.at(-1);
+    if (last !== undefined) last.got += rest;
+  }
+  return new Map(open.map(({ id, got }) => [id, fromTenThousandths(got)]));
+}
+
+function lesser(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}
+
+type Summed = Pick<StandingClaim, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
+
+/** Sums by currency, of each partner by itself. */
+export interface ClaimTotals {
+  readonly partnerId: string | null;
+  readonly currencyCode: string;
+  readonly claims: number;
+  readonly claimed: string;
+  readonly recovered: string;
+}
+
+/** In the order in which partners and currencies come up; `claimed` is what is claimed now. */
+export function totalsOf(claims: readonly Summed[]): readonly ClaimTotals[] {
+  const groups = Map.groupBy(claims, ({ partnerId, currencyCode }) =>
+    JSON.stringify([partnerId, currencyCode]),
+  );
+  return Array.from(groups.values(), (group) => ({
+    partnerId: group[0]?.partnerId ?? null,
+    currencyCode: group[0]?.currencyCode ?? '',
+    claims: group.length,
+    claimed: sumOfAmounts(group.map(({ outstanding }) => outstanding)),
+    recovered: sumOfAmounts(group.map(({ recovered }) => recovered)),
+  }));
+}

@@ -1,0 +1,90 @@
+/** Asks one publication what tenants were billed: all of a statement comes from the same reading of the file. */
+
+import { statementIn } from '../../lib/sql-file.ts';
+import { matchNotes } from '../../reports/match-filters.ts';
+import type { Period } from '../../reports/period.ts';
+import { prepareSession, provideShared } from '../../reports/prepare-session.ts';
+import { interruptible, openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
+import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
+import { type ReportColumn, type ReportRow, readColumns, readRows } from '../../reports/report-result.ts';
+import { NoSuchTenantError, type StatementTenant } from './statement.ts';
+
+export interface BilledRequest {
+  /** `reports.duckdb`. */
+  readonly databasePath: string;
+  /** By id or name; empty means all. */
+  readonly tenants: readonly string[];
+  readonly partners: readonly string[];
+  /** The ship date by default. */
+  readonly by?: DateBasis | undefined;
+  readonly timeLimitMs: number;
+}
+
+export interface BilledSession {
+  readonly publication: number;
+  /** ISO 8601 UTC. */
+  readonly publishedAt: string;
+  /** The date that `days` mean. */
+  readonly by: DateBasis;
+  /** Rows of the statement in `statements.sql`, in its columns; decimals are exact text. */
+  ask(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
+  tenants(): Promise<readonly ReportRow[]>;
+  /** At most `limit` lines of one tenant. */
+  shipments(
+    tenant: StatementTenant,
+    days: Period,
+    limit: number,
+  ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }>;
+  close(): void;
+}
+
+/**
+ * @throws NotPublishedError; NoSuchTenantError with the nearest names
+ */
+export async function askBilled(request: BilledRequest): Promise<BilledSession> {
+  const { tenants, partners, by, timeLimitMs } = request;
+  // A partner's own invoice sums those of its tenants and is never a tenant's.
+  const filters = checkFilters({ tenants, partners, by, level: 'tenant' });
+  const file = await openPublishedFile(request.databasePath);
+  const deadline = Date.now() + timeLimitMs;
+  const within = <T>(work: () => Promise<T>): Promise<T> =>
+    interruptible({ file, name: 'of a statement', timeLimitMs, deadline }, work);
+  try {
+    const prepared = await within(async () => {
+      const session = await prepareSession(file, filters, undefined);
+      const unmatched = session.matches.filter(({ matched }) => matched.length === 0);
+      if (unmatched.length > 0) throw new NoSuchTenantError(matchNotes(unmatched).join(' '));
+      const lines = textOf('lines');
+      await provideShared(file, lines);
+      await file.query(lines);
+      return session;
+    });
+    return {
+      publication: prepared.publication,
+      publishedAt: prepared.asOf,
+      by: filters.by,
+      ask: async (name, days) => within(async () => (await rowsOf(file, name, { ...days })).rows),
+      tenants: () => within(async () => (await rowsOf(file, 'tenants')).rows),
+      shipments: ({ tenant, tenant_id, partner_id }, days, limit) =>
+        within(() => rowsOf(file, 'shipments', { ...days, tenant, tenant_id, partner_id, limit })),
+      close: () => file.close(),
+    };
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+async function rowsOf(
+  file: PublishedFile,
+  name: string,
+  values?: Readonly<Record<string, string | number | null>>,
+): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
+  const reader = await file.query(textOf(name), values);
+  const columns = readColumns(reader, { units: {}, details: [] });
+  return { columns, rows: readRows(reader, columns) };
+}
+
+function textOf(name: string): string {
+  return statementIn(new URL('./statements.sql', import.meta.url), name);
+}

@@ -1,0 +1,112 @@
+/** Checks the values of a report's own parameters and makes them what DuckDB binds. */
+
+import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
+import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
+import { ReportFilterError } from './errors.ts';
+import { nearestNames } from './nearest-names.ts';
+import { checkDay } from './period.ts';
+import type { PublishedFile } from './published-file.ts';
+import { checkInstant } from './report-filters.ts';
+
+export interface BoundParameters {
+  readonly bound: Readonly<Record<string, DuckDBValue>>;
+  /** As text, for the head of the result. */
+  readonly shown: Readonly<Record<string, string | null>>;
+}
+
+/** @throws ReportFilterError for an unknown name or a value of another type */
+export function bindParameters(
+  report: ReportDefinition,
+  given: Readonly<Record<string, string>>,
+): BoundParameters {
+  const names = report.parameters.map((parameter) => parameter.name);
+  for (const name of Object.keys(given)) {
+    if (names.includes(name)) continue;
+    const near = nearestNames(name, names);
+    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+    throw new ReportFilterError(name, `Report ${report.name} has no parameter "${name}".${hint}`);
+  }
+  const bound: Record<string, DuckDBValue> = {};
+  const shown: Record<string, string | null> = {};
+  for (const parameter of report.parameters) {
+    const text = given[parameter.name] ?? parameter.default;
+    const value = text === null ? null : boundValue(parameter, text);
+    bound[parameter.name] = value;
+    shown[parameter.name] = parameter.takesSeveral && typeof value === 'string' ? value : text;
+  }
+  return { bound, shown };
+}
+
+/** Dates and instants are bound as checked text and cast in the query, so that every type has one way in. */
+function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
+  switch (parameter.type) {
+    case 'text':
+      if (parameter.choices === null) return text;
+      if (parameter.takesSeveral) return severalOf(parameter, parameter.choices, text);
+      if (parameter.choices.includes(text)) return text;
+      throw new ReportFilterError(
+        parameter.name,
+        `"${text}" is no value for ${parameter.name}: take ${parameter.choices.join(', ')}.`,
+      );
+    case 'date':
+      return checkDay(parameter.name, text);
+    case 'instant':
+      return checkInstant(parameter.name, text);
+    case 'integer':
+      if (/^-?\d{1,9}$/.test(text)) return Number(text);
+      throw new ReportFilterError(parameter.name, `"${text}" is no whole number for ${parameter.name}.`);
+    case 'decimal':
+      return decimalOf(parameter.name, text);
+  }
+}
+
+/** Commas and blanks join words as well as +. */
+function severalOf({ name }: ReportParameter, choices: readonly string[], text: string): string {
+  const words = text.split(/[+,\s]+/).filter((word) => word !== '');
+  const odd = words.find((word) => !choices.includes(word));
+  if (odd === undefined && words.length > 0) return [...new Set(words)].join('+');
+  throw new ReportFilterError(
+    name,
+    `"${odd ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
+  );
+}
+
+function decimalOf(name: string, text: string): DuckDBDecimalValue {
+  const match = /^(-?)(\d{1,14})(?:\.(\d{1,4}))?$/.exec(text);
+  if (!match) throw new ReportFilterError(name, `"${text}" is no decimal number for ${name}.`);
+  const digits = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`);
+  return new DuckDBDecimalValue(digits, 18, 4);
+}
+
+/** Dates and instants are checked text, which the report casts. */
+const TYPES: Readonly<Record<ParameterType, string>> = {
+  text: 'varchar',
+  date: 'varchar',
+  instant: 'varchar',
+  integer: 'bigint',
+  decimal: 'decimal(18, 4)',
+};
+
+/** Questions of one session may be asked at a time, each with values of its own. */
+let asked = 0;
+
+/**
+ * Sets the variables, each bound and none written into a text.
+ *
+ * @returns the report's statement with the variables in place of `$name`
+ */
+export async function asVariables(
+  file: PublishedFile,
+  report: ReportDefinition,
+  { bound }: BoundParameters,
+): Promise<string> {
+  asked += 1;
+  const prefix = `asked_${asked}`;
+  for (const [name, value] of Object.entries(bound))
+    await file.query(`set variable ${prefix}_${name} = $value`, { value });
+  const types = new Map(report.parameters.map(({ name, type }) => [name, TYPES[type]]));
+  return report.sql.replaceAll(/\$([a-z_]+)/g, (placeholder, name: string) => {
+    const type = types.get(name);
+    return type === undefined ? placeholder : `cast(getvariable('${prefix}_${name}') as ${type})`;
+  });
+}

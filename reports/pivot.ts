@@ -1,0 +1,139 @@
+/** A report by several columns with one of them across: months, or carriers, stand side by side. */
+
+import { fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
+import type { ReportDefinition } from './catalogue.ts';
+import { ReportFilterError } from './errors.ts';
+import type { ReportCell, ReportColumn, ReportResult, ReportRow } from './report-result.ts';
+
+export interface Pivoted {
+  readonly result: ReportResult;
+  /** The row of the report that a cell is made of; null for sums and for places where nothing was. */
+  readonly origin: (row: ReportRow, column: string) => ReportRow | null;
+}
+
+const VALUE = 'billing_cost';
+const MOST_ACROSS = 60;
+/** Columns whose values are numbers, at least in part. */
+const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
+
+/**
+ * By which columns a report of costs may be put across: those that a reader tells rows apart by. An id stands beside the name
+ * that it belongs to, and a report whose rows are lines has nothing to put side by side.
+ */
+export function acrossOf(
+  { leads: [lead] }: Pick<ReportDefinition, 'leads'>,
+  { columns }: ReportResult,
+): readonly string[] {
+  if (lead === undefined || lead.exact[VALUE] !== VALUE) return [];
+  const named = lead.by.map(({ column }) => column);
+  if (named.includes('row_number')) return [];
+  const keys = named.filter((name) => name !== 'currency_code' && !name.endsWith('_id'));
+  const there = keys.filter((name) => columns.some((column) => column.name === name));
+  return there.length > 1 ? there : [];
+}
+
+/** @throws ReportFilterError the report has no such column, only one, or more values of it than can be read */
+export function pivoted(report: ReportDefinition, result: ReportResult, across: string): Pivoted {
+  const possible = acrossOf(report, result);
+  if (!possible.includes(across)) {
+    const hint =
+      possible.length > 0
+        ? `take ${possible.join(', ')}.`
+        : 'it needs a report of costs by two columns or more, as cost with by=tenant+month.';
+    throw new ReportFilterError('pivot', `${report.name} cannot be put side by side by "${across}": ${hint}`);
+  }
+  const names = [...possible.filter((name) => name !== across), 'currency_code', 'partner_id'];
+  const keys = result.columns.filter(({ name }) => names.includes(name));
+  const values = [...new Set(result.rows.map((row) => row[across] ?? null))].sort(
+    BY_SIZE.includes(across) ? bySize : byText,
+  );
+  if (values.length > MOST_ACROSS)
+    throw new ReportFilterError(
+      'pivot',
+      `There are ${values.length} values of ${across}, and a table has room for ${MOST_ACROSS}: narrow it by filters, or put another column across.`,
+    );
+  const places = new Map(values.map((value) => [value, columnOf(value, result)]));
+  const groups = Map.groupBy(result.rows, (row) => JSON.stringify(keys.map(({ name }) => row[name] ?? null)));
+  const origins = new Map<ReportRow, ReadonlyMap<string, ReportRow>>();
+  const rows = Array.from(groups.values(), (group) => {
+    const cells = new Map(group.map((row) => [places.get(row[across] ?? null)?.name ?? '', row]));
+    const row = Object.fromEntries([
+      ...keys.map(({ name }): [string, ReportCell] => [name, group[0]?.[name] ?? null]),
+      ...[...places.values()].map(({ name }): [string, ReportCell] => [
+        name,
+        cells.get(name)?.[VALUE] ?? null,
+      ]),
+      [TOTAL, fromTenThousandths(group.reduce((sum, one) => sum + toTenThousandths(String(one[VALUE])), 0n))],
+    ]);
+    origins.set(row, cells);
+    return row;
+  });
+  rows.sort(byTotal);
+  return {
+    origin: (row, column) => origins.get(row)?.get(column) ?? null,
+    result: {
+      ...result,
+      means: `${result.means} Each value of ${across} has a column with ${VALUE}; ${TOTAL} is their sum.`,
+      grain: keys
+        .filter(({ name }) => name !== 'partner_id')
+        .map(({ name }) => name.replace('_code', '').replaceAll('_', ' '))
+        .join(', '),
+      order: `currency; the greatest ${TOTAL} first`,
+      charts: [],
+      columns: [
+        ...keys.filter(({ name }) => name !== 'partner_id'),
+        ...places.values(),
+        { ...MONEY, name: TOTAL },
+        ...keys.filter(({ name }) => name === 'partner_id'),
+      ],
+      rows,
+      summed: [...[...places.values()].map(({ name }) => name), TOTAL],
+      head: {
+        ...result.head,
+        ...{ rows: rows.length, found: rows.length },
+        parameters: { ...result.head.parameters, pivot: across },
+      },
+    },
+  };
+}
+
+const TOTAL = 'total';
+const MONEY = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
+
+/** As the value is written; what already is a column's name is set in brackets. */
+function columnOf(value: ReportCell, { columns }: ReportResult): ReportColumn {
+  const text = value === null || value === '' ? '(none)' : String(value);
+  const isTaken = text === TOTAL || columns.some(({ name }) => name === text);
+  return { ...MONEY, name: isTaken ? `[${text}]` : text, label: text };
+}
+
+function byTotal(one: ReportRow, other: ReportRow): number {
+  const first = byPartnerAndCurrency(one, other);
+  if (first !== 0) return first;
+  const [left, right] = [one, other].map((row) => toTenThousandths(String(row[TOTAL])));
+  return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
+}
+
+/** Texts by their characters, none last. */
+export function byText(one: ReportCell | undefined, other: ReportCell | undefined): number {
+  const [left, right] = [one ?? null, other ?? null];
+  if (left === null || right === null) return Number(left === null) - Number(right === null);
+  return String(left) < String(right) ? -1 : Number(String(left) > String(right));
+}
+
+/** What begins with a number by its size (`5`, `17.5`, `3 to 5 lb`, `over 150 lb`), then others by their characters, none last. */
+export function bySize(one: ReportCell | undefined, other: ReportCell | undefined): number {
+  const [left, right] = [sizeOf(one), sizeOf(other)];
+  if (left === right) return byText(one, other);
+  return left < right ? -1 : 1;
+}
+
+/** A partner's rows follow one another, and in them those of a currency. */
+export function byPartnerAndCurrency(one: ReportRow, other: ReportRow): number {
+  return byText(one.partner_id, other.partner_id) || byText(one.currency_code, other.currency_code);
+}
+
+function sizeOf(cell: ReportCell | undefined): number {
+  const number = /^(?:over )?(\d+(?:\.\d+)?)(?:$| lb$| to )/.exec(String(cell ?? ''))?.[1];
+  return number === undefined ? Number.POSITIVE_INFINITY : Number(number);
+}

@@ -1,0 +1,192 @@
+/** One statement of a person's own, asked of the published file in the session that reports have: read-only, with their macros. */
+
+import {
+  type DuckDBConnection,
+  type DuckDBResultReader,
+  DuckDBTypeId,
+  StatementType,
+} from '@duckdb/node-api';
+import { jsonValue } from '../lib/duckdb-values.ts';
+import { asDamage } from '../lib/files/published-file.ts';
+import { SqlRefusedError } from './errors.ts';
+import { interruptible, openPublishedFile } from './published-file.ts';
+
+export interface SqlRequest {
+  /** `reports.duckdb`. */
+  readonly databasePath: string;
+  readonly sql: string;
+  readonly timeLimitMs: number;
+}
+
+export interface SqlAnswer {
+  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
+  /** Decimals are exact text, whole numbers numbers (text beyond 2^53), instants ISO 8601 UTC; the rest as JSON has it. */
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/**
+ * @throws NotPublishedError: there is no published file yet
+ * @throws SqlRefusedError: it does not only read, or DuckDB does not take it, in its words
+ * @throws ReportInterruptedError: the time limit ran out
+ */
+export async function askSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlAnswer> {
+  const file = await openPublishedFile(databasePath);
+  try {
+    const limit = { file, name: 'of this statement', timeLimitMs, deadline: Date.now() + timeLimitMs };
+    // A person asks the views; whoever wants what lies behind them names its schema.
+    await file.connection.run("set search_path = 'main'");
+    return await interruptible(limit, async () => {
+      try {
+        return answerOf(await runReading(file.connection, sql));
+      } catch (error) {
+        if (error instanceof SqlRefusedError) throw error;
+        if (/^(INTERRUPT|IO) Error/.test(error instanceof Error ? error.message : ''))
+          throw asDamage(error, databasePath);
+        throw new SqlRefusedError(error);
+      }
+    });
+  } finally {
+    file.close();
+  }
+}
+
+const WHOLE_NUMBERS: readonly DuckDBTypeId[] = [
+  ...[DuckDBTypeId.TINYINT, DuckDBTypeId.SMALLINT, DuckDBTypeId.INTEGER, DuckDBTypeId.BIGINT],
+  ...[DuckDBTypeId.UTINYINT, DuckDBTypeId.USMALLINT, DuckDBTypeId.UINTEGER, DuckDBTypeId.UBIGINT],
+  DuckDBTypeId.HUGEINT,
+];
+const FRACTIONS: readonly DuckDBTypeId[] = [DuckDBTypeId.DECIMAL, DuckDBTypeId.DOUBLE, DuckDBTypeId.FLOAT];
+
+function answerOf(reader: DuckDBResultReader): SqlAnswer {
+  const types = reader.columnTypes().map(({ typeId }) => typeId);
+  const names = reader.deduplicatedColumnNames();
+  return {
+    columns: names.map((name, index) => ({ name, isNumber: isNumber(types[index]) })),
+    rows: reader
+      .convertRows(jsonValue)
+      .map((cells) =>
+        Object.fromEntries(names.map((name, index) => [name, jsonOf(cells[index], types[index])])),
+      ),
+  };
+}
+
+function isNumber(type: DuckDBTypeId | undefined): boolean {
+  return type !== undefined && (WHOLE_NUMBERS.includes(type) || FRACTIONS.includes(type));
+}
+
+function jsonOf(value: unknown, type: DuckDBTypeId | undefined): unknown {
+  if (typeof value !== 'string' || type === undefined) return value ?? null;
+  if (WHOLE_NUMBERS.includes(type)) return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  return value;
+}
+
+/** Table functions that read nothing but their arguments and the catalog of the session; all others are refused. */
+const TABLE_FUNCTIONS: readonly string[] = [
+  ...['range', 'generate_series', 'unnest', 'repeat', 'repeat_row', 'json_each', 'json_tree'],
+  ...['duckdb_columns', 'duckdb_constraints', 'duckdb_functions', 'duckdb_keywords', 'duckdb_schemas'],
+  ...['duckdb_settings', 'duckdb_tables', 'duckdb_types', 'duckdb_variables', 'duckdb_views'],
+  ...['pragma_show', 'pragma_table_info', 'pragma_version', 'pg_timezone_names', 'icu_calendar_names'],
+];
+const READS = 'select, describe, summarize, show, pivot, unpivot, and explain of these';
+/** DuckDB reads a table of such a name from the file. */
+const IS_FILE = /[./\\:*]/;
+const NAMES_FILE = /\.(?:csv|tsv|parquet|json|jsonl|ndjson|duckdb|db)\b/i;
+const OPTION = String.raw`(?:analyze|format\s+\w+)`;
+const EXPLAIN = new RegExp(
+  String.raw`^(?:\s|--[^\r\n]*[\r\n])*explain\s+(?:analyze\s+|\(\s*${OPTION}(?:\s*,\s*${OPTION})*\s*\)\s*)?`,
+  'i',
+);
+/** A `create` that DuckDB puts before such a text makes the type of a pivot's columns. */
+const MAY_PIVOT =
+  /^(?:\s|\(|--[^\r\n]*[\r\n])*(?:pivot|pivot_wider|with|select|from|describe|desc|summarize)\b/i;
+
+/**
+ * Runs one statement that only reads. DuckDB makes several of a pivot without `in (…)`: the first ones collect its columns.
+ *
+ * @throws SqlRefusedError it is not one statement, writes, or reaches outside the file; DuckDB's own words for what it cannot parse
+ */
+export async function runReading(connection: DuckDBConnection, sql: string): Promise<DuckDBResultReader> {
+  const body = sql.replace(EXPLAIN, '');
+  const isExplain = body !== sql;
+  const functions = await tableFunctionsOf(connection);
+  const tree = await treeOf(connection, body);
+  if (tree === null) checkPivot(body, functions);
+  else checkTree(tree, functions);
+  const statements = await connection.extractStatements(sql);
+  if (tree !== null && statements.count !== 1) throw refused('more than one statement');
+  let answer: DuckDBResultReader | null = null;
+  for (let index = 0; index < statements.count; index += 1) {
+    const statement = await statements.prepare(index);
+    const { statementType: type } = statement;
+    if (type === (isExplain ? StatementType.EXPLAIN : StatementType.SELECT) && answer === null) {
+      answer = await statement.runAndReadAll();
+    } else if (
+      (type === StatementType.CREATE && answer === null && tree === null) ||
+      (type === StatementType.TRANSACTION && isExplain && tree === null)
+    ) {
+      await statement.run();
+    } else throw refused(answer === null ? 'one that does not only read' : 'more than one statement');
+  }
+  if (answer === null) throw refused('no statement');
+  return answer;
+}
+
+interface Functions {
+  readonly allowed: ReadonlySet<string>;
+  readonly others: readonly string[];
+}
+
+async function tableFunctionsOf(connection: DuckDBConnection): Promise<Functions> {
+  const reader = await connection.runAndReadAll(
+    "select lower(function_name), bool_or(function_type = 'table_macro' and not internal) from duckdb_functions() where function_type in ('table', 'table_macro', 'pragma') group by 1",
+  );
+  const rows = reader.getRows().map(([name, isOurs]) => ({ name: String(name), isOurs: isOurs === true }));
+  const ours = rows.filter(({ isOurs }) => isOurs).map(({ name }) => name);
+  const allowed = new Set([...TABLE_FUNCTIONS, ...ours]);
+  return { allowed, others: rows.map(({ name }) => name).filter((name) => !allowed.has(name)) };
+}
+
+/** As DuckDB parses it; null for what is no select, which a pivot without `in (…)` is not either. */
+async function treeOf(connection: DuckDBConnection, sql: string): Promise<unknown> {
+  const reader = await connection.runAndReadAll('select json_serialize_sql($1::varchar)', [sql]);
+  const tree = JSON.parse(String(reader.getRows()[0]?.[0])) as {
+    readonly error: boolean;
+    readonly error_type?: string;
+    readonly error_message?: string;
+    readonly statements?: readonly unknown[];
+  };
+  if (!tree.error) {
+    if (tree.statements?.length !== 1) throw refused('more than one statement, or none');
+    return tree.statements;
+  }
+  if (tree.error_type === 'not implemented') return null;
+  throw new SqlRefusedError(`Parser Error: ${tree.error_message}`);
+}
+
+function checkTree(tree: unknown, functions: Functions): void {
+  if (tree === null || typeof tree !== 'object') return;
+  const { type, table_name: table, function: called } = tree as Readonly<Record<string, unknown>>;
+  if (type === 'BASE_TABLE' && typeof table === 'string' && IS_FILE.test(table)) {
+    throw refused(`the file ${table}`);
+  }
+  if (type === 'TABLE_FUNCTION') {
+    const name = String((called as { readonly function_name?: unknown } | undefined)?.function_name);
+    if (!functions.allowed.has(name.toLowerCase())) throw refused(`the table function ${name}`);
+  }
+  for (const part of Object.values(tree)) checkTree(part, functions);
+}
+
+/** DuckDB shows no tree of a pivot whose columns it looks for, so the text may not even name what would be refused. */
+function checkPivot(sql: string, { others }: Functions): void {
+  if (!MAY_PIVOT.test(sql)) throw refused('one that does not only read');
+  const words = new Set(sql.toLowerCase().match(/\w+/g));
+  const named = others.find((name) => words.has(name));
+  if (named !== undefined) throw refused(`the word ${named} in a pivot without \`in (…)\``);
+  if (NAMES_FILE.test(sql)) throw refused('the name of a file in a pivot without `in (…)`');
+}
+
+function refused(what: string): SqlRefusedError {
+  return new SqlRefusedError(
+    `billsync sql takes one statement that reads the published file: ${READS}. It has ${what}.`,
+  );
+}

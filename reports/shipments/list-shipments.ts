@@ -1,0 +1,382 @@
+/** The shipments themselves, page by page, with exact totals of all that were asked for; the form of a report, so that every export takes them. */
+
+import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
+import { statementIn } from '../../lib/sql-file.ts';
+import { type Completeness, notCountedNotes } from '../completeness.ts';
+import { ReportFilterError } from '../errors.ts';
+import { matchNotes } from '../match-filters.ts';
+import { type Prepared, provideShared } from '../prepare-session.ts';
+import type { PublishedFile } from '../published-file.ts';
+import type { AppliedFilters } from '../report-filters.ts';
+import { cutNotes, headNotes, type LevelCount, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
+import {
+  type ReportColumn,
+  type ReportResult,
+  type ReportRow,
+  readBatches,
+  readColumns,
+  readRows,
+  type StreamedResult,
+} from '../report-result.ts';
+import {
+  checkColumns,
+  checkSort,
+  SHIPMENT_COLUMNS,
+  type ShipmentSort,
+  USUAL_COLUMNS,
+  USUAL_SORT,
+} from './columns.ts';
+import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
+
+export interface ShipmentsAsked {
+  readonly conditions: ShipmentConditions;
+  /** Names of columns; none means all. */
+  readonly columns?: readonly string[];
+  /** A column, with `-` before it for the largest first; the latest ship date first by default. */
+  readonly sort?: string | undefined;
+  /** What `next` of the page before was. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+  /** Of the same filters and conditions, when they are known already. */
+  readonly totals?: ShipmentTotals;
+}
+
+export interface ShipmentsAnswer {
+  readonly result: ReportResult;
+  readonly totals: ShipmentTotals;
+  /** For `after` of the following page; null on the last. */
+  readonly next: string | null;
+}
+
+/** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
+export function checkAsked(asked: Omit<ShipmentsAsked, 'totals'>): void {
+  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  bindConditions(asked.conditions);
+  checkColumns(asked.columns ?? []);
+  keyOf(asked.after, sort);
+}
+
+/** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
+export async function askShipments(
+  file: PublishedFile,
+  { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
+  asked: ShipmentsAsked,
+): Promise<ShipmentsAnswer> {
+  const bound = bindConditions(asked.conditions);
+  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  const shown = checkColumns(asked.columns ?? []);
+  const key = keyOf(asked.after, sort);
+  const known = asked.totals?.publication === prepared.publication ? asked.totals : null;
+  const totals = known ?? (await totalShipments(file, prepared, asked.conditions));
+  await provideShared(file, bound.sql);
+  const found = await query(file, 'keys', {
+    filled: {
+      ...{ conditions: bound.sql, sorted_by: sort.column },
+      direction: sort.isDescending ? 'desc' : 'asc',
+      behind: behindSql(key, sort),
+    },
+    // One more than a page tells whether there is another.
+    values: { ...bound.values, ...key, limit: asked.limit + 1 },
+  });
+  const keys = readRows(found, readColumns(found, { units: {}, details: [] }));
+  const onPage = keys.slice(0, asked.limit);
+  const last = keys.length > asked.limit ? onPage.at(-1) : undefined;
+  const { columns: all, rows } = await rowsOnPage(file, onPage);
+  const columns = all.filter(({ name }) => shown.some((each) => each === name));
+  return {
+    totals,
+    next: last === undefined ? null : keyText(last, sort),
+    result: {
+      ...WORDS,
+      ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
+      rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
+      head: headOf({
+        prepared,
+        filters,
+        bound,
+        totals,
+        rows: onPage.length,
+        found: countOf(totals),
+        notes: [],
+        completeness: await prepared.completeness(),
+      }),
+    },
+  };
+}
+
+/** All that were asked for, or the first `limit` of them, in batches for a file. */
+export interface ShipmentsStream extends Pick<ShipmentsAnswer, 'totals'> {
+  readonly result: StreamedResult;
+}
+
+/**
+ * @returns rows that must be read before anything else is asked of the session
+ * @throws ReportFilterError as `askShipments`
+ */
+export async function streamShipments(
+  file: PublishedFile,
+  { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
+  asked: Omit<ShipmentsAsked, 'limit' | 'totals'> & { readonly limit: number | null },
+): Promise<ShipmentsStream> {
+  const bound = bindConditions(asked.conditions);
+  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  const shown = checkColumns(asked.columns ?? []);
+  const key = keyOf(asked.after, sort);
+  const totals = await totalShipments(file, prepared, asked.conditions);
+  await provideShared(file, bound.sql);
+  const filled = {
+    ...{ conditions: bound.sql, sorted_by: sort.column },
+    direction: sort.isDescending ? 'desc' : 'asc',
+    behind: behindSql(key, sort),
+  };
+  const counting = { filled, values: { ...bound.values, ...key } };
+  const all =
+    asked.after === undefined
+      ? countOf(totals)
+      : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
+  const columnList = shown.map((name) => `s.${name}`).join(', ');
+  const text = filledText('listed', { ...filled, columns: columnList });
+  // Nothing else is asked of the session while rows are read.
+  const completeness = await prepared.completeness();
+  const found = await file.stream(text, { ...bound.values, ...key, limit: asked.limit });
+  const columns = readColumns(found, SHIPMENT_READING);
+  const rows = asked.limit === null ? all : Math.min(asked.limit, all);
+  return {
+    totals,
+    result: {
+      ...WORDS,
+      ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
+      batches: readBatches(found, columns),
+      head: headOf({
+        prepared,
+        filters,
+        bound,
+        totals,
+        rows,
+        found: all,
+        completeness,
+        notes: cutNotes({ rows, found: all }),
+      }),
+    },
+  };
+}
+
+function countOf({ rows }: ShipmentTotals): number {
+  return rows.reduce((sum, { shipments }) => sum + Number(shipments), 0);
+}
+
+function orderOf({ column, isDescending }: ShipmentSort): string {
+  return `${column}${isDescending ? ', the largest first' : ''}; invoice_id; row_number`;
+}
+
+const WORDS = {
+  name: 'shipments',
+  title: 'Shipments',
+  grain: 'line of a finalized invoice that is not voided',
+  means:
+    'billing_cost is what the invoice bills for the line, exactly as in its file; a credit is below zero. zone is the carrier’s zone brought to one spelling. invoice_id and row_number name the line in its file, which file_sha256 names.',
+  cannotSay: 'surcharges, dimensional weight, destination and margin: they are not in an invoice file.',
+};
+
+function headOf(of: {
+  readonly prepared: Prepared;
+  readonly filters: AppliedFilters;
+  readonly bound: BoundConditions;
+  readonly totals: ShipmentTotals;
+  readonly rows: number;
+  readonly completeness: Completeness;
+  readonly found: number;
+  readonly notes: readonly string[];
+}): ReportResult['head'] {
+  const { prepared, filters, totals, completeness } = of;
+  const { level, asOf, publication, matches, partners } = prepared;
+  const counts = totals.counts.filter((count) => levelsOf(level).includes(count.level));
+  return {
+    ...{ filters, matches, level, asOf, publication, rows: of.rows, found: of.found },
+    parameters: of.bound.shown,
+    timeZone: 'UTC',
+    shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
+    weighed: weighedIn(counts),
+    provedPercent: provedPercent(counts),
+    completeness,
+    files: [],
+    notes: [
+      ...of.notes,
+      ...notCountedNotes(completeness),
+      ...matchNotes(matches),
+      ...(partners.length > 1
+        ? [`${partners.length} partners, told apart by partner_id; nothing is added across them.`]
+        : []),
+      ...headNotes({
+        ...{ counts: totals.counts, level, filters, chosen: filters.level !== null },
+        ...{ comparesLevels: false, readsStates: false, invoicesLeftOut: 0 },
+      }),
+    ],
+  };
+}
+
+/** Holds for the rows behind the one that `key` names; rows without a value come last. */
+function behindSql(
+  key: Readonly<Record<string, DuckDBValue>>,
+  { column, type, isDescending }: ShipmentSort,
+): string {
+  if (key.after_invoice === undefined) return 'true';
+  const [invoice, row] = ['try_cast($after_invoice as uuid)', 'try_cast($after_row as bigint)'];
+  const isLater = `(s.invoice_id > ${invoice} or (s.invoice_id = ${invoice} and s.row_number > ${row}))`;
+  if (key.after_value === undefined) return `s.${column} is null and ${isLater}`;
+  const value = `try_cast($after_value as ${type})`;
+  const beyond = `s.${column} ${isDescending ? '<' : '>'} ${value}`;
+  return `(${beyond} or s.${column} is null or (s.${column} = ${value} and ${isLater}))`;
+}
+
+/** Where a page ends, in letters that an address takes as they are. */
+function keyText(row: ReportRow, sort: ShipmentSort): string {
+  const key = [nameOf(sort), row.sorted_by, row.invoice_id, row.row_number];
+  return Buffer.from(JSON.stringify(key)).toString('base64url');
+}
+
+/** @throws ReportFilterError when it is none, or one of another sort */
+function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<string, DuckDBValue>> {
+  if (after === undefined) return {};
+  const key = parsed(after);
+  if (key[0] !== nameOf(sort) || typeof key[2] !== 'string' || typeof key[3] !== 'number') {
+    throw new ReportFilterError(
+      'after',
+      'The page that is asked for is of another list: begin with the first.',
+    );
+  }
+  const value = key[1] === null ? {} : { after_value: String(key[1]) };
+  return { ...value, after_invoice: key[2], after_row: key[3] };
+}
+
+function parsed(text: string): readonly unknown[] {
+  try {
+    const key: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    return Array.isArray(key) ? key : [];
+  } catch {
+    return [];
+  }
+}
+
+function nameOf({ column, isDescending }: ShipmentSort): string {
+  return `${isDescending ? '-' : ''}${column}`;
+}
+
+export interface ShipmentTotals {
+  readonly publication: number;
+  readonly columns: readonly ReportColumn[];
+  /** One for each currency, and for each partner where there are several. Decimals are exact text. */
+  readonly rows: readonly ReportRow[];
+  readonly counts: readonly LevelCount[];
+}
+
+/** @throws ReportFilterError a condition that cannot be meant */
+export async function totalShipments(
+  file: PublishedFile,
+  prepared: Prepared,
+  conditions: ShipmentConditions,
+): Promise<ShipmentTotals> {
+  const { publication, all } = prepared;
+  const { sql, values } = bindConditions(conditions);
+  await provideShared(file, sql);
+  const filled = {
+    asked: filledText('asked', { conditions: sql }),
+    repeats: filledText('repeats', { conditions: sql }),
+  };
+  const reader = await query(file, 'totals', { filled, values });
+  const answered = readColumns(reader, { units: TOTAL_UNITS, details: [] });
+  const columns = answered.slice(
+    0,
+    answered.findIndex(({ name }) => name === 'level'),
+  );
+  const known = readRows(reader, answered);
+  const found = known.filter(({ level }) => level !== null);
+  const rows = readRows(reader, answered, { shown: columns }).filter(
+    (_, index) => known[index]?.level === null,
+  );
+  const counts = all.map(({ level, allShipments, allInvoices }): LevelCount => {
+    const row = found.find((each) => each.level === level);
+    const of = (name: string): number => Number(row?.[name] ?? 0);
+    return {
+      ...{ level, allShipments, allInvoices },
+      ...{ shipments: of('shipments'), invoices: of('invoices'), proved: of('proved') },
+      ...{ inPounds: of('in_pounds'), inKilograms: of('in_kilograms') },
+      contradictedInvoices: of('contradicted_invoices'),
+    };
+  });
+  return { publication, columns, rows, counts };
+}
+
+const TOTAL_UNITS = {
+  ...{ billing_cost: 'money', cost_per_shipment: 'money', credits: 'money' },
+  ...{ billable_weight_lb: 'lb', cost_per_lb: 'money/lb' },
+};
+
+const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
+const DETAILS = SHIPMENT_COLUMNS.filter((name) => !USUAL_COLUMNS.includes(name));
+/** How the columns are read. */
+export const SHIPMENT_READING = { units: { billing_cost: 'money' }, details: DETAILS };
+
+/** Named one by one, rows are found without reading the others; more than so many are found as quickly in one reading. */
+const MOST_NAMED = 1_000;
+
+/** The rows that `keys` name, in their order. */
+export async function rowsOnPage(
+  file: PublishedFile,
+  keys: readonly ReportRow[],
+): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
+  const [onPage, values] = keys.length > MOST_NAMED ? inOneReading(keys) : oneByOne(keys);
+  const reader = await query(file, 'rows', { filled: { columns: ALL_COLUMNS, on_page: onPage }, values });
+  const columns = readColumns(reader, SHIPMENT_READING);
+  const found = new Map(readRows(reader, columns).map((row) => [placeOf(row), row]));
+  const rows = keys.map((key) => found.get(placeOf(key))).filter((row) => row !== undefined);
+  return { columns, rows };
+}
+
+type Named = readonly [sql: string, values: Readonly<Record<string, DuckDBValue>>];
+
+function oneByOne(keys: readonly ReportRow[]): Named {
+  const values: Record<string, DuckDBValue> = {};
+  const among = (name: 'invoice_id' | 'row_number', type: string): string => {
+    const distinct = [...new Set(keys.map((row) => String(row[name])))];
+    for (const [index, value] of distinct.entries()) values[`${name}_${index}`] = value;
+    const list = distinct.map((_, index) => `cast($${name}_${index} as ${type})`).join(', ');
+    return `s.${name} in (${list === '' ? 'null' : list})`;
+  };
+  return [`${among('invoice_id', 'uuid')} and ${among('row_number', 'bigint')}`, values];
+}
+
+function inOneReading(keys: readonly ReportRow[]): Named {
+  const named = 'select unnest(cast($invoices as uuid[])), unnest(cast($numbers as bigint[]))';
+  const list = (name: string): DuckDBValue => listValue(keys.map((row) => String(row[name])));
+  const values = { invoices: list('invoice_id'), numbers: list('row_number') };
+  return [`(s.invoice_id, s.row_number) in (${named})`, values];
+}
+
+function placeOf(row: ReportRow): string {
+  return `${row.invoice_id}/${row.row_number}`;
+}
+
+const STATEMENTS = new URL('./statements.sql', import.meta.url);
+
+type Filled = Readonly<Record<string, string>>;
+
+/** @param more.values bound by name */
+export async function query(
+  file: PublishedFile,
+  name: string,
+  more: {
+    readonly filled?: Filled;
+    readonly values?: Readonly<Record<string, DuckDBValue | readonly string[]>>;
+  } = {},
+): Promise<DuckDBResultReader> {
+  const values = Object.entries(more.values ?? {}).map(
+    ([key, value]) => [key, Array.isArray(value) ? listValue([...value]) : (value as DuckDBValue)] as const,
+  );
+  return file.query(filledText(name, more.filled ?? {}), Object.fromEntries(values));
+}
+
+/** A statement's text, which may be filled into another. */
+export function filledText(name: string, filled: Filled): string {
+  return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, word: string) => filled[word] ?? '');
+}

@@ -1,0 +1,197 @@
+/** Reads the published file for gauges, alerts and checks of the worker. */
+
+import type { Gap } from '../activities/dependencies.ts';
+import { announcementAlert, differsFromAnnouncement } from '../activities/load-alerts.ts';
+import { openAlerts } from '../lib/alerts/alert-store.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { INVOICE_STATES } from '../lib/wire/names.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
+import { NotPublishedError } from '../reports/errors.ts';
+import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
+import { runReport } from '../reports/report-session.ts';
+import { askSql } from '../reports/run-sql.ts';
+import { warehousePaths } from '../warehouse/data-folder.ts';
+import type { Discrepancy } from '../warehouse/warehouse.ts';
+import type { MissingFiles } from './upkeep-checks.ts';
+
+/** Path of the published file; over a lake, reads of it are directed to the lake. */
+export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {
+  const { warehouse } = settings;
+  const { published } = warehousePaths(settings);
+  if (warehouse.kind === 'ducklake') {
+    readElsewhere(published, async () => {
+      const { connectToLake } = await import('../warehouse/lake/lake-reader.ts');
+      return connectToLake(published, warehouse);
+    });
+  }
+  return published;
+}
+
+async function unlessUnpublished<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof NotPublishedError) return otherwise;
+    throw error;
+  }
+}
+
+/** Rows of the report `gaps`. */
+export function readGaps(databasePath: string): Promise<readonly Gap[]> {
+  return unlessUnpublished(async () => {
+    const { rows } = await runReport({ databasePath, name: 'gaps', filters: { level: 'all' } });
+    return rows.map(({ kind, missing, finding }) => ({
+      kind: kind as Gap['kind'],
+      missing: Number(missing),
+      finding: String(finding),
+    }));
+  }, []);
+}
+
+const MISSING_FILES =
+  "select count(*) as invoices, min(state_since) as since from invoices where state = 'finalized'";
+
+export function readMissingFiles(databasePath: string): Promise<MissingFiles> {
+  return unlessUnpublished(
+    async () => {
+      const { rows } = await askSql({ databasePath, sql: MISSING_FILES, timeLimitMs: 20_000 });
+      const { invoices = 0, since = null } = rows[0] ?? {};
+      return { invoices: Number(invoices), since: since === null ? null : String(since) };
+    },
+    { invoices: 0, since: null },
+  );
+}
+
+/** Something that is updated after each publication. */
+export interface PublicationListener {
+  published(): void;
+}
+
+/** Sets the gauges of published invoices and shipments, and of the quarantine, whenever metrics are read. */
+export function measureContents({
+  metrics,
+  quarantine,
+  databasePath,
+}: {
+  readonly metrics: Metrics;
+  readonly quarantine: Pick<Quarantine, 'list'>;
+  readonly databasePath: string;
+}): PublicationListener {
+  const invoices = metrics.gauge('invoices');
+  const shipments = metrics.gauge('shipments');
+  const depth = metrics.gauge('quarantine_depth');
+  let isCurrent = false;
+  metrics.beforeRead(async () => {
+    if (isCurrent) return;
+    isCurrent = true;
+    try {
+      const counts = await countPublished(databasePath);
+      for (const state of INVOICE_STATES) invoices.set({ state }, counts.states.get(state) ?? 0);
+      shipments.set(counts.shipments);
+    } catch (error) {
+      isCurrent = error instanceof NotPublishedError;
+    }
+  }, 5_000);
+  metrics.beforeRead(async () => {
+    const held = await quarantine.list();
+    for (const kind of ['delivery', 'file'] as const)
+      depth.set({ kind }, held.filter((item) => item.kind === kind).length);
+  }, 10_000);
+  return {
+    published() {
+      isCurrent = false;
+    },
+  };
+}
+
+async function countPublished(path: string) {
+  const file = await openPublishedFile(path);
+  try {
+    const states = await file.query('select state, count(*) from invoices group by state');
+    const publication = await file.query('select shipments from publication');
+    return {
+      states: new Map(states.getRows().map(([state, count]) => [String(state), Number(count)])),
+      shipments: Number(publication.getRows()[0]?.[0] ?? 0),
+    };
+  } finally {
+    file.close();
+  }
+}
+
+interface AnnouncementAlertOptions {
+  readonly databasePath: string;
+  /** `run` of the data folder: alerts that an earlier process raised are resolved, too. */
+  readonly runFolder: string;
+  readonly alerts: Alerts;
+  readonly log: Logger;
+}
+
+/**
+ * Keeps an alert open for each invoice whose current file differs from the announced hash. Read from the published file,
+ * because a person's decision or a command without this worker changes it as well.
+ */
+export function watchAnnouncements(
+  options: AnnouncementAlertOptions,
+): PublicationListener & { close(): Promise<void> } {
+  const { alerts, log } = options;
+  let raised: ReadonlySet<string> | null = null;
+  let reading: Promise<void> | null = null;
+  let isStale = false;
+
+  async function update(): Promise<void> {
+    raised ??= new Set(
+      (await openAlerts(options.runFolder)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
+    );
+    const differing = await readDiffering(options.databasePath);
+    for (const invoiceId of raised) {
+      if (!differing.has(invoiceId)) alerts.resolve(`announcement/${invoiceId}`);
+    }
+    for (const [invoiceId, discrepancies] of differing)
+      alerts.raise(announcementAlert(invoiceId, discrepancies));
+    raised = new Set(differing.keys());
+  }
+
+  async function updateWhileStale(): Promise<void> {
+    while (isStale) {
+      isStale = false;
+      await unlessUnpublished(update, undefined).catch((error: unknown) =>
+        log.error({ err: error }, 'announced hashes could not be compared with the published file'),
+      );
+    }
+    reading = null;
+  }
+
+  function published(): void {
+    isStale = true;
+    reading ??= updateWhileStale();
+  }
+
+  published();
+  return {
+    published,
+    async close() {
+      await reading;
+    },
+  };
+}
+
+async function readDiffering(path: string): Promise<ReadonlyMap<string, readonly Discrepancy[]>> {
+  const file = await openPublishedFile(path);
+  try {
+    const result = await file.query(
+      'select invoice_id::varchar, rule, stated, found from discrepancies order by invoice_id, rule',
+    );
+    const byInvoice = new Map<string, Discrepancy[]>();
+    for (const [invoiceId, rule, stated, found] of result.getRows()) {
+      const discrepancy = { rule: String(rule), stated: String(stated), found: String(found) };
+      if (!differsFromAnnouncement(discrepancy)) continue;
+      byInvoice.set(String(invoiceId), [...(byInvoice.get(String(invoiceId)) ?? []), discrepancy]);
+    }
+    return byInvoice;
+  } finally {
+    file.close();
+  }
+}

@@ -1,0 +1,130 @@
+/** One alert while steps of invoices keep failing: each is retried for days, and until then nothing else reports it. */
+
+import { CancelledFailure, type Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { Check } from '../lib/health/health.ts';
+
+interface FailingStep {
+  /** The invoice; for other workflows their id. */
+  readonly subject: string;
+  readonly activity: string;
+  readonly sinceMs: number;
+  readonly lastMs: number;
+  readonly alertFromMs: number;
+  readonly reason: string;
+}
+
+/** A step that fails once or twice within seconds needs no alert. */
+const ALERT_FROM_ATTEMPT = 3;
+const ALERT_AFTER_MS = 20_000;
+/** A step that was not retried for this long was given up, or its invoice was voided. */
+const EXPIRES_AFTER_MS = 3_600_000;
+const CHECK_INTERVAL_MS = 5_000;
+/** The workflow starts these again after their last attempt, for a day before it asks a person. */
+const RESTARTED = new Set(['regenerateUrl', 'downloadCsv', 'exportCsv']);
+/** After these, the invoice no longer waits for any step. */
+const ENDS_WORK = new Set(['loadInvoice', 'markNeedsAttention', 'voidInvoice']);
+/** More at once are a single outage, and their number need not be exact. */
+const MAX_STEPS = 5_000;
+const MAX_LISTED = 5;
+
+export function createRetryAlert({
+  alerts,
+  now = () => Date.now(),
+}: {
+  readonly alerts: Alerts;
+  readonly now?: () => number;
+}): { readonly interceptor: ActivityInterceptorsFactory; readonly check: Check } {
+  const failing = new Map<string, FailingStep>();
+  // The alert of an earlier process is resolved once its steps would have been retried.
+  const startedMs = now();
+
+  function updateAlert(): void {
+    for (const [key, { lastMs }] of failing) if (now() - lastMs > EXPIRES_AFTER_MS) failing.delete(key);
+    const late = [...failing.values()].filter(({ alertFromMs }) => alertFromMs <= now());
+    const [oldest] = late;
+    if (oldest === undefined) {
+      alerts.resolve('retries');
+      return;
+    }
+    const list = late
+      .slice(0, MAX_LISTED)
+      .map(({ subject, activity, reason }) => `${subject} (${activity}: ${reason})`);
+    const more = late.length > MAX_LISTED ? ` And ${late.length - MAX_LISTED} more.` : '';
+    alerts.raise({
+      key: 'retries',
+      title: `Work on ${late.length === 1 ? 'an invoice' : 'invoices'} keeps failing`,
+      detail: `Since ${new Date(oldest.sinceMs).toISOString()}: ${list.join('; ')}.${more} Each is retried automatically.`,
+    });
+  }
+
+  function recordFailure({ info }: Context, error: unknown): void {
+    if (error instanceof CancelledFailure) return;
+    const key = keyOf(info);
+    const { attempt, activityType: activity } = info;
+    const isFinal = error instanceof ApplicationFailure && error.nonRetryable === true;
+    if (isFinal && !RESTARTED.has(activity)) {
+      if (failing.delete(key)) updateAlert();
+      return;
+    }
+    if (failing.size >= MAX_STEPS && !failing.has(key)) return;
+    const sinceMs = failing.get(key)?.sinceMs ?? info.scheduledTimestampMs;
+    const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
+    failing.set(key, {
+      ...{ subject: subjectOf(info), activity, reason, sinceMs },
+      lastMs: now(),
+      alertFromMs: attempt >= ALERT_FROM_ATTEMPT && !isFinal ? sinceMs : sinceMs + ALERT_AFTER_MS,
+    });
+    updateAlert();
+  }
+
+  function recordSuccess(info: Context['info'], result: unknown): void {
+    // The download activity also loads a small file.
+    const isFetched = (result as { readonly outcome?: unknown } | undefined)?.outcome === 'fetched';
+    const keys =
+      isFetched || ENDS_WORK.has(info.activityType)
+        ? [...failing.keys()].filter((key) => key.startsWith(workflowOf(info)))
+        : [keyOf(info)];
+    if (keys.filter((key) => failing.delete(key)).length > 0) updateAlert();
+  }
+
+  return {
+    interceptor: (context) => ({
+      inbound: {
+        async execute(input, next) {
+          try {
+            const result = await next(input);
+            if (failing.size > 0) recordSuccess(context.info, result);
+            return result;
+          } catch (error) {
+            recordFailure(context, error);
+            throw error;
+          }
+        },
+      },
+    }),
+    check: {
+      component: 'retries',
+      everyMs: CHECK_INTERVAL_MS,
+      run() {
+        if (failing.size > 0 || now() - startedMs > EXPIRES_AFTER_MS) updateAlert();
+      },
+    },
+  };
+}
+
+/** By type: the workflow repeats a step as a new activity of the same type. */
+function keyOf(info: Context['info']): string {
+  return `${workflowOf(info)}${info.activityType}`;
+}
+
+function workflowOf({ workflowExecution }: Context['info']): string {
+  return `${workflowExecution?.workflowId} ${workflowExecution?.runId} `;
+}
+
+function subjectOf({ workflowExecution, activityType }: Context['info']): string {
+  const id = workflowExecution?.workflowId ?? activityType;
+  return id.startsWith('invoice/') ? (id.split('/').at(-1) ?? id) : id;
+}

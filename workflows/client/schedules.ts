@@ -1,0 +1,231 @@
+/** Temporal Schedules: the reconciliation, created and updated by every worker, and the scheduled reports of people. */
+
+import {
+  type CalendarSpec,
+  type Client,
+  type IntervalSpec,
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import type { Duration } from '@temporalio/common';
+import { durationMs } from '../../lib/config/setting-values.ts';
+import type { Settings } from '../../lib/config/settings.ts';
+import { UnencryptedPayloadError } from '../../lib/temporal/codec.ts';
+import { type EnvironmentName, taskQueues } from '../../lib/wire/names.ts';
+import type { ScheduledReport } from '../activities.ts';
+import type { reconcile } from '../reconcile.ts';
+import type { scheduledReport } from '../writer-requests.ts';
+
+export interface ScheduleState {
+  readonly scheduleId: string;
+  readonly every: string;
+  readonly isPaused: boolean;
+  /** Why it is paused; empty when it is not. */
+  readonly note: string;
+  /** Newest first; `at` is ISO 8601 UTC. */
+  readonly lastRuns: readonly { readonly at: string; readonly workflowId: string }[];
+  readonly nextRuns: readonly string[];
+  readonly running: readonly string[];
+}
+
+type Environment = Pick<Settings, 'environment'>;
+type ScheduleSettings = Pick<Settings, 'environment' | 'reconcileEvery'>;
+
+/** The default would repeat a year of missed runs, and a later run finds the same. */
+const CATCH_UP_WINDOW: Duration = '1 h';
+
+/** Id of the reconciliation's schedule. */
+export function scheduleId(environment: EnvironmentName): string {
+  return `reconcile/${environment}`;
+}
+
+/** Creates or updates the reconciliation's schedule; a pause stays. Safe from several processes at once. */
+export async function applySchedule(
+  client: Client,
+  settings: ScheduleSettings,
+  queues = taskQueues(settings.environment),
+): Promise<void> {
+  const { environment } = settings;
+  const every = settings.reconcileEvery as Duration;
+  const definition = {
+    // The jitter keeps several installations from calling the service in the same second.
+    spec: {
+      intervals: [{ every }] as IntervalSpec[],
+      jitter: Math.round(durationMs(settings.reconcileEvery) / 10),
+    },
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: 'reconcile',
+      workflowId: `reconcile/${environment}/scheduled`,
+      taskQueue: queues.warehouse,
+      args: [{ environment }] as Parameters<typeof reconcile>,
+      workflowRunTimeout: '1 h' as const,
+    },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP_WINDOW },
+  };
+  const handle = client.schedule.getHandle(scheduleId(environment));
+  const create = () => client.schedule.create({ scheduleId: scheduleId(environment), ...definition });
+  try {
+    await create();
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    try {
+      await handle.update(({ state }) => ({ ...definition, state }));
+    } catch (failure) {
+      if (!(failure instanceof UnencryptedPayloadError)) throw failure;
+      // Another program created or changed it.
+      await handle.delete();
+      await create();
+    }
+  }
+}
+
+/** @returns null when there is no schedule yet */
+export async function showSchedule(
+  client: Client,
+  { environment, reconcileEvery }: ScheduleSettings,
+): Promise<ScheduleState | null> {
+  try {
+    const description = await client.schedule.getHandle(scheduleId(environment)).describe();
+    const { spec, state, info } = description;
+    const everyMs = spec.intervals?.[0]?.every;
+    return {
+      scheduleId: description.scheduleId,
+      every: everyMs === undefined ? reconcileEvery : formatInterval(Number(everyMs)),
+      isPaused: state.paused,
+      note: state.paused ? (state.note ?? '') : '',
+      lastRuns: info.recentActions
+        .map(({ takenAt, action }) => ({ at: takenAt.toISOString(), workflowId: action.workflow.workflowId }))
+        .reverse(),
+      nextRuns: info.nextActionTimes.map((at) => at.toISOString()),
+      running: info.runningActions.map(({ workflow }) => workflow.workflowId),
+    };
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return null;
+    throw error;
+  }
+}
+
+export async function pauseSchedule(
+  client: Client,
+  { environment }: Environment,
+  note: string,
+): Promise<void> {
+  await client.schedule.getHandle(scheduleId(environment)).pause(note);
+}
+
+export async function resumeSchedule(client: Client, { environment }: Environment): Promise<void> {
+  await client.schedule.getHandle(scheduleId(environment)).unpause();
+}
+
+/** Skipped while a run is in progress. */
+export async function triggerSchedule(client: Client, { environment }: Environment): Promise<void> {
+  await client.schedule.getHandle(scheduleId(environment)).trigger(ScheduleOverlapPolicy.SKIP);
+}
+
+/** As in the settings: `1h`, `30m`, `90s` */
+function formatInterval(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`;
+}
+
+export const REPORT_CADENCES = ['daily', 'monthly'] as const;
+export type ReportCadence = (typeof REPORT_CADENCES)[number];
+
+export interface ReportSchedule {
+  readonly name: string;
+  readonly cadence: ReportCadence;
+  /** ISO 8601 UTC; null when it never runs again. */
+  readonly nextRun: string | null;
+  readonly isPaused: boolean;
+}
+
+/** In UTC, after the night's invoices; a month on its first day. */
+const CALENDARS: Readonly<Record<ReportCadence, CalendarSpec>> = {
+  daily: { hour: 5, comment: 'daily' },
+  monthly: { hour: 5, dayOfMonth: 1, comment: 'monthly' },
+};
+
+export function reportScheduleId(environment: string, name: string): string {
+  return `report/${environment}/${name}`;
+}
+
+/** Creates the schedule, or replaces the one of the same name. @returns its id */
+export async function applyReportSchedule(
+  client: Client,
+  { environment }: Environment,
+  { cadence, scheduled }: { readonly cadence: ReportCadence; readonly scheduled: ScheduledReport },
+  queues = taskQueues(environment),
+): Promise<string> {
+  const id = reportScheduleId(environment, scheduled.name);
+  const create = () =>
+    client.schedule.create({
+      scheduleId: id,
+      spec: { calendars: [CALENDARS[cadence]] },
+      action: {
+        type: 'startWorkflow' as const,
+        workflowType: 'scheduledReport',
+        workflowId: `${id}/run`,
+        taskQueue: queues.warehouse,
+        args: [scheduled] as Parameters<typeof scheduledReport>,
+        workflowRunTimeout: '2 h' as const,
+      },
+      // A report that was missed in the night is written in the morning.
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 day' as const },
+      memo: { cadence, name: scheduled.name },
+    });
+  try {
+    await create();
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    // The cadence is in the memo, which cannot be updated.
+    await client.schedule.getHandle(id).delete();
+    await create();
+  }
+  return id;
+}
+
+/** @returns false when there was none */
+export async function removeReportSchedule(
+  client: Client,
+  { environment }: Environment,
+  name: string,
+): Promise<boolean> {
+  try {
+    await client.schedule.getHandle(reportScheduleId(environment, name)).delete();
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** In order of name. */
+export async function listReportSchedules(
+  client: Client,
+  { environment }: Environment,
+): Promise<ReportSchedule[]> {
+  const found: ReportSchedule[] = [];
+  for await (const { scheduleId: id, memo, info, state } of client.schedule.list()) {
+    if (!id.startsWith(reportScheduleId(environment, ''))) continue;
+    // A schedule without our encrypted memo belongs to another program.
+    if (typeof memo?.name !== 'string') continue;
+    found.push({
+      name: memo.name,
+      cadence: memo.cadence === 'monthly' ? 'monthly' : 'daily',
+      nextRun: info?.nextActionTimes[0]?.toISOString() ?? null,
+      isPaused: state?.paused ?? false,
+    });
+  }
+  return found.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Runs it once, now. @throws ScheduleNotFoundError */
+export async function triggerReportSchedule(
+  client: Client,
+  { environment }: Environment,
+  name: string,
+): Promise<void> {
+  await client.schedule.getHandle(reportScheduleId(environment, name)).trigger(ScheduleOverlapPolicy.SKIP);
+}
