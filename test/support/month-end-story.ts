@@ -8,7 +8,8 @@ import type { Page } from 'playwright-core';
 export interface Step {
   /** Name of its picture. */
   readonly name: string;
-  readonly isFile?: boolean;
+  /** Whether docs/pictures shows it. */
+  readonly isPicture?: boolean;
   /** Clicks that reach a page or download a file. */
   readonly clicks: number;
   readonly click: (page: Page) => Promise<void>;
@@ -33,6 +34,7 @@ const press = async (page: Page, button: string): Promise<void> => {
 export const MONTH_END: readonly Step[] = [
   {
     name: 'month-end-1-by-carrier',
+    isPicture: true,
     clicks: 1,
     click: (page) => follow(page, 'Carriers'),
     sees: async (page) =>
@@ -42,7 +44,6 @@ export const MONTH_END: readonly Step[] = [
   {
     name: 'month-end-2-in-excel',
     clicks: 2,
-    isFile: true,
     async click(page) {
       const download = page.waitForEvent('download');
       await page.getByText('Download', { exact: true }).click();
@@ -53,6 +54,7 @@ export const MONTH_END: readonly Step[] = [
   },
   {
     name: 'month-end-3-why',
+    isPicture: true,
     clicks: 1,
     click: (page) => follow(page, 'Why did it change?'),
     sees: async (page) => {
@@ -64,6 +66,7 @@ export const MONTH_END: readonly Step[] = [
   },
   {
     name: 'month-end-4-money-at-risk',
+    isPicture: true,
     clicks: 1,
     click: (page) => follow(page, 'Money at risk'),
     sees: async (page) => /can still be claimed/.test(await page.locator('.answer').innerText()),
@@ -82,6 +85,7 @@ export const MONTH_END: readonly Step[] = [
   },
   {
     name: 'month-end-7-claim',
+    isPicture: true,
     clicks: 1,
     click: (page) => follow(page, 'Claim D-1'),
     sees: async (page) => (await page.locator('h1').innerText()) === 'Claim D-1',
