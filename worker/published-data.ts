@@ -8,10 +8,10 @@ import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { INVOICE_STATES } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import { askSql } from '../reports/ask-sql.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
-import { runReport } from '../reports/run-report.ts';
+import { runReport } from '../reports/report-session.ts';
+import { askSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { MissingFiles } from './upkeep-checks.ts';
 

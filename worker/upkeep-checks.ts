@@ -4,7 +4,7 @@ import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { LookedAt, StateWatch } from '../lib/health/health.ts';
+import type { CheckedState, StateWatch } from '../lib/health/health.ts';
 import { certificateWatch, tokenWatch } from '../lib/health/watch-expiry.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 
@@ -90,7 +90,7 @@ export function upkeepChecks(options: UpkeepOptions): readonly StateWatch[] {
 async function checkArchive(
   settings: Settings['archive'],
   archive: Pick<Archive, 'file'>,
-): Promise<LookedAt> {
+): Promise<CheckedState> {
   if (settings.kind === 's3') await archive.file(NO_FILE);
   else {
     await access(settings.path, constants.R_OK | constants.W_OK);
@@ -109,7 +109,7 @@ function checkAge(
   { count, noun, since }: { readonly count: number; readonly noun: string; readonly since: string | null },
   maxMs: number,
   nowMs: number,
-): LookedAt {
+): CheckedState {
   if (count === 0 || since === null) return { isHealthy: true, detail: '' };
   const detail = `${count} ${noun}, the oldest since ${since.slice(0, 16).replace('T', ' ')} UTC.`;
   return { isHealthy: nowMs - Date.parse(since) <= maxMs, detail };

@@ -1,8 +1,4 @@
-/**
- * A walk over every file and folder that a person names, in flags, settings and the settings file, and over every way in
- * which an operating system refuses one: what is told names the file, says why and what to do, in three lines at most,
- * with the exit code that scripts rely on.
- */
+/** Files and folders that the operating system refuses: the message names the file, the reason and the remedy. */
 
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -73,22 +69,6 @@ interface Walk {
   readonly words?: Partial<Record<Refusal, RegExp>>;
 }
 
-const SERVICE = {
-  BILLSYNC_BASE_URL: 'https://127.0.0.1:9',
-  BILLSYNC_AUTH_URL: 'https://127.0.0.1:9',
-  BILLSYNC_CLIENT_ID: 'a',
-  BILLSYNC_CLIENT_SECRET: 'b',
-};
-const TABLES = {
-  rates: 'rate-variance',
-  costs: 'margin',
-  accepted: 'proof',
-  payments: 'payables',
-  statements: 'carrier-statements',
-  disputes: 'adjustments',
-  budget: 'budget',
-  fx: 'budget',
-};
 const good = join(folder, 'good.csv');
 
 const reading = (args: (path: string) => readonly string[], more: Partial<Walk> = {}): Walk => ({
@@ -130,62 +110,24 @@ const { missing: _missing, full: _full, ...ALERTED } = WRITTEN;
 
 const WALKS: Readonly<Record<string, Walk>> = {
   'the settings file of --config': reading((path) => ['config', 'show', '--config', path]),
-  'the settings file of BILLSYNC_CONFIG': setting('BILLSYNC_CONFIG', ['config', 'show'], {}, { named: '' }),
   'a secret in a file': setting('BILLSYNC_CLIENT_SECRET_FILE', ['config', 'show']),
   'a key of encryption in a file': setting('BILLSYNC_ENCRYPTION_KEY_FILE', ['schedule', 'show']),
-  'the client certificate': setting('BILLSYNC_CLIENT_CERT', ['import', good], {
-    ...SERVICE,
-    BILLSYNC_CLIENT_KEY: good,
-  }),
-  'the CA file': setting('BILLSYNC_CA_FILE', ['import', good], SERVICE),
-  'the certificate of the endpoint': setting('BILLSYNC_WEBHOOK_TLS_CERT', ['webhook', '--port', '0'], {
-    BILLSYNC_WEBHOOK_TLS_KEY: good,
-  }),
   'the key of the endpoint': setting('BILLSYNC_WEBHOOK_TLS_KEY', ['webhook', '--port', '0'], {
     BILLSYNC_WEBHOOK_TLS_CERT: good,
   }),
   'a file to import': reading((path) => ['import', path], { words: { folder: /is a folder/ } }),
   'a file of ids': reading((path) => ['backfill', '--ids', path]),
-  ...Object.fromEntries(
-    Object.entries(TABLES).map(([table, report]) => [
-      `the ${table} of a report`,
-      reading((path) => ['report', report, `--${table}`, path], { named: table }),
-    ]),
-  ),
-  'the rates of a scheduled report': reading((path) => [
+  'the rates of a report': reading((path) => ['report', 'rate-variance', '--rates', path], {
+    named: 'rates',
+  }),
+  'a report written as parquet': writing((path) => [
     'report',
-    'rate-variance',
-    '--schedule',
-    'daily',
+    'tenants',
+    '--format',
+    'parquet',
     '--output',
-    '/srv',
-    '--rates',
     path,
   ]),
-  "Temporal's own settings": setting('TEMPORAL_CONFIG_FILE', ['schedule', 'show'], {
-    TEMPORAL_ADDRESS: '127.0.0.1:9',
-  }),
-  "the certificate of Temporal's clients": setting('TEMPORAL_TLS_CLIENT_CERT_PATH', ['schedule', 'show'], {
-    TEMPORAL_ADDRESS: '127.0.0.1:9',
-    TEMPORAL_TLS_CLIENT_KEY_PATH: good,
-  }),
-  'the CA of an endpoint, for the sandbox': reading((path) => [
-    ...['sandbox', 'webhooks', 'add', '--url', 'https://127.0.0.1:9', '--endpoint-ca', path],
-    ...['--admin-url', 'https://127.0.0.1:9/admin', '--ca-file', good],
-  ]),
-  'the CA of the sandbox': reading((path) => [
-    ...['sandbox', 'webhooks', 'list', '--admin-url', 'https://127.0.0.1:9/admin', '--ca-file', path],
-  ]),
-  'the data folder of the sandbox': {
-    places: UNMADE,
-    play: (path) => ({ args: ['sandbox', 'serve', '--data', path, '--port', '0'] }),
-  },
-  ...Object.fromEntries(
-    ['csv', 'parquet'].map((format) => [
-      `a report written as ${format}`,
-      writing((path) => ['report', 'tenants', '--format', format, '--output', path]),
-    ]),
-  ),
   'an export': writing((path) => ['export', '--output', path], {
     places: UNMADE,
     words: { below: /it is no folder/ },
@@ -285,7 +227,7 @@ afterAll(async () => {
 
 describe('billsync', () => {
   test.each(STEPS.map((step, index) => ({ ...step, index })))(
-    'tells of $what: $place',
+    'names the place, the reason and the remedy of $what: $place',
     ({ place, path, walk, index }) => {
       const { exitCode, stdout, stderr } = played[index] as Played;
       const said = walk.isFinding === true ? findingOf(stdout) : stderr;

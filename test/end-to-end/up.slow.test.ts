@@ -234,7 +234,7 @@ describe('billsync up', () => {
     const before = logged.length;
     expect(await stop('SIGINT')).toBe(0);
     // Its processes ended by themselves, and nobody was told that something is wrong.
-    expect(logged.slice(before)).not.toMatch(/is started again|alert raised/);
+    expect(logged.slice(before)).not.toMatch(/is restarted|alert raised/);
     expect(Date.now() - begun).toBeLessThan(60_000);
     expect(isRunning(pid)).toBe(false);
     expect(findProcesses([realpathSync(dataDir)])).toEqual([]);

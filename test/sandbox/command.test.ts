@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sandboxCommand } from '../../sandbox/commands/command.ts';
 
@@ -147,16 +146,4 @@ test('ends with 5 without a sandbox and with 8 for a folder in use', async () =>
   expect([nobody.code, nobody.stderr]).toEqual([5, expect.stringContaining('sandbox serve')]);
   const taken = await run('serve', '--data', dataDir);
   expect([taken.code, taken.stderr]).toEqual([8, expect.stringContaining(String(server.pid))]);
-});
-
-test('every verb’s help shows an example', () => {
-  const withoutExample: string[] = [];
-  const visit = (command: Command, path: string) => {
-    let help = '';
-    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
-    if (!help.includes(`Example:\n  billsync ${path}`)) withoutExample.push(path);
-    for (const below of command.commands) visit(below, `${path} ${below.name()}`);
-  };
-  visit(sandboxCommand(), 'sandbox');
-  expect(withoutExample).toEqual([]);
 });

@@ -67,7 +67,7 @@ beforeAll(async () => {
   const alert = { key: `totals/${hostile.id}`, title: EVERYWHERE, detail: EVERYWHERE };
   writeFileSync(
     join(fixture.folder, 'run', 'alerts-worker.json'),
-    JSON.stringify([{ alert, atMs: 1, unsaid: 0 }]),
+    JSON.stringify([{ alert, atMs: 1, repeated: 0 }]),
   );
   const health = createHealth();
   health.set('temporal', { isHealthy: false, detail: EVERYWHERE });

@@ -7,8 +7,8 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { askSql } from '../../reports/ask-sql.ts';
 import { SqlRefusedError } from '../../reports/errors.ts';
+import { askSql } from '../../reports/run-sql.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { attack } from '../support/hostile/attack.ts';
 import {
@@ -106,7 +106,7 @@ test('runs no catalog statement and overwrites no file with `billsync sql`', asy
 });
 
 test('reads all and writes nothing with the documented reader credentials', async () => {
-  const page = readFileSync(new URL('../../docs/scale-out.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/several-machines.md', import.meta.url), 'utf8');
   const [, script = ''] = /```sql\n(create role billsync_reader[\s\S]*?)```/.exec(page) ?? [];
   await server.query(settings, script.replaceAll('for role billsync ', 'for role lake '));
   const asReader = settings.warehouse.catalog.replace('user=lake', 'user=billsync_reader');

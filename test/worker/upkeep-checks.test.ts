@@ -73,7 +73,7 @@ test('is unhealthy after an hour without the file of a finalized invoice', async
 test('reports an archive that disappeared', async () => {
   const gone = await told({ settings: { service, archive: { kind: 'folder', path: join(folder, 'gone') } } });
   expect(gone).toMatchObject({ isReady: false, components: { archive: { isHealthy: false } } });
-  expect(gone.components.archive?.detail).toMatch(/cannot be looked at: ENOENT/);
+  expect(gone.components.archive?.detail).toMatch(/cannot be checked: ENOENT/);
   expect(gone.open).toEqual(['archive']);
   const unmounted = await mkdtemp(join(folder, 'unmounted-'));
   const empty = await told({ settings: { service, archive: { kind: 'folder', path: unmounted } } });
@@ -83,7 +83,7 @@ test('reports an archive that disappeared', async () => {
     settings: { service, archive: { kind: 's3', url: 's3://b' } },
     archive: refused,
   });
-  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be looked at: AccessDenied' });
+  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be checked: AccessDenied' });
 });
 
 test('reports certificates and tokens 14 days before they expire, and after', async () => {
@@ -106,8 +106,8 @@ test('reports certificates and tokens 14 days before they expire, and after', as
   const told1 = await told({ settings: settings(soon, token(NOW / 1_000 - 60)) });
   expect(told1).toMatchObject({ isWell: false, isReady: true });
   expect(told1.open.sort()).toEqual(['expiry/BILLSYNC_API_KEY', 'expiry/BILLSYNC_CLIENT_CERT']);
-  expect(told1.components['client certificate']?.detail).toContain('good until 2026-03-20');
-  expect(told1.components['API key']?.detail).toContain('ran out at 2026-03-10 07:59');
+  expect(told1.components['client certificate']?.detail).toContain('valid until 2026-03-20');
+  expect(told1.components['API key']?.detail).toContain('expired at 2026-03-10 07:59');
   const env = { TEMPORAL_API_KEY: token(NOW / 1_000 + 86_400), TEMPORAL_TLS_CLIENT_CERT_PATH: later };
   expect((await told({ env })).open).toEqual(['expiry/TEMPORAL_API_KEY']);
 });

@@ -164,6 +164,19 @@ describe('lifecycle', () => {
     expect(nextStep(applyEvent(applyLedger(NOTHING_KNOWN, ledger), event))).toBe('done');
   });
 
+  test('is not taken back by details that lag behind', () => {
+    const finalized = applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized', { invoiceId: INVOICE_ID }));
+    expect(applyStatus(finalized, 'draft').rank).toBe('finalized');
+    expect(applyStatus(finalized, 'voided')).toMatchObject({ rank: 'voided', voidBasis: 'details' });
+  });
+
+  test('asks the service about a void that only an event reports', () => {
+    const reported = applyEvent(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
+    expect(nextStep(reported)).toBe('void');
+    expect(nextStep(completeVoid(reported))).toBe('confirm');
+    expect(nextStep(completeVoid(applyStatus(reported, 'voided')))).toBe('done');
+  });
+
   test('ignores a test event', () => {
     const event = { ...anEvent('invoice_voided', { invoiceId: INVOICE_ID }), isTestEvent: true };
     expect(applyEvent(NOTHING_KNOWN, event)).toEqual(NOTHING_KNOWN);

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import {
   addDecimals,
   compareDecimals,
+  dividedHalfAway,
   fromTenThousandths,
   plainDecimal,
   toTenThousandths,
@@ -70,4 +71,13 @@ describe('addDecimals and compareDecimals', () => {
     expect(compareDecimals('-2', '-1.9')).toBe(-1);
     expect(compareDecimals('10', '9.9999')).toBe(1);
   });
+});
+
+test.each([
+  [5n, 2n, 3n],
+  [-5n, 2n, -3n],
+  [4n, 3n, 1n],
+  [-4n, 3n, -1n],
+])('dividedHalfAway rounds %d / %d to %d', (amount, by, rounded) => {
+  expect(dividedHalfAway(amount, by)).toBe(rounded);
 });

@@ -1,5 +1,5 @@
 /**
- * Starts a real PostgreSQL server for tests of the scale-out warehouse, on any machine and without root: from PATH,
+ * Starts a real PostgreSQL server for tests of the lake, on any machine and without root: from PATH,
  * from where distributions install it, or from the package that ships it. The server refuses to run as root, so as
  * root it runs under another user.
  */

@@ -146,6 +146,33 @@ describe('load', () => {
     expect(outcome).toMatchObject({ outcome: 'loaded', proof: 'header', discrepancies: [] });
   });
 
+  test('refuses more rows than the header states when no hash was announced', async () => {
+    await t.record([anEvent('invoice_finalized', { header: { invoiceTotalAmount: '18.32' } })]);
+    expect(await loadCsv(t, aCsv([{}, {}]), { announcedSha256: null, source: 'export' })).toEqual({
+      outcome: 'contradicted',
+      discrepancies: [{ rule: 'shipment-count', stated: '1', found: '2' }],
+    });
+  });
+
+  test('marks a load unproved once a header contradicts it', async () => {
+    await loadCsv(t, aCsv(), { announcedSha256: null, source: 'export' });
+    await t.record([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.1601' } })]);
+    const { path } = await t.warehouse.publish();
+    expect(await ask(path, 'select proof, discrepancy_rules from invoices')).toEqual([
+      { proof: 'unproved', discrepancy_rules: 'total-amount' },
+    ]);
+  });
+
+  test('refuses a file that a spreadsheet has changed unless the person accepts it', async () => {
+    const bytes = aCsv([{ 'Tracking Number': '1.23457E+14' }]);
+    const request = { announcedSha256: null, source: 'file' } as const;
+    expect(await loadCsv(t, bytes, request)).toMatchObject({ outcome: 'rejected', findingCount: 1 });
+    expect(await loadCsv(t, bytes, { ...request, acceptsSpreadsheet: true })).toMatchObject({
+      outcome: 'loaded',
+      isDamaged: true,
+    });
+  });
+
   test('marks a load unproved without hash and header, and proved once the event arrives', async () => {
     const bytes = aCsv();
     expect(await loadCsv(t, bytes, { announcedSha256: null, source: 'file' })).toMatchObject({
@@ -193,6 +220,19 @@ describe('load', () => {
       await loadArchived(t, file.sha256);
     }
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
+  });
+
+  test('does not replace an announced file by a later one that only the header proves', async () => {
+    const announced = aCsv([{ 'Billing Cost': '1.00' }]);
+    await t.record([
+      anEvent('invoice_finalized', {
+        fileHashSha256: sha256(announced),
+        header: { invoiceTotalAmount: '2.00' },
+      }),
+    ]);
+    await loadCsv(t, announced);
+    await loadCsv(t, aCsv([{ 'Billing Cost': '2.00' }]), { announcedSha256: null, source: 'export' });
+    expect(await shipments('billing_cost')).toEqual([{ billing_cost: '1.0000' }]);
   });
 
   test('lists an invoice whose header states more shipments than 32 bits hold', async () => {
@@ -255,6 +295,11 @@ describe('voidInvoice', () => {
       shipments: 1,
       billingCost: '9.1600',
     });
+  });
+
+  test('counts whatever status the payload of its event states', async () => {
+    await t.record([anEvent('invoice_voided', { header: { invoiceStatus: 'finalized' } })]);
+    expect(await loadCsv(t, aCsv())).toEqual({ outcome: 'voided' });
   });
 
   test('wins over a later load', async () => {
