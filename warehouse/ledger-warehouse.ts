@@ -104,7 +104,7 @@ export class LedgerWarehouse implements Warehouse {
     sha256,
     sizeBytes,
   }: NamedFile & { readonly invoiceId: string }): Promise<void> {
-    await this.#record({ kind: 'hash-asked', at: this.#at(), invoiceId, sha256, sizeBytes });
+    await this.#record({ kind: 'hash-answered', at: this.#at(), invoiceId, sha256, sizeBytes });
   }
 
   async load(requested: LoadRequest): Promise<LoadOutcome> {
