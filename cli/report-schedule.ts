@@ -4,9 +4,9 @@ import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
 import { systemErrorIn } from '../lib/system-errors.ts';
-import { bindParameters } from '../reports/bind-parameters.ts';
 import { findReport } from '../reports/catalogue.ts';
 import type { OptionalTables } from '../reports/optional-tables.ts';
+import { bindParameters } from '../reports/parameters.ts';
 import type { ReportFormat } from '../reports/render/render-report.ts';
 import { checkFilters, type ReportFilters } from '../reports/report-filters.ts';
 import type { ScheduledReport } from '../workflows/activities.ts';
@@ -155,10 +155,10 @@ async function readable(path: string): Promise<string> {
 }
 
 function cannotBeRead(path: string, error: unknown): CliError {
-  const { words = String(error), advice } = systemErrorIn(error) ?? {};
+  const { problem = String(error), advice } = systemErrorIn(error) ?? {};
   return new CliError(
     EXIT.usage,
-    `${path} cannot be read: ${words}`,
+    `${path} cannot be read: ${problem}`,
     advice === undefined ? {} : { hint: advice },
   );
 }

@@ -124,7 +124,7 @@ export function contextOf(
   return {
     settings: effective.settings,
     effective,
-    output: outputOf(command, createScrub(effective.settings, { keepFigures: true })),
+    output: outputOf(command, createScrub(effective.settings, { keepNumbers: true })),
     verbose: flags.verbose === true,
   };
 }

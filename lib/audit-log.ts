@@ -27,11 +27,11 @@ const Entry = z.object({
   /** Name of the user on this machine, or of the operator at the dashboard. */
   by: z.string(),
   via: z.enum(['command', 'dashboard']),
-  /** A command's words, `quarantine discard`; the dashboard's actions have the same. */
+  /** Name of the command, `quarantine discard`; the dashboard's actions use the same names. */
   action: z.string(),
   /** Ids or files. */
   target: z.array(z.string()).readonly(),
-  /** In the person's words; null when no reason was asked for. */
+  /** null when no reason was requested. */
   reason: z.string().nullable(),
   /** `begun` is written before the work, one of the others after it; without them the process ended meanwhile. */
   outcome: z.enum(['begun', 'done', 'failed']),
@@ -77,7 +77,7 @@ export class AuditLogError extends errorClass({
 
 /** Longer than a lock of a killed process in another container stays valid (lock-file.ts). */
 const PATIENCE_MS = 40_000;
-/** Of each text, in characters. */
+/** Limit for each text, in characters. */
 const MAX_TEXT = 2_000;
 const LINE_END = 0x0a;
 

@@ -1,4 +1,4 @@
-/** Reads a YAML file that people write, checked whole before any of it is believed; what is wrong is told with its line. */
+/** Reads a YAML file that a person writes and checks all of it; problems are reported with their line. */
 
 import { readFile } from 'node:fs/promises';
 import type { ParsedNode } from 'yaml';
@@ -7,7 +7,7 @@ import { systemCode } from './system-errors.ts';
 
 export interface CheckedYaml<T> {
   readonly value: T;
-  /** For what the schema cannot tell. @throws the error of the file, with the line of what is there */
+  /** Refuses a value that the schema cannot check. @throws the error of the file, with the line of the value */
   refuse(where: readonly PropertyKey[], what: string): never;
 }
 
@@ -53,7 +53,7 @@ export async function readCheckedYaml<T>(
   const parsed = schema.safeParse(document.toJS() ?? {});
   if (!parsed.success) {
     const [{ path: where, message } = { path: [], message: '' }] = parsed.error.issues;
-    // Of `rules.0.when` the list and the place in it are told by the line.
+    // `rules.0.when` becomes `when`: the line shows the list and the position in it.
     const top = String(where[0] ?? Object.keys(schemaShape(schema))[0] ?? 'file');
     return fail(lineOf(where), `${where.slice(2).join('.') || top}: ${message}`);
   }

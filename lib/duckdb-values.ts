@@ -1,6 +1,6 @@
 /**
- * How values of DuckDB become JSON. Everything that reads instants out of DuckDB takes them from here, since the binding
- * writes them with the offset of the process's time zone; the session's `TimeZone` changes nothing about that.
+ * Converts values of DuckDB to JSON. The binding writes instants with the offset of the process's time zone, whatever the
+ * session's `TimeZone` is, so instants are converted here.
  */
 
 import {
@@ -19,7 +19,7 @@ export const jsonValue: DuckDBValueConverter<Json> = (value, type, converter) =>
     ? instantText(value as DuckDBTimestampTZValue)
     : JsonDuckDBValueConverter(value, type, converter);
 
-/** ISO 8601 UTC with three digits of a second, six where the instant has microseconds; `infinity` stays a word. */
+/** ISO 8601 UTC with three digits of a second, or six where the instant has microseconds; or `infinity`. */
 export function instantText(instant: DuckDBTimestampTZValue | DuckDBTimestampValue): string {
   const { micros } = instant;
   if (!instant.isFinite) return micros > 0n ? 'infinity' : '-infinity';
@@ -29,11 +29,11 @@ export function instantText(instant: DuckDBTimestampTZValue | DuckDBTimestampVal
 }
 
 /**
- * DuckDB's destructor would roll back what is open in an attached database, and an error there (PostgreSQL was restarted)
- * ends the process. The error of a statement can be caught.
+ * For a connection that may be inside a transaction. DuckDB's destructor would roll back, and an error there (PostgreSQL was
+ * restarted) ends the process; the error of a statement can be caught.
  */
 export async function rollBackAndClose(connection: DuckDBConnection): Promise<void> {
-  // Outside a transaction it is refused, which is as good.
+  // DuckDB refuses it outside a transaction.
   await connection.run('rollback').catch(() => undefined);
   connection.closeSync();
 }

@@ -4,7 +4,7 @@
  */
 
 interface Waiting<T, R> {
-  readonly asked: T;
+  readonly item: T;
   readonly resolve: (answer: R) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -12,10 +12,13 @@ interface Waiting<T, R> {
 export interface GroupLimits<T> {
   /** A larger group would keep its callers waiting for no further gain; 200 by default. */
   readonly maxItems?: number;
-  readonly weigh?: (asked: T) => number;
+  readonly weigh?: (item: T) => number;
   /** Limit for the sum of a group; a heavier item forms a group of its own. */
   readonly maxWeight?: number;
-  /** Whether one item can make its group fail, so that its halves are tried again; else all items fail. True by default. */
+  /**
+   * Whether one item can make its group fail, so that its halves are tried again; otherwise all items fail. True by
+   * default.
+   */
   readonly splitsOnFailure?: boolean;
   /** Delay before the next group after one of several items, or while items wait, unless enough wait; 0 by default. */
   readonly lingerMs?: number;
@@ -25,14 +28,14 @@ export interface GroupLimits<T> {
 const ENOUGH = 16;
 
 export class GroupCommit<T, R> {
-  readonly #commit: (asked: readonly T[]) => Promise<readonly R[]>;
+  readonly #commit: (item: readonly T[]) => Promise<readonly R[]>;
   readonly #limits: Required<GroupLimits<T>>;
   readonly #waiting: Waiting<T, R>[] = [];
   #isAtWork = false;
   #endLinger: () => void = () => undefined;
 
-  /** @param commit answers each of what was asked, in its order; when it throws, nothing of the group was done */
-  constructor(commit: (asked: readonly T[]) => Promise<readonly R[]>, limits: GroupLimits<T> = {}) {
+  /** @param commit returns a result for each item, in order; when it throws, nothing of the group was committed */
+  constructor(commit: (item: readonly T[]) => Promise<readonly R[]>, limits: GroupLimits<T> = {}) {
     this.#commit = commit;
     this.#limits = {
       ...{ maxItems: 200, weigh: () => 0, maxWeight: 0, splitsOnFailure: true, lingerMs: 0 },
@@ -41,9 +44,9 @@ export class GroupCommit<T, R> {
   }
 
   /** @throws what `commit` throws for this member alone; a failing member does not fail the rest of its group */
-  do(asked: T): Promise<R> {
+  do(item: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
-      this.#waiting.push({ asked, resolve, reject });
+      this.#waiting.push({ item, resolve, reject });
       if (!this.#isAtWork) void this.#work();
       else if (this.#waiting.length >= this.#enough) this.#endLinger();
     });
@@ -78,8 +81,8 @@ export class GroupCommit<T, R> {
   #next(): readonly Waiting<T, R>[] {
     const { maxItems, weigh, maxWeight } = this.#limits;
     let weight = 0;
-    const end = this.#waiting.findIndex(({ asked }, index) => {
-      weight += weigh(asked);
+    const end = this.#waiting.findIndex(({ item }, index) => {
+      weight += weigh(item);
       return index > 0 && (index >= maxItems || weight > maxWeight);
     });
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
@@ -87,7 +90,7 @@ export class GroupCommit<T, R> {
 
   async #settle(group: readonly Waiting<T, R>[]): Promise<void> {
     try {
-      const answers = await this.#commit(group.map(({ asked }) => asked));
+      const answers = await this.#commit(group.map(({ item }) => item));
       for (const [i, { resolve }] of group.entries()) resolve(answers[i] as R);
     } catch (error) {
       if (group.length === 1 || !this.#limits.splitsOnFailure) {

@@ -1,5 +1,6 @@
-/** Tells processes apart: a pid that a file names may long belong to somebody else. */
+/** Processes and ports of this machine. A pid from a file may belong to another process by now. */
 
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -12,7 +13,7 @@ export interface ProcessIdentity {
   readonly started: string | null;
 }
 
-/** This process, so that another can later tell whether the pid still means it. */
+/** Stored so that another process can tell whether the pid is still this process. */
 export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, started: startOf(process.pid) };
 }
@@ -29,7 +30,7 @@ export function ownNamespace(): string | null {
   }
 }
 
-/** Whether that very process still runs. A zombie is gone: it holds no file and no port. */
+/** Whether that process still runs. A zombie counts as ended: it holds no file and no port. */
 export function isStillRunning({ pid, started }: ProcessIdentity): boolean {
   // Our own pid without our start: a process of an earlier boot or container had the same one.
   if (pid === process.pid) return started !== null && started === startOf(pid);
@@ -38,7 +39,7 @@ export function isStillRunning({ pid, started }: ProcessIdentity): boolean {
   return started === null || now === null || started === now;
 }
 
-/** Whether any process has that pid; one that belongs to somebody else counts, a zombie does not. */
+/** Whether any process has that pid, also of another user; a zombie does not count. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -66,7 +67,7 @@ function stateOf(pid: number): readonly string[] | null {
   }
 }
 
-/** E.g. `process 4711 (node dist/cli/main.js up)`; null where it cannot be told: not Linux, or another user's. */
+/** For example `process 4711 (node dist/cli/main.js up)`; null when unknown: not Linux, or the process of another user. */
 export function holderOf(port: number): string | null {
   const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listeningSockets(table, port)));
   if (sockets.size === 0) return null;
@@ -113,7 +114,10 @@ function linkOf(path: string): string {
   }
 }
 
-/** @returns the port, which for 0 is a free one; @throws the system's error, EADDRINUSE where somebody listens */
+/**
+ * Listens on a port for a moment. @returns the port, a free one for 0 @throws the system's error, EADDRINUSE when it
+ * is taken
+ */
 export async function listenOnce({
   host,
   port,
@@ -128,4 +132,41 @@ export async function listenOnce({
   server.close();
   await once(server, 'close');
   return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+/** Pids of this machine's other processes that were started with every one of `wanted`, each a whole argument. */
+export function findProcesses(wanted: readonly string[]): readonly number[] {
+  return listProcesses()
+    .filter(
+      ({ pid, args, separator }) =>
+        pid !== process.pid && wanted.every((arg) => args.includes(`${separator}${arg}${separator}`)),
+    )
+    .map(({ pid }) => pid);
+}
+
+interface ListedProcess {
+  readonly pid: number;
+  /** With a separator before the first and after the last argument. `ps` separates by blanks, which a path may contain. */
+  readonly args: string;
+  readonly separator: string;
+}
+
+function listProcesses(): readonly ListedProcess[] {
+  if (process.platform === 'linux') {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => {
+        try {
+          const args = `\0${readFileSync(`/proc/${name}/cmdline`, 'utf8')}`;
+          return [{ pid: Number(name), args, separator: '\0' }];
+        } catch {
+          return []; // The process ended meanwhile, or belongs to another user.
+        }
+      });
+  }
+  const lines = execFileSync('ps', ['-axww', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
+  return lines.flatMap((line) => {
+    const match = /^\s*(\d+)\s+(.*)$/.exec(line);
+    return match?.[1] && match[2] ? [{ pid: Number(match[1]), args: ` ${match[2]} `, separator: ' ' }] : [];
+  });
 }

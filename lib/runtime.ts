@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { WriteStream } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 
-/** For the audit log and for decisions; `uid 12345` where the user has no name. */
+/** `uid 12345` where the user has no name. */
 export function userName(): string {
   try {
     return userInfo().username;
@@ -28,7 +28,7 @@ function home(): string {
   }
 }
 
-/** As its package file says, e.g. `0.1.0`; `unknown` where there is none. */
+/** From the package file, e.g. `0.1.0`; `unknown` without one. */
 export function version(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     const path = join(folder, 'package.json');

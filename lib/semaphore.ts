@@ -14,7 +14,7 @@ export function createSemaphore(atOnce: number): Semaphore {
     try {
       return await work();
     } finally {
-      // The slot goes straight to the first in line, so that nobody who comes later overtakes.
+      // The slot goes to the first in line, so that a later caller does not overtake it.
       const next = waiting.shift();
       if (next) next();
       else running -= 1;

@@ -1,8 +1,8 @@
 /**
- * Tells systemd how a role is (sd_notify(3)): ready, alive, stopping. Without systemd nothing is told.
+ * Notifies systemd that a role is ready, alive or stopping (sd_notify(3)); does nothing without systemd.
  *
- * Node opens no datagram sockets of the unix family, so systemd's own `systemd-notify` sends the words; it is there
- * wherever systemd is. The unit says `NotifyAccess=all`, since the sender is a child of the role.
+ * Node has no datagram sockets of the unix family, so `systemd-notify` sends the messages. The unit has
+ * `NotifyAccess=all`, since the sender is a child process.
  */
 
 import { execFile } from 'node:child_process';
@@ -10,10 +10,10 @@ import { promisify } from 'node:util';
 import type { Logger } from './log/log.ts';
 
 const run = promisify(execFile);
-const SAID_WITHIN_MS = 10_000;
+const NOTIFY_TIMEOUT_MS = 10_000;
 
 export interface ServiceManager {
-  /** From here on it is also told, twice in each watchdog interval, that the event loop turns. */
+  /** From here on, systemd is also notified twice in each watchdog interval that the event loop turns. */
   ready(status: string): void;
   stopping(): void;
 }
@@ -24,17 +24,17 @@ export interface ServiceManagerOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** Telling never throws and is never waited for; what could not be told is a warning in the log, once. */
+/** A failure is logged once, as a warning; nothing waits for the messages. */
 export function serviceManager({ env, log }: ServiceManagerOptions): ServiceManager {
   if (!env.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined };
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
-  /** One after the other: the manager takes what comes last for what holds. */
-  function say(...words: readonly string[]): void {
+  /** In order, because systemd uses the newest message. */
+  function notify(...messages: readonly string[]): void {
     last = last
-      .then(() => run('systemd-notify', words, { env: { ...env }, timeout: SAID_WITHIN_MS }))
+      .then(() => run('systemd-notify', messages, { env: { ...env }, timeout: NOTIFY_TIMEOUT_MS }))
       .catch((error: unknown) => {
-        if (!hasFailed) log.warn({ err: error }, 'systemd cannot be told how this process is');
+        if (!hasFailed) log.warn({ err: error }, 'systemd cannot be notified of the state of this process');
         hasFailed = true;
       });
   }
@@ -42,17 +42,17 @@ export function serviceManager({ env, log }: ServiceManagerOptions): ServiceMana
   let alive: NodeJS.Timeout | undefined;
   return {
     ready(status) {
-      say('READY=1', `STATUS=${status}`);
-      if (watchdogMs !== null) alive = setInterval(() => say('WATCHDOG=1'), watchdogMs / 2).unref();
+      notify('READY=1', `STATUS=${status}`);
+      if (watchdogMs !== null) alive = setInterval(() => notify('WATCHDOG=1'), watchdogMs / 2).unref();
     },
     stopping() {
       clearInterval(alive);
-      say('STOPPING=1', 'STATUS=draining');
+      notify('STOPPING=1', 'STATUS=draining');
     },
   };
 }
 
-/** null: nobody watches, or somebody else is watched. */
+/** null: there is no watchdog, or it watches another process. */
 function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: ServiceManagerOptions['env']): number | null {
   if (WATCHDOG_PID !== undefined && Number(WATCHDOG_PID) !== process.pid) return null;
   const milliseconds = Number(WATCHDOG_USEC) / 1_000;

@@ -1,4 +1,4 @@
-/** The operating system's refusals in words: of files and folders that a person named, of addresses, of processes. */
+/** Errors of the operating system, with their problem and advice in plain words. */
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -29,7 +29,6 @@ const WORDS: Readonly<Record<string, string>> = {
   ETXTBSY: 'it is a program that runs',
 };
 
-/** What to do about it. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: 'check its name; one that does not begin with / is looked for in the current folder',
   EACCES: 'give this user the right to it, or name another',
@@ -62,19 +61,19 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** Below 1024 a port is the privilege of root on most systems. */
 const NO_PORT = {
-  words: 'this user may not listen there',
+  problem: 'this user may not listen there',
   advice: 'choose a port from 1024, or give the process the right to this one (CAP_NET_BIND_SERVICE)',
 };
 
-/** So Node tells of a folder that is made with its parents on a read-only file system, and Linux of one below /proc. */
-const UNMADE = { words: 'no folder can be made there', advice: 'name a place that can be written' };
+/** Node reports a folder on a read-only file system so, and Linux one below /proc. */
+const UNMADE = { problem: 'no folder can be made there', advice: 'name a place that can be written' };
 
 export interface SystemError {
   readonly code: string;
-  /** A file, or an address with its port; null when the system did not say which it was. */
+  /** A file, or an address with its port; null when unknown. */
   readonly path: string | null;
-  readonly words: string;
-  /** What to do about it, in one line. */
+  readonly problem: string;
+  /** How to fix it; one line. */
   readonly advice: string;
 }
 
@@ -86,12 +85,12 @@ export function systemErrorIn(error: unknown): SystemError | null {
   // A folder that is there already is no failure where folders are made with those above them.
   const isNoFolder = code === 'EEXIST' && syscall === 'mkdir';
   if (code === 'ENOENT' && syscall === 'mkdir') return { code, path: path ?? null, ...UNMADE };
-  const words = isNoFolder ? 'it is no folder' : typeof code === 'string' ? WORDS[code] : undefined;
-  if (code === undefined || words === undefined) return toldByDuckDb(error) ?? systemErrorIn(error.cause);
+  const problem = isNoFolder ? 'it is no folder' : typeof code === 'string' ? WORDS[code] : undefined;
+  if (code === undefined || problem === undefined) return fromDuckDb(error) ?? systemErrorIn(error.cause);
   return {
     code,
     path: path ?? placeOf(address, port),
-    words,
+    problem,
     advice: ADVICE[isNoFolder ? 'ENOTDIR' : code] ?? '',
   };
 }
@@ -112,10 +111,10 @@ function placeOf(address: string | undefined, port: number | undefined): string 
 export function messageOf(error: unknown): string {
   const found = systemErrorIn(error);
   if (found === null) return error instanceof Error ? error.message : String(error);
-  return found.path === null ? found.words : `${found.path}: ${found.words}`;
+  return found.path === null ? found.problem : `${found.path}: ${found.problem}`;
 }
 
-/** For `.catch`: the system does not say which file it was once that is open, as when a disk is full. */
+/** For `.catch`: adds the path, which the system omits for an open file, for example when a disk is full. */
 export function naming(path: string): (error: unknown) => never {
   return (error) => {
     throw named(error, path);
@@ -136,17 +135,17 @@ function named(error: unknown, path: string): unknown {
   return Object.assign(error, { path });
 }
 
-/** DuckDB reads and writes files by itself, and tells of a refusal in a sentence only. */
-function toldByDuckDb({ message }: Error): SystemError | null {
+/** DuckDB reports system errors only in the text of its message. */
+function fromDuckDb({ message }: Error): SystemError | null {
   const [first = ''] = message.split('\n', 1);
   if (!first.startsWith('IO Error:')) return null;
-  const [code] = DUCKDB_SAYS.find(([, words]) => words.test(first)) ?? [];
-  const words = code === undefined ? undefined : WORDS[code];
-  if (code === undefined || words === undefined) return null;
-  return { code, path: /["']([^"']+)["']/.exec(first)?.[1] ?? null, words, advice: ADVICE[code] ?? '' };
+  const [code] = DUCKDB_MESSAGES.find(([, pattern]) => pattern.test(first)) ?? [];
+  const problem = code === undefined ? undefined : WORDS[code];
+  if (code === undefined || problem === undefined) return null;
+  return { code, path: /["']([^"']+)["']/.exec(first)?.[1] ?? null, problem, advice: ADVICE[code] ?? '' };
 }
 
-const DUCKDB_SAYS = [
+const DUCKDB_MESSAGES = [
   ['ENOSPC', /no space left on device/i],
   ['EDQUOT', /disk quota exceeded/i],
   ['EACCES', /permission denied/i],

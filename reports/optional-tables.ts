@@ -182,7 +182,7 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
     }
     throw new ReportFilterError(
       table,
-      `${path} cannot be read as ${table}: ${systemErrorIn(error)?.words ?? messageOf(error)}`,
+      `${path} cannot be read as ${table}: ${systemErrorIn(error)?.problem ?? messageOf(error)}`,
       { cause: error },
     );
   }

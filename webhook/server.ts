@@ -255,7 +255,7 @@ export function addressError(host: string, port: number, cause: unknown): Webhoo
   const reason =
     code === 'EADDRINUSE'
       ? 'is taken; set BILLSYNC_WEBHOOK_PORT'
-      : `cannot be used: ${systemErrorIn(cause)?.words ?? code}; set BILLSYNC_WEBHOOK_HOST and BILLSYNC_WEBHOOK_PORT`;
+      : `cannot be used: ${systemErrorIn(cause)?.problem ?? code}; set BILLSYNC_WEBHOOK_HOST and BILLSYNC_WEBHOOK_PORT`;
   return new WebhookStartError(`The endpoint's address ${host}:${port} ${reason}.`, { cause });
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@temporalio/client';
 import { durationMs } from '../lib/config/setting-values.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { Health, LookedAt, StateWatch } from '../lib/health/health.ts';
+import type { CheckedState, Health, StateWatch } from '../lib/health/health.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import {
   applySchedule,
@@ -29,7 +29,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** How long a terminated workflow keeps its alert open. */
 const TERMINATED_ALERT_MS = 60 * MINUTE_MS;
 const MAX_TERMINATED = 1_000;
-const HEALTHY: LookedAt = { isHealthy: true, detail: '' };
+const HEALTHY: CheckedState = { isHealthy: true, detail: '' };
 
 export function scheduleChecks({
   settings,
@@ -53,7 +53,7 @@ export function scheduleChecks({
   let current: Client | null = null;
 
   /** Keeps the last state while Temporal does not respond, which has an alert of its own. */
-  function whileConnected(check: (client: Client) => Promise<LookedAt>): () => Promise<LookedAt> {
+  function whileConnected(check: (client: Client) => Promise<CheckedState>): () => Promise<CheckedState> {
     let last = HEALTHY;
     return async () => {
       if (current === null || health.report().components.temporal?.isHealthy !== true) return last;
@@ -62,7 +62,7 @@ export function scheduleChecks({
     };
   }
 
-  async function checkSchedules(client: Client): Promise<LookedAt> {
+  async function checkSchedules(client: Client): Promise<CheckedState> {
     if ((await showSchedule(client, settings)) !== null) return checkRuns(client, now());
     await applySchedule(client, settings, queues);
     return {
@@ -71,7 +71,7 @@ export function scheduleChecks({
     };
   }
 
-  async function checkTerminated(client: Client): Promise<LookedAt> {
+  async function checkTerminated(client: Client): Promise<CheckedState> {
     const since = new Date(now().getTime() - TERMINATED_ALERT_MS).toISOString();
     const found = await terminatedSince(client, Object.values(queues), since);
     if (found.length === 0) return HEALTHY;
@@ -148,7 +148,7 @@ const LATE_AFTER_MS = 10 * MINUTE_MS;
 export function scheduledRunsCheck(
   settings: ScheduleSettings,
   since: Date,
-): (client: Client, now: Date) => Promise<LookedAt> {
+): (client: Client, now: Date) => Promise<CheckedState> {
   const pausedAt = new Map<string, number>();
 
   async function findProblem(client: Client, job: ScheduledJob, now: Date): Promise<string | null> {

@@ -4,7 +4,7 @@ import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { LookedAt, StateWatch } from '../lib/health/health.ts';
+import type { CheckedState, StateWatch } from '../lib/health/health.ts';
 import { certificateWatch, tokenWatch } from '../lib/health/watch-expiry.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 
@@ -28,7 +28,6 @@ const MINUTE_MS = 60_000;
 /** One request to the bucket: 5,760 a day. */
 const ARCHIVE_INTERVAL_MS = 15_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** As the alert `quarantine/old`. */
 const MAX_QUARANTINE_MS = 24 * HOUR_MS;
 const MAX_FILE_DELAY_MS = HOUR_MS;
 /** The hash of no file. */
@@ -49,6 +48,10 @@ export function upkeepChecks(options: UpkeepOptions): readonly StateWatch[] {
     {
       component: 'quarantine',
       ...minutely,
+      alert: {
+        key: 'quarantine/old',
+        title: 'Refused deliveries or files have waited for more than a day',
+      },
       look: async () => {
         const held = await quarantine.list();
         const [since = null] = held.map(({ at }) => at).sort();
@@ -87,7 +90,7 @@ export function upkeepChecks(options: UpkeepOptions): readonly StateWatch[] {
 async function checkArchive(
   settings: Settings['archive'],
   archive: Pick<Archive, 'file'>,
-): Promise<LookedAt> {
+): Promise<CheckedState> {
   if (settings.kind === 's3') await archive.file(NO_FILE);
   else {
     await access(settings.path, constants.R_OK | constants.W_OK);
@@ -106,7 +109,7 @@ function checkAge(
   { count, noun, since }: { readonly count: number; readonly noun: string; readonly since: string | null },
   maxMs: number,
   nowMs: number,
-): LookedAt {
+): CheckedState {
   if (count === 0 || since === null) return { isHealthy: true, detail: '' };
   const detail = `${count} ${noun}, the oldest since ${since.slice(0, 16).replace('T', ' ')} UTC.`;
   return { isHealthy: nowMs - Date.parse(since) <= maxMs, detail };

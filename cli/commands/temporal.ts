@@ -54,7 +54,7 @@ function temporalRole(): Command {
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync temporal',
   ).action(async (_flags: unknown, command: Command) => {
     const { runRole } = await import('../roles/run-role.ts');
-    const { startTemporalRole } = await import('../roles/temporal-role.ts');
+    const { startTemporalRole } = await import('../roles/up-role.ts');
     await runRole(command, 'temporal-server', startTemporalRole);
   });
 }

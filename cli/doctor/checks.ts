@@ -202,15 +202,15 @@ export async function checkAlerts(settings: Settings): Promise<Finding> {
   if (channels.length === 0) {
     return note('they stand in the log only', `set ${OPENING.map(({ variable }) => variable).join(' or ')}`);
   }
-  for (const { where, tryOut } of channels) {
+  for (const { where, test } of channels) {
     try {
-      await tryOut?.();
+      await test?.();
     } catch (error) {
-      const { words = String(error), advice = null } = systemErrorIn(error) ?? {};
-      return { result: 'failed', detail: `alerts cannot be ${where}: ${words}`, hint: advice };
+      const { problem = String(error), advice = null } = systemErrorIn(error) ?? {};
+      return { result: 'failed', detail: `alerts cannot be ${where}: ${problem}`, hint: advice };
     }
   }
-  return ok(channels.map(({ where, tryOut }) => (tryOut ? where : `${where} (not tried)`)).join(', '));
+  return ok(channels.map(({ where, test }) => (test ? where : `${where} (not tried)`)).join(', '));
 }
 
 const PATIENCE_MS = 5_000;

@@ -38,7 +38,7 @@ export async function startAdminRole({
     metrics,
     log,
     alerts,
-    scrub: createScrub(settings, { keepFigures: true }),
+    scrub: createScrub(settings, { keepNumbers: true }),
     quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
     guests: [

@@ -1,25 +1,23 @@
 /**
- * The entry of a process that `up` starts: the endpoint, or the worker with the admin port. What one of them does to
- * itself, up to running out of memory, leaves the other alone.
+ * The entry of a process that `up` starts: the endpoint, or the worker with the admin port.
  *
- * It lives no longer than `up`: the kernel closes the channel between them whatever `up` died of, so that a kill -9
- * leaves nobody behind who holds the port or the warehouse.
+ * It ends when `up` does, however that ended, because the kernel closes the channel between them: a killed `up` leaves
+ * no process that holds the port or the warehouse.
  */
 
 import { writeFileSync } from 'node:fs';
 import { describeError, EXIT, printError } from '../errors.ts';
-import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.ts';
+import type { ChildRole, FromChild, ToChild } from './child-process.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 
-const TELL_EVERY_MS = 1_000;
-/** What is being answered gets out; everything else is safe on disk. */
+const STATE_EVERY_MS = 1_000;
+/** Time for answers that are being sent; everything else is on disk. */
 const ORPHAN_ENDS_WITHIN_MS = 1_000;
-/** The kernel, short of memory, ends the worker before the endpoint and before `up`. */
-const FIRST_TO_GO = '500';
+/** Short of memory, the kernel kills the worker before the endpoint and `up`. */
+const OOM_SCORE = '500';
 
 process.umask(0o077);
 for (const stream of [process.stdout, process.stderr]) {
-  // A reader that went away is no failure of ours.
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -31,17 +29,21 @@ let context: RoleContext | null = null;
 process.on('message', (message: ToChild) => {
   if (message.kind === 'run') void run(message);
   else if (message.kind === 'stop') stopping.abort(new Error('stopping'));
-  else hearOfNeighbour(message.name, message.state);
+  else {
+    const { components, metrics } = message.state;
+    for (const [component, state] of Object.entries(components)) context?.health.set(component, state);
+    context?.metrics.setNeighbour(message.name, metrics);
+  }
 });
 process.on('disconnect', () => {
   if (role === 'worker') process.exit(EXIT.checkFailed);
-  stopping.abort(new Error('up is gone'));
+  stopping.abort(new Error('up ended'));
   setTimeout(() => process.exit(EXIT.checkFailed), ORPHAN_ENDS_WITHIN_MS).unref();
 });
 
 async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Promise<void> {
   try {
-    if (role === 'worker') offerAsFirstToGo();
+    if (role === 'worker') raiseOomScore();
     const [{ serveRole }, start] = await Promise.all([import('./run-role.ts'), startOf(role)]);
     await serveRole({
       ...{ settings, role, verbose, stopping },
@@ -50,20 +52,19 @@ async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Pr
         return start(given);
       },
       onReady({ addresses }, { health, metrics }) {
-        tell({ kind: 'ready', addresses });
-        const telling = setInterval(() => void tellState(), TELL_EVERY_MS);
-        async function tellState(): Promise<void> {
+        send({ kind: 'ready', addresses });
+        const timer = setInterval(async () => {
           const { components } = health.report();
-          tell({ kind: 'state', state: { components, metrics: await metrics.ownText() } });
-        }
-        return () => clearInterval(telling);
+          send({ kind: 'state', state: { components, metrics: await metrics.ownText() } });
+        }, STATE_EVERY_MS);
+        return () => clearInterval(timer);
       },
     });
     process.exit(EXIT.done);
   } catch (error) {
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const described = describeError(error);
-    tell({ kind: 'failed', error: described, stack }, () => process.exit(described.exitCode));
+    send({ kind: 'failed', error: described, stack }, () => process.exit(described.exitCode));
   }
 }
 
@@ -73,30 +74,24 @@ async function startOf(which: ChildRole): Promise<(context: RoleContext) => Prom
   return async (given) => {
     const worker = await startWorkerAloneRole(given);
     worker.ready.then(
-      () => tell({ kind: 'polling' }),
+      () => send({ kind: 'polling' }),
       () => undefined,
     );
     return worker;
   };
 }
 
-/** The admin port is the worker's, and tells of all of `up`. */
-function hearOfNeighbour(name: string, { components, metrics }: ChildState): void {
-  for (const [component, state] of Object.entries(components)) context?.health.set(component, state);
-  context?.metrics.setNeighbour(name, metrics);
+/** @param sent called when the message is sent, or `up` is gone */
+function send(message: FromChild, sent: () => void = () => undefined): void {
+  if (process.connected) process.send?.(message, undefined, undefined, sent);
+  else sent();
 }
 
-/** @param then when the message is on its way, or nobody is there to hear it */
-function tell(message: FromChild, then: () => void = () => undefined): void {
-  if (process.connected) process.send?.(message, undefined, undefined, then);
-  else then();
-}
-
-function offerAsFirstToGo(): void {
+function raiseOomScore(): void {
   try {
-    writeFileSync('/proc/self/oom_score_adj', FIRST_TO_GO);
+    writeFileSync('/proc/self/oom_score_adj', OOM_SCORE);
   } catch {
-    // Not Linux, or not allowed: the kernel chooses by itself.
+    // Not Linux, or not allowed.
   }
 }
 

@@ -1,4 +1,4 @@
-/** One process of `up`: started, started again when it ends by itself, and drained when `up` is. */
+/** One process of `up`: started, restarted after a delay when it ends by itself, and drained when `up` stops. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,168 +7,182 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SHOWN_FOR_MS } from '../../lib/alerts/alerts.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { CliError, EXIT, type ExitCode } from '../errors.ts';
-import { childEnvironment, childSettings } from './child-environment.ts';
-import type { ChildRole, ChildState, FromChild, ToChild } from './child-messages.ts';
+import type { ComponentHealth } from '../../lib/health/health.ts';
+import { CliError, type DescribedError, EXIT, type ExitCode } from '../errors.ts';
 import type { RoleContext } from './run-role.ts';
+
+export const CHILD_ROLES = ['webhook', 'worker'] as const;
+export type ChildRole = (typeof CHILD_ROLES)[number];
+
+/** Sent every second. */
+export interface ChildState {
+  readonly components: Readonly<Record<string, ComponentHealth>>;
+  /** The text of its `/metrics`. */
+  readonly metrics: string;
+}
+
+export type ToChild =
+  /** Secrets are sent here, not in the environment or on the command line, which other users could read. */
+  | { readonly kind: 'run'; readonly settings: Settings; readonly verbose: boolean }
+  | { readonly kind: 'stop' }
+  /** State of another process of the same `up`, for the admin port of the worker. */
+  | { readonly kind: 'neighbour'; readonly name: string; readonly state: ChildState };
+
+export type FromChild =
+  | { readonly kind: 'ready'; readonly addresses: Readonly<Record<string, string>> }
+  /** The worker polls Temporal for the first time. */
+  | { readonly kind: 'polling' }
+  | { readonly kind: 'state'; readonly state: ChildState }
+  /** It cannot start, and ends with the exit code of the error. */
+  | { readonly kind: 'failed'; readonly error: DescribedError; readonly stack: string };
 
 export interface UpProcess {
   /**
-   * Resolves when it is ready for the first time, or has ended before and is started again.
+   * Resolves when it is ready for the first time, or is restarted after a failed start.
    *
-   * @throws CliError what keeps it from starting needs a person
+   * @throws CliError it cannot start until a person fixes the cause
    */
   readonly started: Promise<void>;
+  /** Resolves when the worker polls Temporal for the first time. */
+  readonly polling: Promise<void>;
   /** Of its last start; empty before. */
   addresses(): Readonly<Record<string, string>>;
-  /** Resolves when the worker takes tasks from Temporal for the first time. */
-  readonly polling: Promise<void>;
-  /** What it said last of itself, and when by `performance.now()`; null until then and while it is away. */
-  state(): { readonly state: ChildState; readonly atMs: number } | null;
-  /** true: it ended at least twice, and its present life is shorter than a minute. */
-  isLooping(): boolean;
-  tell(message: ToChild): void;
-  /** Ends one that no longer hears; it is started again. */
+  /** The newest; null before the first and while it does not run. */
+  state(): ChildState | null;
+  /** Time since the newest state; 0 while there is none. */
+  silentMs(): number;
+  send(message: ToChild): void;
+  /** It is restarted. */
   kill(): void;
-  /** Lets it drain; resolves when it is gone. */
+  /** Drains it; resolves when it has ended. */
   close(): Promise<void>;
 }
 
-export interface UpProcessOptions {
-  readonly role: ChildRole;
-  /** Told where the last start listened: a port that was free for the first is asked for again. */
-  readonly settings: (addresses: Readonly<Record<string, string>>) => Settings;
-  readonly context: Pick<RoleContext, 'log' | 'alerts' | 'metrics' | 'stopping'>;
-}
-
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
-/** After so long a life the next pause is short again. */
-const SOUND_AFTER_MS = 60_000;
-/** One end may be chance, as of a kill -9; from so many on it is a loop. */
-const LOOP_FROM = 2;
-/** A terminal interrupts all processes at once; this one may hear it, and be gone, before `up` does. */
+const MAX_PAUSE_MS = 10_000;
+/** A process that ran for this long is restarted after the first pause again. */
+const STABLE_AFTER_MS = 60_000;
+/** A terminal interrupts all processes at once, so this one may end before `up` receives the signal. */
 const INTERRUPTED_WITHIN_MS = 1_000;
-/** A little more than a process gives itself to drain. */
-const GONE_WITHIN_MS = 52_000;
+/** Slightly longer than a process gives itself to drain. */
+const ENDS_WITHIN_MS = 52_000;
 const MAIN = fileURLToPath(new URL(`./child-main${extname(import.meta.filename)}`, import.meta.url));
+/** Errors that a restart does not fix. */
+const NEEDS_PERSON: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.refused, EXIT.locked]);
 
 export const NAMES: Readonly<Record<ChildRole, string>> = { webhook: 'endpoint', worker: 'worker' };
 
-/** The words by which the processes of a data folder are found, also by the `up` after one that was killed. */
-export function wordsOf(role: ChildRole, { dataDir }: Pick<Settings, 'dataDir'>): readonly string[] {
+/** Arguments by which the next `up` finds the processes that a killed one left. */
+export function argumentsOf(role: ChildRole, { dataDir }: Pick<Settings, 'dataDir'>): readonly string[] {
   return [MAIN, role, dataDir];
 }
 
-export function startProcess({ role, settings, context }: UpProcessOptions): UpProcess {
-  const { log, alerts, stopping } = context;
-  const restarts = context.metrics.counter('process_restarts_total');
-  const started = deferred<void>();
-  const polling = deferred<void>();
+/** @param options.settings is given the addresses of the last start, so that a port that was free is kept */
+export function startProcess(options: {
+  readonly role: ChildRole;
+  readonly settings: (addresses: Readonly<Record<string, string>>) => Settings;
+  readonly context: Pick<RoleContext, 'log' | 'alerts' | 'metrics' | 'stopping'>;
+}): UpProcess {
+  const { role } = options;
+  const { log, alerts, metrics, stopping } = options.context;
+  const restarts = metrics.counter('process_restarts_total');
+  const started = Promise.withResolvers<void>();
+  started.promise.catch(() => undefined);
+  const polling = Promise.withResolvers<void>();
   const closing = new AbortController();
   let child: ChildProcess | null = null;
-  let last: { state: ChildState; atMs: number } | null = null;
+  let newest: { readonly state: ChildState; readonly atMs: number } | null = null;
   let addresses: Readonly<Record<string, string>> = {};
-  let wasReady = false;
-  let isUp = false;
-  let failures = 0;
-  let bornMs = performance.now();
+  let isReady = false;
+  let canFail = true;
 
-  /** One life. @returns what it said of why it cannot start, if it did */
-  async function live(): Promise<CliError | null> {
+  /** @returns why it ended; null when it was asked to */
+  async function runOnce(): Promise<CliError | null> {
     let failure: CliError | null = null;
-    isUp = false;
-    const born = spawn(role, settings(addresses));
-    child = born;
     let recovery: NodeJS.Timeout | undefined;
-    born.on('message', (message: FromChild) => {
+    isReady = false;
+    const forked = spawn(role, options.settings(addresses));
+    child = forked;
+    forked.on('message', (message: FromChild) => {
       if (message.kind === 'failed') failure = asCliError(message);
       else if (message.kind === 'polling') polling.resolve();
-      else if (message.kind === 'state') last = { state: message.state, atMs: performance.now() };
+      else if (message.kind === 'state') newest = { state: message.state, atMs: performance.now() };
       else {
-        wasReady = true;
-        isUp = true;
+        isReady = true;
+        canFail = false;
         addresses = message.addresses;
         started.resolve();
-        // The dashboard, which ends with the worker, shows it too.
-        const shownForMs = failures < LOOP_FROM ? SHOWN_FOR_MS : SOUND_AFTER_MS;
-        recovery = setTimeout(() => alerts.resolve(`process/${role}`), shownForMs).unref();
+        recovery = setTimeout(() => alerts.resolve(`process/${role}`), SHOWN_FOR_MS).unref();
       }
     });
-    // One that cannot even be started, where the machine has no room for it, is tried again as well.
-    const [code, signal] = (await once(born, 'exit').catch((error: unknown) => [String(error), null])) as [
-      number | string | null,
-      NodeJS.Signals | null,
-    ];
+    // `once` rejects when the process cannot be started, for example without memory.
+    const [code, signal] = await once(forked, 'exit').catch((error: unknown) => [String(error), null]);
     clearTimeout(recovery);
     child = null;
-    last = null;
+    newest = null;
     if (failure !== null || closing.signal.aborted) return failure;
     if (code === 0 && !stopping.aborted)
       await sleep(INTERRUPTED_WITHIN_MS, undefined, { signal: stopping }).catch(() => undefined);
     if (stopping.aborted) return null;
     const how = signal === null ? `exit code ${code}` : signal;
     return new CliError(EXIT.bug, `the process of the ${NAMES[role]} ended (${how})`, {
-      hint: 'what it wrote before says why',
+      hint: 'its last log lines show the reason',
     });
   }
 
-  const living = (async () => {
-    let isFirst = true;
-    for (; !closing.signal.aborted; isFirst = false) {
-      bornMs = performance.now();
-      const failure = await live();
+  async function keepRunning(): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; !closing.signal.aborted; ) {
+      const beganMs = performance.now();
+      const failure = await runOnce();
       if (closing.signal.aborted || failure === null) return;
-      // A person stands before the first start of an endpoint, and before settings that cannot be right.
-      if (isFirst && !wasReady && (role === 'webhook' || A_PERSON_MUST.has(failure.exitCode))) throw failure;
-      failures = performance.now() - bornMs > SOUND_AFTER_MS ? 1 : failures + 1;
+      // A person watches the first start; later the service keeps sending events.
+      if (canFail && (role === 'webhook' || NEEDS_PERSON.has(failure.exitCode))) throw failure;
+      canFail = false;
+      if (performance.now() - beganMs > STABLE_AFTER_MS) pauseMs = FIRST_PAUSE_MS;
       restarts.inc({ process: NAMES[role] });
       const detail = [failure.message, failure.subject, failure.hint].filter(Boolean).join('; ');
-      log.error({ process: NAMES[role], failures, detail }, 'a process ended and is started again');
-      alerts.raise({
-        key: `process/${role}`,
-        title: `The process of the ${NAMES[role]} ended and is started again`,
-        detail,
-      });
+      log.error({ process: NAMES[role], detail }, 'a process ended and is restarted');
+      const title = `The process of the ${NAMES[role]} ended and is restarted`;
+      alerts.raise({ key: `process/${role}`, title, detail });
       started.resolve();
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
       await sleep(pauseMs, undefined, { signal: closing.signal });
+      pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
     }
-  })().catch((error: unknown) => {
+  }
+  const running = keepRunning().catch((error: unknown) => {
     if (!closing.signal.aborted) started.reject(error);
   });
+
+  function send(message: ToChild): void {
+    if (child?.connected) child.send(message, () => undefined);
+  }
 
   return {
     started: started.promise,
     polling: polling.promise,
     addresses: () => addresses,
-    state: () => last,
-    isLooping: () => failures >= LOOP_FROM && performance.now() - bornMs <= SOUND_AFTER_MS,
-    tell(message) {
-      if (child?.connected) child.send(message, () => undefined);
-    },
+    state: () => newest?.state ?? null,
+    silentMs: () => (newest === null ? 0 : performance.now() - newest.atMs),
+    send,
     kill: () => void child?.kill('SIGKILL'),
     async close() {
       closing.abort(new Error('closing'));
       const leaving = child;
-      // One that has not begun has nothing to drain, and whoever waits for it waits for a start that nobody wants.
-      if (!isUp) leaving?.kill('SIGKILL');
+      // A process that is still starting has nothing to drain.
+      if (!isReady) leaving?.kill('SIGKILL');
       else {
         alerts.resolve(`process/${role}`);
-        if (leaving?.connected) leaving.send({ kind: 'stop' } satisfies ToChild, () => undefined);
+        send({ kind: 'stop' });
       }
-      const late = setTimeout(() => leaving?.kill('SIGKILL'), GONE_WITHIN_MS);
-      await living;
+      const late = setTimeout(() => leaving?.kill('SIGKILL'), ENDS_WITHIN_MS);
+      await running;
       clearTimeout(late);
     },
   };
 }
 
-/** Usage, credentials, a lock: what trying again does not mend. */
-const A_PERSON_MUST: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.refused, EXIT.locked]);
-
 function spawn(role: ChildRole, settings: Settings): ChildProcess {
-  const child = fork(MAIN, [...wordsOf(role, settings).slice(1)], {
+  const child = fork(MAIN, argumentsOf(role, settings).slice(1), {
     serialization: 'advanced',
     env: childEnvironment(role, settings, process.env),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -184,20 +198,34 @@ function spawn(role: ChildRole, settings: Settings): ChildProcess {
 function asCliError({ error, stack }: Extract<FromChild, { kind: 'failed' }>): CliError {
   const { exitCode, what, subject, hint } = error;
   const cause = Object.assign(new Error(what), { stack });
-  return new CliError(exitCode, what, {
-    ...(subject === null ? {} : { subject }),
-    ...(hint === null ? {} : { hint }),
-    cause,
-  });
+  return new CliError(exitCode, what, { subject: subject ?? undefined, hint: hint ?? undefined, cause });
 }
 
-function deferred<T>() {
-  let resolve: (value: T) => void = () => {};
-  let reject: (reason: unknown) => void = () => {};
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  promise.catch(() => {}); // Whoever waits is told; nobody may be waiting any more.
-  return { promise, resolve, reject };
+/** Variables that the system and libraries read; settings are sent as a message. */
+const SYSTEM =
+  /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|NO_COLOR|FORCE_COLOR|NODE_\w+|SSL_CERT_(FILE|DIR)|XDG_\w+|UV_\w+|MALLOC_\w+|LD_\w+|OTEL_\w+|TEMPORAL_\w+)$/;
+
+export function childEnvironment(
+  role: ChildRole,
+  { archive, warehouse }: Pick<Settings, 'archive' | 'warehouse'>,
+  own: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const readsLake = role === 'worker' && warehouse.kind === 'ducklake';
+  const isRead = (name: string): boolean =>
+    SYSTEM.test(name) ||
+    (/^AWS_/.test(name) && (archive.kind === 's3' || readsLake)) ||
+    (/^PG[A-Z]+$/.test(name) && readsLake);
+  return Object.fromEntries(Object.entries(own).filter(([name]) => isRead(name)));
+}
+
+/** The endpoint calls the service only to learn the partner, and needs no secret of the warehouse or the admin port. */
+export function childSettings(role: ChildRole, settings: Settings): Settings {
+  if (role !== 'webhook') return settings;
+  const { service, admin, warehouse, partnerId } = settings;
+  return {
+    ...settings,
+    admin: { ...admin, basicAuth: null, operators: [] },
+    warehouse: warehouse.kind === 'ducklake' ? { ...warehouse, catalog: 'postgres:' } : warehouse,
+    service: partnerId === null ? service : { ...service, clientId: null, clientSecret: null, apiKey: null },
+  };
 }

@@ -113,8 +113,8 @@ export function createRoleContext(
   const { settings, role, log } = base;
   const metrics = createMetrics(role);
   metrics.gauge('build_info').set({ version: version() }, 1);
-  const memory = join(settings.dataDir, 'run', `alerts-${role}.json`);
-  const alerts = createAlerts({ settings, log, metrics, memory, scrub: createScrub(settings) });
+  const storePath = join(settings.dataDir, 'run', `alerts-${role}.json`);
+  const alerts = createAlerts({ settings, log, metrics, storePath, scrub: createScrub(settings) });
   return { ...base, metrics, health: createHealth(), alerts };
 }
 

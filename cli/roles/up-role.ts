@@ -1,72 +1,177 @@
 /**
- * `up` looks after two processes: the endpoint, and the worker with the admin port. It does no work of its own, so that
- * nothing the worker meets (a damaged file, no memory, a fault of the engine) can take the endpoint with it: the
- * service tells a thing only twice (ADR 13).
+ * `up` starts the endpoint, the worker with the admin port, and the embedded Temporal server. It does no work of its
+ * own, so that a failure of the worker (a damaged file, no memory, a native fault) leaves the endpoint running (ADR 13).
  */
 
-import { realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
-import { lockOwner } from '../../lib/files/lock-file.ts';
-import { claimDataFolder, warehousePaths } from '../../warehouse/data-folder.ts';
-import { warehouseLocked } from '../../warehouse/errors.ts';
-import { startProcess } from './child-process.ts';
+import { type LockFile, takeLock } from '../../lib/files/lock-file.ts';
+import { createHealth } from '../../lib/health/health.ts';
+import { findProcesses, isAlive, listenOnce } from '../../lib/processes.ts';
+import { claimDataFolder } from '../../warehouse/data-folder.ts';
+import { listeningHost } from '../../webhook/authentication.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { argumentsOf, CHILD_ROLES, NAMES, startProcess, type UpProcess } from './child-process.ts';
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
-import { refuseTakenPorts } from './taken-ports.ts';
-import { endOrphans, takeUpLock } from './up-lock.ts';
-import { watchProcesses } from './watch-processes.ts';
+import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
 
-/** With our own Temporal `ready` means that work is taken; a configured one may be away, then it is waited for behind. */
-const READY_WITHIN_MS = 30_000;
+/** With the embedded Temporal, `ready` means that the worker polls; a configured one may be away for longer. */
+const POLLS_WITHIN_MS = 30_000;
+/** A killed process that was writing to disk takes a moment to end. */
+const LOCK_WITHIN_MS = 2_000;
+const ORPHANS_END_WITHIN_MS = 5_000;
+const FORWARD_EVERY_MS = 1_000;
+/** An event loop that blocks for this long does not recover. A kill loses nothing that was acknowledged. */
+const KILLED_AFTER_MS = { webhook: 30_000, worker: 120_000 } as const;
 
-/** @throws CliError (exit 8) another `up` or `worker` has this data folder; else what keeps a part from starting */
+/** @throws CliError (exit 8) another `up` runs for this data folder; the error of a part that cannot start */
 export async function startUpRole(given: RoleContext): Promise<RunningRole> {
   const { log, stopping } = given;
   requireService(given.settings);
   await claimDataFolder(given.settings.dataDir, given.settings.environment);
-  // Processes are found by the folder they were started for, however it was spelled.
+  // The real path, because processes are found by it.
   const settings: Settings = { ...given.settings, dataDir: await realpath(given.settings.dataDir) };
   const context: RoleContext = { ...given, settings };
   return startParts(log, async (parts) => {
     const lock = await takeUpLock(settings);
     parts.add('lock', () => lock.release());
-    await endOrphans(settings, log);
-    await refuseWriter(context);
+    await endOrphans(settings);
     await refuseTakenPorts(settings);
-
-    // All at once: each takes a while to load, and waits for the others by itself. The server first, since it needs nobody's code.
-    const temporal = settings.temporalConfigured ? null : startTemporal(context);
-    // The worker and the forwarder say goodbye to Temporal, so it goes last.
+    // All parts start at once; each waits for the others where it needs them.
+    const temporal = settings.temporalConfigured ? null : startTemporalRole(context);
     parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());
     const endpoint = startProcess({
       ...{ role: 'webhook', context },
       settings: ({ webhook }) => ({ ...settings, webhook: withPort(settings.webhook, webhook) }),
     });
+    parts.add('endpoint', () => endpoint.close());
     const worker = startProcess({
       ...{ role: 'worker', context },
       settings: ({ dashboard }) => ({ ...settings, admin: withPort(settings.admin, dashboard) }),
     });
-    parts.add('endpoint', () => endpoint.close());
     parts.add('worker', () => worker.close());
-
-    const watching = watchProcesses({ endpoint, worker, context });
-    parts.add('watch', async () => watching.close());
+    const watch = watchProcesses({ endpoint, worker, context });
+    parts.add('watch', async () => watch.close());
     await unlessStopped(stopping, [endpoint.started, worker.started, temporal]);
     if (temporal !== null)
-      await Promise.race([worker.polling, sleep(READY_WITHIN_MS, undefined, { signal: stopping })]);
+      await Promise.race([worker.polling, sleep(POLLS_WITHIN_MS, undefined, { signal: stopping })]);
     const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...worker.addresses() };
     return { addresses, close: () => parts.close() };
   });
 }
 
-async function startTemporal(context: RoleContext): Promise<RunningRole> {
-  const { startTemporalRole } = await import('./temporal-role.ts');
-  return startTemporalRole(context);
+/** The embedded Temporal server as a role. */
+export async function startTemporalRole({ settings, log }: RoleContext): Promise<RunningRole> {
+  await claimDataFolder(settings.dataDir, settings.environment);
+  const { startEmbeddedTemporal } = await import('../../lib/temporal/embedded.ts');
+  const address = process.env.TEMPORAL_ADDRESS;
+  const server = await startEmbeddedTemporal({
+    dataDir: settings.dataDir,
+    log,
+    ...(address ? { address } : {}),
+    onProgress: (line) => log.info(line),
+  });
+  return { addresses: { temporal: server.address }, close: () => server.stop() };
 }
 
-/** Whoever found a free port keeps it, so that the service's registration stays right. */
-function withPort<T extends { readonly port: number }>(wanted: T, address: string | undefined): T {
-  return address === undefined ? wanted : { ...wanted, port: Number(new URL(address).port) || wanted.port };
+async function takeUpLock({ dataDir }: Settings): Promise<LockFile> {
+  const folder = join(dataDir, 'run');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return takeLock(join(folder, 'up.lock'), {
+    ...{ role: 'up', now: new Date(), patienceMs: LOCK_WITHIN_MS },
+    refusal: (_, owner) =>
+      new CliError(
+        EXIT.locked,
+        `another \`billsync up\` runs for this data folder${owner === null ? '' : ` (pid ${owner.pid})`}`,
+        { subject: dataDir, hint: 'stop it first, or set another BILLSYNC_DATA_DIR' },
+      ),
+  });
+}
+
+/** Ends processes of an `up` that was killed: they end by themselves unless they are frozen or blocked. */
+async function endOrphans(settings: Settings): Promise<void> {
+  const orphans = () =>
+    CHILD_ROLES.flatMap((role) => findProcesses(argumentsOf(role, settings))).filter(isAlive);
+  const deadline = performance.now() + ORPHANS_END_WITHIN_MS;
+  for (let left = orphans(); left.length > 0; left = orphans()) {
+    if (performance.now() > deadline)
+      throw new Error(`Process ${left.join(', ')} of an earlier \`up\` does not end.`);
+    for (const pid of left) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It ended meanwhile.
+      }
+    }
+    await sleep(25);
+  }
+}
+
+/** Reports a taken port before anything starts. @throws WebhookStartError, AdminPortTakenError */
+async function refuseTakenPorts({ webhook, admin }: Settings): Promise<void> {
+  const host = listeningHost(webhook, webhook.open === true);
+  const isTaken = async (address: { readonly host: string; readonly port: number }): Promise<unknown> => {
+    if (address.port === 0) return null;
+    const found = { host: address.host.replace(/^\[|\]$/g, ''), port: address.port };
+    return listenOnce(found).then(
+      () => null,
+      (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? error : null),
+    );
+  };
+  const endpointError = await isTaken({ host, port: webhook.port });
+  if (endpointError !== null) {
+    const { addressError } = await import('../../webhook/server.ts');
+    throw addressError(host, webhook.port, endpointError);
+  }
+  const adminError = await isTaken(admin);
+  if (adminError === null) return;
+  const { AdminPortTakenError } = await import('../../dashboard/probes.ts');
+  throw new AdminPortTakenError(admin.host, admin.port, { cause: adminError });
+}
+
+/** Sends the state of the endpoint and of `up` to the worker, which shows it on the admin port; kills a blocked process. */
+function watchProcesses(watched: {
+  readonly endpoint: UpProcess;
+  readonly worker: UpProcess;
+  readonly context: Pick<RoleContext, 'log' | 'alerts' | 'metrics'>;
+}): { close(): void } {
+  const { endpoint, worker } = watched;
+  const { log, alerts, metrics } = watched.context;
+  const health = createHealth();
+  const probe = watchEndpoint({
+    url: () => (endpoint.state() === null ? null : (endpoint.addresses().webhook ?? null)),
+    onState: reportEndpoint({ health, alerts }),
+  });
+  const timer = setInterval(() => void forwardStates(), FORWARD_EVERY_MS).unref();
+  async function forwardStates(): Promise<void> {
+    for (const [role, child] of [['webhook', endpoint] as const, ['worker', worker] as const]) {
+      if (child.silentMs() < KILLED_AFTER_MS[role]) continue;
+      log.error({ process: NAMES[role] }, 'a process does not respond and is killed');
+      child.kill();
+    }
+    const state = endpoint.state();
+    if (state === null)
+      health.set('endpoint', { isHealthy: false, detail: 'Its process is being restarted.' });
+    const components = { ...state?.components, ...health.report().components };
+    worker.send({ kind: 'neighbour', name: 'webhook', state: { components, metrics: state?.metrics ?? '' } });
+    const own = { components: {}, metrics: await metrics.ownText() };
+    worker.send({ kind: 'neighbour', name: 'up', state: own });
+  }
+  return {
+    close() {
+      clearInterval(timer);
+      probe.close();
+    },
+  };
+}
+
+/** Keeps a port that was free at the first start, so that the registration of the endpoint stays right. */
+function withPort<T extends { readonly port: number }>(settings: T, address: string | undefined): T {
+  return address === undefined
+    ? settings
+    : { ...settings, port: Number(new URL(address).port) || settings.port };
 }
 
 function unlessStopped(stopping: AbortSignal, parts: readonly (Promise<unknown> | null)[]): Promise<unknown> {
@@ -75,18 +180,4 @@ function unlessStopped(stopping: AbortSignal, parts: readonly (Promise<unknown> 
     stopping.addEventListener('abort', () => reject(stopping.reason), { once: true });
   });
   return Promise.race([Promise.all(parts), stopped]);
-}
-
-/** One that was killed while it wrote to disk takes a moment to be gone. */
-const DYING_WITHIN_MS = 2_000;
-
-/** Before anything listens, so that the refusal says who is there and not that a port is taken. */
-async function refuseWriter({ settings, stopping }: RoleContext): Promise<void> {
-  if (settings.warehouse.kind !== 'duckdb') return;
-  const { lock, database } = warehousePaths(settings);
-  const deadline = Date.now() + DYING_WITHIN_MS;
-  for (let owner = await lockOwner(lock); owner !== null; owner = await lockOwner(lock)) {
-    if (Date.now() > deadline) throw warehouseLocked(database, owner);
-    await sleep(100, undefined, { signal: stopping });
-  }
 }

@@ -1,54 +1,52 @@
-/** Asks the endpoint from outside, as the service would: through TLS, over a connection of its own each time. */
+/** Probes the endpoint from outside, as the service calls it: through TLS, on a new connection each time. */
 
-import { request as askHttp } from 'node:http';
-import { request as askHttps } from 'node:https';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { RoleContext } from './run-role.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
-/** Each question is a handshake, of which the endpoint's process does a half or both. */
-const ASK_EVERY_MS = 5_000;
-/** After a question that was not answered. */
-const ASK_AGAIN_MS = 1_000;
-/** One answer that is late may be a moment of load; red within 16 s. */
-const UNWELL_AFTER = 2;
-/** Trusts nobody, and does not read who could be trusted: whose certificate is shown is not the question. */
-let asker: SecureContext | null = null;
+const PROBE_EVERY_MS = 5_000;
+/** After a probe that failed. */
+const PROBE_AGAIN_MS = 1_000;
+/** One late answer may be a moment of load; two are reported, within 16 s. */
+const UNHEALTHY_AFTER = 2;
+/** Without the system's CA certificates, which take a while to load: the certificate is not verified. */
+let secureContext: SecureContext | null = null;
 
 export interface EndpointState {
   readonly isHealthy: boolean;
-  /** What is wrong; empty when it answers. */
+  /** Empty when it answers. */
   readonly detail: string;
 }
 
-/** Once. Whether it answers is the question, not whose certificate it shows. */
+/** Does not verify the certificate: whether the endpoint answers is the question. */
 export function probeEndpoint(webhookUrl: string, withinMs = ANSWERS_WITHIN_MS): Promise<EndpointState> {
   const url = new URL('/healthz', webhookUrl);
   return new Promise((resolve) => {
-    const tell = (detail: string): void => {
+    const finish = (detail: string): void => {
       resolve({ isHealthy: detail === '', detail });
-      asking.destroy();
+      probe.destroy();
     };
-    asker ??= createSecureContext({ ca: [] });
+    secureContext ??= createSecureContext({ ca: [] });
     const options = {
-      ...{ agent: false, rejectUnauthorized: false, secureContext: asker },
+      ...{ agent: false, rejectUnauthorized: false, secureContext },
       signal: AbortSignal.timeout(withinMs),
     };
-    const ask = url.protocol === 'https:' ? askHttps : askHttp;
-    const asking = ask(url, options, ({ statusCode }) => {
-      if (statusCode === 200) tell('');
-      else tell(`${url.origin} answers ${statusCode}: the inbox cannot be written.`);
-    });
-    asking.on('error', (error: NodeJS.ErrnoException) => {
+    const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const probe = request(url, options, ({ statusCode }) =>
+      finish(statusCode === 200 ? '' : `${url.origin} answers ${statusCode}: the inbox cannot be written.`),
+    );
+    probe.on('error', (error: NodeJS.ErrnoException) => {
       const why =
         error.name === 'AbortError' ? `in ${withinMs / 1_000} s` : `(${error.code ?? error.message})`;
-      tell(`${url.origin} does not answer ${why}.`);
+      finish(`${url.origin} does not answer ${why}.`);
     });
-    asking.end();
+    probe.end();
   });
 }
 
-/** Says in health and by an alert how the endpoint is. */
+/** Reports the state of the endpoint in health and by an alert. */
 export function reportEndpoint({ health, alerts }: Pick<RoleContext, 'health' | 'alerts'>) {
   return (state: EndpointState): void => {
     health.set('endpoint', state);
@@ -59,33 +57,33 @@ export function reportEndpoint({ health, alerts }: Pick<RoleContext, 'health' | 
     alerts.raise({
       key: 'endpoint/unanswered',
       title: 'The endpoint does not answer',
-      detail: `${state.detail} The service tries each event only twice; look at the log of the endpoint.`,
+      detail: `${state.detail} The service sends each event only twice; look at the log of the endpoint.`,
     });
   };
 }
 
-/** Asks for ever; once soon, and again soon after what was not answered. @param deps.onState is told after each question, once the answer is certain */
+/** Probes until it is closed. @param deps.onState called after each probe, once the state is certain */
 export function watchEndpoint(deps: {
-  /** null: it does not run just now, and is not asked. */
+  /** null: it does not run now, and is not probed. */
   readonly url: () => string | null;
   readonly onState: (state: EndpointState) => void;
   readonly everyMs?: number;
   readonly againMs?: number;
   readonly withinMs?: number;
 }): { close(): void } {
-  const { everyMs = ASK_EVERY_MS, againMs = ASK_AGAIN_MS } = deps;
+  const { everyMs = PROBE_EVERY_MS, againMs = PROBE_AGAIN_MS } = deps;
   let failures = 0;
-  let timer = setTimeout(look, againMs).unref();
+  let timer = setTimeout(probe, againMs).unref();
   let isClosed = false;
-  async function look(): Promise<void> {
+  async function probe(): Promise<void> {
     const url = deps.url();
     if (url !== null) {
       const state = await probeEndpoint(url, deps.withinMs);
       failures = state.isHealthy ? 0 : failures + 1;
       if (isClosed) return;
-      if (failures === 0 || failures >= UNWELL_AFTER) deps.onState(state);
+      if (failures === 0 || failures >= UNHEALTHY_AFTER) deps.onState(state);
     }
-    if (!isClosed) timer = setTimeout(look, failures === 0 ? everyMs : againMs).unref();
+    if (!isClosed) timer = setTimeout(probe, failures === 0 ? everyMs : againMs).unref();
   }
   return {
     close() {

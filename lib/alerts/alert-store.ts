@@ -1,6 +1,6 @@
 /**
- * What people decided about alerts: seen and being taken care of, or not to be said for a while. Kept as lines that are only
- * ever added, since a command and a page may decide at once; who said an alert, and every list of alerts, reads them.
+ * The files of alerts in `run` of the data folder: each process keeps its open alerts in `alerts-ROLE.json`, and the
+ * decisions of people are appended to one journal, since a command and the dashboard may write at once.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -9,79 +9,157 @@ import { z } from 'zod';
 import { appendDurably, makeFolder } from '../files/durable-files.ts';
 import { namesIn, replaceFile } from '../files/files.ts';
 import { systemCode } from '../system-errors.ts';
-import type { AlertKey } from './runbook/runbook.ts';
+import { type AlertKey, type AlertName, alertNameOf, isNotice } from './runbook/runbook.ts';
 
-import { type AlertName, alertNameOf, isNotice } from './runbook/runbook.ts';
-
-export interface AlertDecision {
-  /** ISO 8601 UTC. */
-  readonly at: string;
-  /** Of the alert. */
-  readonly key: string;
-  /** `quieted` until an instant; one that has passed ends the quiet. */
-  readonly kind: 'acknowledged' | 'quieted';
-  readonly until: string | null;
-  /** Who, as the machine knows them. */
-  readonly by: string;
-  /** '' when nothing was said. */
-  readonly note: string;
+export interface Alert {
+  readonly key: AlertKey;
+  /** One sentence. */
+  readonly title: string;
+  /** Cause, and how to fix it. */
+  readonly detail?: string;
 }
 
-/** The newest of each kind. */
-export interface DecisionsOnAlert {
+const Decision = z.object({
+  /** ISO 8601 UTC. */
+  at: z.iso.datetime(),
+  /** Key of the alert. */
+  key: z.string(),
+  kind: z.enum(['acknowledged', 'quieted']),
+  /** End of `quieted`; one in the past ends it. */
+  until: z.iso.datetime().nullable(),
+  /** User name on this machine, or operator of the dashboard. */
+  by: z.string(),
+  note: z.string(),
+});
+export type AlertDecision = Readonly<z.output<typeof Decision>>;
+
+/** The newest decision of each kind. */
+export interface AlertDecisions {
   readonly acknowledged: AlertDecision | null;
   readonly quieted: AlertDecision | null;
 }
 
-const NAME = 'alert-decisions.ndjson';
-const NONE: DecisionsOnAlert = { acknowledged: null, quieted: null };
+const JOURNAL = 'alert-decisions.ndjson';
+export const NO_DECISIONS: AlertDecisions = { acknowledged: null, quieted: null };
 
 /** Durable when it resolves. @param folder `run` of the data folder @throws the system's error */
 export async function decideOnAlerts(folder: string, decisions: readonly AlertDecision[]): Promise<void> {
   await makeFolder(folder);
-  // A line end first: a line that a full disk cut off stays alone.
+  // Begins with a line end, so that a line that was cut off by a full disk stays separate.
   const lines = decisions.map((decision) => `\n${JSON.stringify(decision)}`);
-  await appendDurably(join(folder, NAME), `${lines.join('')}\n`);
+  await appendDurably(join(folder, JOURNAL), `${lines.join('')}\n`);
 }
 
-/** The newest decisions on an alert, by its key. */
-export type DecisionsOn = (key: string) => DecisionsOnAlert;
-
-export interface AlertDecisions {
-  /** As they are now, for as many alerts as there are. @throws the system's error for a file that cannot be read */
-  read(): DecisionsOn;
-}
-
-/** Reads the file again whenever it has changed. */
-export function readAlertDecisions(folder: string): AlertDecisions {
-  const path = join(folder, NAME);
-  let stamp = '';
-  let known: ReadonlyMap<string, DecisionsOnAlert> = new Map();
-  return {
-    read() {
-      const found = statSync(path, { throwIfNoEntry: false });
-      const now = found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`;
-      if (now !== stamp) known = newest(textOf(path));
-      stamp = now;
-      return (key) => known.get(key) ?? NONE;
-    },
+/** Reads the journal again when it has changed. @returns a function that throws the system's error */
+export function alertDecisions(folder: string): () => (key: string) => AlertDecisions {
+  const path = join(folder, JOURNAL);
+  let readStamp = '';
+  let byKey: ReadonlyMap<string, AlertDecisions> = new Map();
+  return () => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    const stamp = found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`;
+    if (stamp !== readStamp) byKey = newestDecisions(readIfThere(path));
+    readStamp = stamp;
+    return (key) => byKey.get(key) ?? NO_DECISIONS;
   };
 }
 
-/** Whether a decision to acknowledge was made since, or a quiet has not passed. */
-export function isQuieted(
-  { acknowledged, quieted }: DecisionsOnAlert,
-  sinceMs: number,
-  nowMs: number,
-): boolean {
-  return isSeen(acknowledged, sinceMs) || Date.parse(quieted?.until ?? '') > nowMs;
+/** Whether the alert, open since `sinceMs`, is acknowledged or silenced at `nowMs`. */
+export function isQuiet({ acknowledged, quieted }: AlertDecisions, sinceMs: number, nowMs: number): boolean {
+  return isAcknowledged(acknowledged, sinceMs) || Date.parse(quieted?.until ?? '') > nowMs;
 }
 
-export function isSeen(acknowledged: AlertDecision | null, sinceMs: number): boolean {
-  return acknowledged !== null && Date.parse(acknowledged.at) >= sinceMs;
+function isAcknowledged(decision: AlertDecision | null, sinceMs: number): boolean {
+  return decision !== null && Date.parse(decision.at) >= sinceMs;
 }
 
-function textOf(path: string): string {
+function newestDecisions(text: string): ReadonlyMap<string, AlertDecisions> {
+  const found = new Map<string, AlertDecisions>();
+  for (const line of text.split('\n')) {
+    const decision = Decision.safeParse(jsonOrNull(line)).data;
+    if (decision === undefined) continue;
+    found.set(decision.key, { ...(found.get(decision.key) ?? NO_DECISIONS), [decision.kind]: decision });
+  }
+  return found;
+}
+
+const Stored = z.object({
+  alert: z.object({ key: z.string(), title: z.string(), detail: z.string().optional() }),
+  /** Time of the newest notice. */
+  atMs: z.number(),
+  sinceMs: z.number(),
+  /** How often it was raised after that notice. */
+  repeated: z.number(),
+});
+
+export interface StoredAlert extends Readonly<Omit<z.output<typeof Stored>, 'alert' | 'repeated'>> {
+  readonly alert: Alert;
+  repeated: number;
+}
+
+/** A notice about a past event is over when it is acknowledged. */
+export function isOver({ alert, atMs }: StoredAlert, { acknowledged }: AlertDecisions): boolean {
+  return isNotice(alert.key) && isAcknowledged(acknowledged, atMs);
+}
+
+const MAX_STORED = 10_000;
+
+/** Keeps the newest. @throws the system's error */
+export function storeAlerts(path: string, alerts: ReadonlyMap<string, StoredAlert>): void {
+  replaceFile(path, `${JSON.stringify([...alerts.values()].slice(-MAX_STORED))}\n`);
+}
+
+/** The open alerts of an earlier run of the process; entries of another form are left out. @throws the system's error */
+export function readStoredAlerts(path: string): [string, StoredAlert][] {
+  const entries = jsonOrNull(readIfThere(path));
+  return (Array.isArray(entries) ? entries : []).flatMap((entry): [string, StoredAlert][] => {
+    const { data } = Stored.safeParse(entry);
+    return data === undefined ? [] : [[data.alert.key, data as unknown as StoredAlert]];
+  });
+}
+
+export interface OpenAlert {
+  readonly key: string;
+  readonly title: string;
+  readonly detail: string;
+  /** ISO 8601 UTC. */
+  readonly since: string;
+  /** The process that raised it. */
+  readonly role: string;
+  /** Its page in the runbook; null: none. */
+  readonly name: AlertName | null;
+  readonly acknowledged: AlertDecision | null;
+  readonly quieted: AlertDecision | null;
+}
+
+/**
+ * The open alerts of all processes of a data folder, newest first.
+ *
+ * @param folder `run` of the data folder
+ * @throws the system's error for a file that cannot be read, because "no alert" would be wrong
+ */
+export async function openAlerts(folder: string, now = new Date()): Promise<readonly OpenAlert[]> {
+  const decisionsOn = alertDecisions(folder)();
+  const open = (await namesIn(folder)).flatMap((name) => {
+    const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
+    if (role === undefined) return [];
+    return readStoredAlerts(join(folder, name)).flatMap(([key, stored]) => {
+      const { alert, sinceMs } = stored;
+      const { acknowledged, quieted } = decisionsOn(key);
+      if (isOver(stored, decisionsOn(key))) return [];
+      return {
+        ...{ key, title: alert.title, detail: alert.detail ?? '', role, name: alertNameOf(key) },
+        since: new Date(sinceMs).toISOString(),
+        acknowledged: isAcknowledged(acknowledged, sinceMs) ? acknowledged : null,
+        quieted: Date.parse(quieted?.until ?? '') > now.getTime() ? quieted : null,
+      };
+    });
+  });
+  const orderOf = ({ since, key }: OpenAlert): string => `${since} ${key}`;
+  return open.sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
+}
+
+function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -90,139 +168,10 @@ function textOf(path: string): string {
   }
 }
 
-function newest(text: string): ReadonlyMap<string, DecisionsOnAlert> {
-  const found = new Map<string, DecisionsOnAlert>();
-  for (const line of text.split('\n')) {
-    const decision = decisionOf(line);
-    if (decision === null) continue;
-    found.set(decision.key, { ...(found.get(decision.key) ?? NONE), [decision.kind]: decision });
-  }
-  return found;
-}
-
-/** null for a line that was cut off, and for what a later version may write. */
-function decisionOf(line: string): AlertDecision | null {
-  if (line === '') return null;
+function jsonOrNull(text: string): unknown {
   try {
-    const read = Line.safeParse(JSON.parse(line));
-    return read.success ? read.data : null;
+    return JSON.parse(text);
   } catch {
     return null;
   }
-}
-
-const Line = z.object({
-  at: z.iso.datetime(),
-  key: z.string(),
-  kind: z.enum(['acknowledged', 'quieted']),
-  until: z.iso.datetime().nullable(),
-  by: z.string(),
-  note: z.string(),
-});
-
-export interface Said {
-  readonly alert: Alert;
-  /** When it was said last. */
-  readonly atMs: number;
-  /** When it began. */
-  readonly sinceMs: number;
-  /** How often it was raised since and not said. */
-  unsaid: number;
-}
-
-/** An alert that was raised and is not over. */
-export interface OpenAlert {
-  readonly key: string;
-  readonly title: string;
-  /** What was tried, what to do. */
-  readonly detail: string;
-  /** ISO 8601 UTC. */
-  readonly since: string;
-  /** Which process said it. */
-  readonly role: string;
-  /** Its page in the runbook; null: there is none. */
-  readonly name: AlertName | null;
-  /** null: nobody has, since it began. */
-  readonly acknowledged: AlertDecision | null;
-  /** null: it is said as always. */
-  readonly quieted: AlertDecision | null;
-}
-
-/** The newest are remembered. */
-const MOST_REMEMBERED = 10_000;
-
-/** A notice is over once somebody has seen it. */
-export function isOver({ alert, atMs }: Said, { acknowledged }: DecisionsOnAlert): boolean {
-  return isNotice(alert.key) && isSeen(acknowledged, atMs);
-}
-
-/**
- * What the processes of a data folder have said and not taken back, newest first.
- *
- * @param folder `run` of the data folder
- * @throws the system's error for what is there and cannot be read: "no alert" would be a lie
- */
-export async function openAlerts(folder: string, now = new Date()): Promise<readonly OpenAlert[]> {
-  const decidedOn = readAlertDecisions(folder).read();
-  const found = (await namesIn(folder)).flatMap((name) => {
-    const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
-    if (role === undefined) return [];
-    return recalled(join(folder, name)).flatMap(([key, said]) => {
-      const { alert, sinceMs } = said;
-      const decided = decidedOn(key);
-      if (isOver(said, decided)) return [];
-      return {
-        ...{ key, title: alert.title, detail: alert.detail ?? '', role, name: alertNameOf(key) },
-        since: new Date(sinceMs).toISOString(),
-        acknowledged: isSeen(decided.acknowledged, sinceMs) ? decided.acknowledged : null,
-        quieted: Date.parse(decided.quieted?.until ?? '') > now.getTime() ? decided.quieted : null,
-      };
-    });
-  });
-  const places = found.map((alert) => ({ alert, place: `${alert.since} ${alert.key}` }));
-  return places.sort((one, other) => (one.place < other.place ? 1 : -1)).map(({ alert }) => alert);
-}
-
-/** What an earlier life of the process had said; nothing of what makes no sense. @throws the system's error */
-export function recalled(path: string): [string, Said][] {
-  return linesOf(path).flatMap((line): [string, Said][] => {
-    const said = Remembered.safeParse(line);
-    return said.success ? [[said.data.alert.key, said.data as unknown as Said]] : [];
-  });
-}
-
-function linesOf(path: string): readonly unknown[] {
-  try {
-    const lines: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return Array.isArray(lines) ? lines : [];
-  } catch (error) {
-    // Written whole, so what is no JSON was written by somebody else.
-    if (systemCode(error) === 'ENOENT' || error instanceof SyntaxError) return [];
-    throw error;
-  }
-}
-
-const Remembered = z.object({
-  alert: z.object({
-    key: z.string(),
-    title: z.string(),
-    detail: z.string().optional(),
-  }),
-  atMs: z.number(),
-  sinceMs: z.number(),
-  unsaid: z.number(),
-});
-
-/** @throws the system's error */
-export function remember(path: string, said: ReadonlyMap<string, Said>): void {
-  const lines = [...said.values()].slice(-MOST_REMEMBERED);
-  replaceFile(path, `${JSON.stringify(lines)}\n`);
-}
-
-export interface Alert {
-  readonly key: AlertKey;
-  /** One sentence a person understands. */
-  readonly title: string;
-  /** What was tried, what to do. */
-  readonly detail?: string;
 }

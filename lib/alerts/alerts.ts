@@ -1,7 +1,7 @@
 /**
- * Tells a person what needs one, in the log and in every channel that is set up (alert-channels/); once per quiet window, and when it is over.
+ * Alerts for people, in the log and in every configured channel: once per quiet window, and when the cause is over.
  *
- * An alert must never be the reason why something else fails: nothing here throws or makes its caller wait.
+ * An alert must not make anything else fail or wait, so no function here throws.
  */
 
 import { dirname } from 'node:path';
@@ -12,197 +12,176 @@ import type { Metrics } from '../metrics.ts';
 import { visible } from '../wire/text.ts';
 import {
   type Alert,
-  type DecisionsOn,
+  type AlertDecisions,
+  alertDecisions,
   isOver,
-  isQuieted,
-  readAlertDecisions,
-  recalled,
-  remember,
-  type Said,
+  isQuiet,
+  NO_DECISIONS,
+  readStoredAlerts,
+  type StoredAlert,
+  storeAlerts,
 } from './alert-store.ts';
-
 import { type Notice, openChannels, postMessage } from './channels.ts';
 import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.ts';
 
-/** So long something that is well again at once is still an alert: nobody would see one that is over in less than a second. */
+/** An alert whose cause is over at once stays open for this long, so that people can see it. */
 export const SHOWN_FOR_MS = 15_000;
 
 export interface Alerts {
-  /** Says it once per quiet window, however often it is raised; then how often it was raised meanwhile. */
+  /** Sends a notice once per quiet window, with the number of repetitions. */
   raise(alert: Alert): void;
-  /** Says that it is over, if it was ever said. */
+  /** Sends that the alert is over, if it is open. */
   resolve(key: AlertKey): void;
-  /** Resolves when all that was raised has been said, or given up. */
+  /** Resolves when all notices are sent or have failed. */
   close(): Promise<void>;
 }
 
 interface AlertsOptions {
   readonly settings: Pick<Settings, 'alerts' | 'environment'>;
   readonly log: Logger;
-  /** Takes secrets out of what leaves the process (lib/log/scrub.ts). */
+  /** Removes secrets (lib/log/scrub.ts). */
   readonly scrub: (text: string) => string;
   readonly metrics?: Metrics;
   readonly now?: () => Date;
-  /**
-   * File in which what was said outlives the process, so that a restart neither repeats an alert within its quiet
-   * window nor forgets to say that it is over.
-   */
-  readonly memory?: string;
-  /** Between two tries of the chat's webhook. */
+  /** File of the open alerts: after a restart, alerts are neither repeated in their quiet window nor left open. */
+  readonly storePath?: string;
+  /** Between two attempts to post to a chat. */
   readonly retryAfterMs?: number;
 }
 
-/** Of this process; `deps.memory` is what makes them outlive it. Nothing they do throws. */
-export function createAlerts(deps: AlertsOptions): Alerts {
-  const { settings, log, scrub, now = () => new Date(), retryAfterMs = 2_000 } = deps;
+export function createAlerts(options: AlertsOptions): Alerts {
+  const { settings, log, scrub, now = () => new Date(), retryAfterMs = 2_000 } = options;
   const quietMs = durationMs(settings.alerts.quietWindow);
   const channels = openChannels({ settings, post: (url, body) => postMessage(url, body, retryAfterMs) });
-  const said = openSaidAlerts(deps.memory, { log, metrics: deps.metrics });
-  const raised = deps.metrics?.counter('alerts_total');
-  let isToKeep = false;
+  const open = openStore(options);
+  const notices = options.metrics?.counter('alerts_total');
+  let isStoring = false;
   let tail: Promise<void> = Promise.resolve();
 
   function raise(alert: Alert): void {
     const atMs = now().getTime();
-    const decided = said.decisions()(alert.key);
-    const known = said.get(alert.key);
-    // A notice that somebody has seen is over; this is another.
-    const before = known !== undefined && isOver(known, decided) ? undefined : known;
+    const decisions = open.decisionsOn(alert.key);
+    const stored = open.get(alert.key);
+    const before = stored !== undefined && isOver(stored, decisions) ? undefined : stored;
     const sinceMs = before?.sinceMs ?? atMs;
-    const isQuietNow = isQuieted(decided, sinceMs, atMs);
-    if (before !== undefined && (isQuietNow || atMs - before.atMs < quietMs)) {
-      before.unsaid += 1;
+    const quiet = isQuiet(decisions, sinceMs, atMs);
+    if (before !== undefined && (quiet || atMs - before.atMs < quietMs)) {
+      before.repeated += 1;
       if (alert.title === before.alert.title && alert.detail === before.alert.detail) return;
-      // Nobody is told again, and who looks reads how it is now.
-      said.put({ ...before, alert });
-      keepSoon();
+      // Lists show the current text, although no notice is sent.
+      open.set({ ...before, alert });
+      storeSoon();
       return;
     }
-    said.put({ alert, atMs, sinceMs, unsaid: 0 });
-    if (isQuietNow) keepSoon();
-    else say('raised', alert, before?.unsaid ?? 0);
+    open.set({ alert, atMs, sinceMs, repeated: 0 });
+    if (quiet) storeSoon();
+    else send('raised', alert, before?.repeated ?? 0);
   }
 
   function resolve(key: AlertKey): void {
-    const before = said.get(key);
+    const before = open.get(key);
     if (before === undefined) return;
-    said.forget(key);
-    say('resolved', before.alert, before.unsaid);
+    open.remove(key);
+    send('resolved', before.alert, before.repeated);
   }
 
-  function say(state: Notice['state'], alert: Alert, repeated: number): void {
+  function send(state: Notice['state'], alert: Alert, repeated: number): void {
     const notice: Notice = {
       ...{ at: now().toISOString(), state, key: alert.key, repeated },
-      // A line break of somebody else would begin a line that looks like ours.
+      // `visible`, because a line break in the text of the service could imitate a log line.
       title: visible(scrub(alert.title)),
       detail: visible(scrub(alert.detail ?? '')),
       runbook: runbookOf(alert.key, settings.alerts.runbookUrl ?? null),
     };
-    raised?.inc({ state });
-    keepSoon();
+    notices?.inc({ state });
+    storeSoon();
     log[state === 'raised' ? 'warn' : 'info']({ alert: notice }, `alert ${state}: ${notice.title}`);
-    // One after the other, so that a resolved notice never overtakes its alert.
+    // In order, so that a resolved notice does not overtake its alert.
     tail = tail.then(() => deliver(notice));
   }
 
-  /** Once for all that are said before it comes to that. */
-  function keepSoon(): void {
-    if (isToKeep) return;
-    isToKeep = true;
+  function storeSoon(): void {
+    if (isStoring) return;
+    isStoring = true;
     tail = tail.then(() => {
-      isToKeep = false;
-      said.keep();
+      isStoring = false;
+      open.store();
     });
   }
 
   async function deliver(notice: Notice): Promise<void> {
-    const ends = await Promise.allSettled(channels.map(async ({ tell }) => tell(notice)));
-    const reasons = ends.flatMap((end) => (end.status === 'rejected' ? [scrub(String(end.reason))] : []));
+    const results = await Promise.allSettled(channels.map(async (channel) => channel.send(notice)));
+    const reasons = results.flatMap((result) =>
+      result.status === 'rejected' ? [scrub(String(result.reason))] : [],
+    );
     if (reasons.length > 0) log.error({ key: notice.key, reasons }, 'alert not sent');
   }
 
   return { raise, resolve, close: () => tail };
 }
 
-/** Where it stands what to do: an address, or the command that shows it where none is set. */
 function runbookOf(key: string, url: string | null): string {
   const name = alertNameOf(key) ?? key;
   return url === null ? `billsync alerts explain ${name}` : `${url.replace(/#$/, '')}#${anchorOf(name)}`;
 }
 
-const NOTHING_DECIDED: DecisionsOn = () => ({ acknowledged: null, quieted: null });
-
-export interface AlertLog {
-  get(key: string): Said | undefined;
-  put(said: Said): void;
-  forget(key: string): void;
-  /** What people decided, now. */
-  decisions(): DecisionsOn;
-  /** Writes it down, without what a person has seen and is over. */
-  keep(): void;
-}
-
-/** Nothing here throws. @param memory the file; without it nothing is kept and nothing decided */
-export function openSaidAlerts(
-  memory: string | undefined,
-  { log, metrics }: { readonly log: Logger; readonly metrics: Metrics | undefined },
-): AlertLog {
-  const said = new Map<string, Said>(memory === undefined ? [] : recalledOr(memory, log));
-  const decided = memory === undefined ? null : readAlertDecisions(dirname(memory));
-  const open = metrics?.gauge('alerts_open');
+/** The open alerts of this process, with their metric and their file. */
+function openStore({ storePath, log, metrics }: AlertsOptions) {
+  const alerts = new Map<string, StoredAlert>(readStored());
+  const readDecisions = storePath === undefined ? null : alertDecisions(dirname(storePath));
+  const gauge = metrics?.gauge('alerts_open');
   const openByName = new Map<AlertName, number>();
-  for (const key of said.keys()) count(key, 1);
+  for (const key of alerts.keys()) count(key, 1);
 
-  /** By name: a metric with an invoice's id as label would grow for ever. */
-  function count(key: string, change: 1 | -1): void {
-    const alert = alertNameOf(key);
-    if (alert === null) return;
-    const alike = (openByName.get(alert) ?? 0) + change;
-    openByName.set(alert, alike);
-    open?.set({ alert, severity: RUNBOOK[alert].severity }, alike);
-  }
-
-  /** What cannot be read must not keep an alert from being said. */
-  function decisions(): DecisionsOn {
+  function readStored(): [string, StoredAlert][] {
     try {
-      return decided?.read() ?? NOTHING_DECIDED;
+      return storePath === undefined ? [] : readStoredAlerts(storePath);
     } catch (error) {
-      log.warn({ err: error }, 'what was decided on alerts cannot be read');
-      return NOTHING_DECIDED;
+      log.warn({ err: error }, 'the stored alerts cannot be read; alerts may be repeated');
+      return [];
     }
   }
 
-  function forget(key: string): void {
-    if (said.delete(key)) count(key, -1);
+  /** By name, because a label with an invoice id would grow without limit. */
+  function count(key: string, change: 1 | -1): void {
+    const alert = alertNameOf(key);
+    if (alert === null) return;
+    openByName.set(alert, (openByName.get(alert) ?? 0) + change);
+    gauge?.set({ alert, severity: RUNBOOK[alert].severity }, openByName.get(alert) ?? 0);
+  }
+
+  function decisionsOn(key: string): AlertDecisions {
+    try {
+      return readDecisions?.()(key) ?? NO_DECISIONS;
+    } catch (error) {
+      log.warn({ err: error }, 'the decisions on alerts cannot be read');
+      return NO_DECISIONS;
+    }
+  }
+
+  function remove(key: string): void {
+    if (alerts.delete(key)) count(key, -1);
   }
 
   return {
-    get: (key) => said.get(key),
-    put(each) {
-      if (!said.has(each.alert.key)) count(each.alert.key, 1);
-      said.set(each.alert.key, each);
+    decisionsOn,
+    remove,
+    get: (key: string) => alerts.get(key),
+    set(stored: StoredAlert): void {
+      if (!alerts.has(stored.alert.key)) count(stored.alert.key, 1);
+      alerts.set(stored.alert.key, stored);
     },
-    forget,
-    decisions,
-    keep() {
-      if (memory === undefined) return;
+    store(): void {
+      if (storePath === undefined) return;
       try {
-        const decidedOn = decisions();
-        for (const [key, known] of said) if (isOver(known, decidedOn(key))) forget(key);
-        remember(memory, said);
+        for (const [key, stored] of alerts) if (isOver(stored, decisionsOn(key))) remove(key);
+        storeAlerts(storePath, alerts);
       } catch (error) {
-        log.error({ err: error }, 'the open alerts could not be kept: pages and commands may not list them');
+        log.error(
+          { err: error },
+          'the open alerts could not be stored: pages and commands may not list them',
+        );
       }
     },
   };
-}
-
-/** Without what an earlier life had said an alert may be repeated, which is better than no start. */
-function recalledOr(memory: string, log: Logger): [string, Said][] {
-  try {
-    return recalled(memory);
-  } catch (error) {
-    log.warn({ err: error }, 'what was said before cannot be read; alerts may be repeated');
-    return [];
-  }
 }

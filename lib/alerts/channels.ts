@@ -1,10 +1,10 @@
-/** What every way to tell a person has in common; `channels.ts` lists them. */
+/** The channels that send alerts to people besides the log. A new channel is a function here and in `CHANNELS`. */
 
 import { existsSync } from 'node:fs';
 import { appendFile, rm } from 'node:fs/promises';
 import type { Settings } from '../config/settings.ts';
 
-/** What is told, secrets taken out. */
+/** Contains no secrets. */
 export interface Notice {
   /** ISO 8601 UTC. */
   readonly at: string;
@@ -14,61 +14,118 @@ export interface Notice {
   readonly detail: string;
   /** How often it was raised since the last notice of it. */
   readonly repeated: number;
-  /** Where it stands what to do: an address with BILLSYNC_RUNBOOK_URL, else a command. */
+  /** Address of its runbook page with BILLSYNC_RUNBOOK_URL, else the command that shows it. */
   readonly runbook: string;
 }
 
 export interface AlertChannel {
-  /** What happens to a notice, for people, without what is secret of an address: `posted to chat.example`. */
+  /** For people, without secrets: `posted to chat.example`. */
   readonly where: string;
-  /** @throws whatever kept the notice from being delivered; it is logged */
-  readonly tell: (notice: Notice) => Promise<void>;
-  /**
-   * Tries whether a notice would arrive, without telling anybody, for `billsync doctor`; missing where that cannot be.
-   * @throws what would keep it
-   */
-  readonly tryOut?: () => Promise<void>;
+  /** @throws the error that prevented the delivery */
+  readonly send: (notice: Notice) => Promise<void>;
+  /** Tests the channel for `billsync doctor` without sending a notice. @throws the error that would prevent one */
+  readonly test?: () => Promise<void>;
 }
 
-export interface ChannelOptions {
+interface ChannelOptions {
   readonly settings: Pick<Settings, 'alerts' | 'environment'>;
-  /** Posts JSON; tried again a few times before it gives up. */
+  /** Posts JSON, with retries. */
   readonly post: (url: string, body: object) => Promise<void>;
 }
 
-/** null when the settings do not ask for this channel. */
-export type OpenChannel = (options: ChannelOptions) => AlertChannel | null;
+/** null when the channel is not configured. */
+type OpenChannel = (options: ChannelOptions) => AlertChannel | null;
 
-/** A channel that posts to an address, of which only the host is shown: the rest may be a key. */
-export function posting(url: string, tell: AlertChannel['tell']): AlertChannel {
-  return { where: `posted to ${new URL(url).host}`, tell };
+/** JSON lines (`BILLSYNC_ALERT_FILE`). */
+const file: OpenChannel = ({ settings: { alerts } }) => {
+  const { file: path } = alerts;
+  if (path === null) return null;
+  const append = (text: string) => appendFile(path, text, { mode: 0o600 });
+  return {
+    where: `appended to ${path} (BILLSYNC_ALERT_FILE)`,
+    send: (notice) => append(`${JSON.stringify(notice)}\n`),
+    async test() {
+      const isNew = !existsSync(path);
+      await append('');
+      if (isNew) await rm(path, { force: true });
+    },
+  };
+};
+
+/** `{"text": …}`, as Slack, Mattermost, Rocket.Chat and Google Chat accept it (`BILLSYNC_ALERT_WEBHOOK_URL`). */
+const chat: OpenChannel = ({ settings: { alerts, environment }, post }) => {
+  const { webhookUrl: url } = alerts;
+  if (url === null || isTeams(url)) return null;
+  return { where: postedTo(url), send: (notice) => post(url, { text: messageOf(environment, notice) }) };
+};
+
+/** Microsoft Teams, which accepts only Adaptive Cards (`BILLSYNC_ALERT_WEBHOOK_URL` with one of its hosts). */
+const teams: OpenChannel = ({ settings: { alerts, environment }, post }) => {
+  const { webhookUrl: url } = alerts;
+  if (url === null || !isTeams(url)) return null;
+  return {
+    where: postedTo(url),
+    send(notice) {
+      const lines = messageOf(environment, notice).split('\n');
+      const body = lines.map((text, index) => ({
+        ...{ type: 'TextBlock', text, wrap: true },
+        ...(index === 0 ? { weight: 'Bolder' } : {}),
+      }));
+      const content = {
+        $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+        ...{ type: 'AdaptiveCard', version: '1.4', body },
+      };
+      const contentType = 'application/vnd.microsoft.card.adaptive';
+      return post(url, { type: 'message', attachments: [{ contentType, content }] });
+    },
+  };
+};
+
+const CHANNELS: readonly OpenChannel[] = [file, chat, teams];
+
+/** The configured channels. */
+export function openChannels(options: ChannelOptions): readonly AlertChannel[] {
+  return CHANNELS.flatMap((open) => open(options) ?? []);
 }
 
-/** A notice as one message of a chat. */
+/** Only the host: the path of a chat's webhook is a key. */
+function postedTo(url: string): string {
+  return `posted to ${new URL(url).host}`;
+}
+
+/** Power Automate, its former address, and the connectors that Microsoft retires. */
+const TEAMS_HOSTS = ['.api.powerplatform.com', '.logic.azure.com', '.webhook.office.com'];
+
+export function isTeams(url: string): boolean {
+  const host = URL.canParse(url) ? new URL(url).hostname : '';
+  return TEAMS_HOSTS.some((suffix) => host.endsWith(suffix));
+}
+
 export function messageOf(environment: string, { state, title, detail, repeated, runbook }: Notice): string {
-  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${unmarked(title)}`;
+  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${withoutMarkup(title)}`;
   const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
   if (state === 'resolved') return head + again;
-  return [head + again, unmarked(detail), `What to do: ${runbook}`].filter((line) => line !== '').join('\n');
+  return [head + again, withoutMarkup(detail), `What to do: ${runbook}`]
+    .filter((line) => line !== '')
+    .join('\n');
 }
 
 const LOOKALIKES: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '@': '＠' };
 
 /**
- * Text that no chat takes for markup: a notice repeats words of the service, and `<!channel>` or `[here](https://…)` in an
- * invoice's number would call everybody, or lead them to another site under our name. Chats escape differently, so what
- * begins markup is replaced by what looks like it.
+ * Replaces characters that begin markup, because chats escape differently: `<!channel>` or `[here](https://…)` in an
+ * invoice number would notify everybody, or link to another site.
  */
-function unmarked(text: string): string {
-  return text.replace(/[<>@]/g, (mark) => LOOKALIKES[mark] ?? mark).replaceAll('](', '] (');
+function withoutMarkup(text: string): string {
+  return text.replace(/[<>@]/g, (character) => LOOKALIKES[character] ?? character).replaceAll('](', '] (');
 }
 
 const SEND_TIMEOUT_MS = 10_000;
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
-/** @throws whatever the last try failed with */
+/** @throws the error of the last attempt */
 export async function postMessage(url: string, message: object, retryAfterMs: number): Promise<void> {
-  // Most processes have nothing to say, and nowhere to say it.
+  // Loaded here because most processes never post.
   const { request } = await import('undici');
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -82,63 +139,8 @@ export async function postMessage(url: string, message: object, retryAfterMs: nu
       if (statusCode < 300) return;
       throw new Error(`The alert webhook answered ${statusCode}.`);
     } catch (error) {
-      if (attempt === TRIES) throw error;
+      if (attempt === MAX_ATTEMPTS) throw error;
       await new Promise((wake) => setTimeout(wake, retryAfterMs));
     }
   }
-}
-
-export const file: OpenChannel = ({ settings: { alerts } }) => {
-  const { file: path } = alerts;
-  if (path === null) return null;
-  const append = (text: string) => appendFile(path, text, { mode: 0o600 });
-  return {
-    where: `appended to ${path} (BILLSYNC_ALERT_FILE)`,
-    tell: (notice) => append(`${JSON.stringify(notice)}\n`),
-    async tryOut() {
-      const isNew = !existsSync(path);
-      await append('');
-      if (isNew) await rm(path, { force: true });
-    },
-  };
-};
-
-export const chat: OpenChannel = ({ settings: { alerts, environment }, post }) => {
-  const { webhookUrl: url } = alerts;
-  return url === null || isTeams(url)
-    ? null
-    : posting(url, (notice) => post(url, { text: messageOf(environment, notice) }));
-};
-
-/** Where Teams has its webhooks: Power Automate, its older address, and the connectors that are being retired. */
-const HOSTS = ['.api.powerplatform.com', '.logic.azure.com', '.webhook.office.com'];
-
-export function isTeams(url: string): boolean {
-  const host = URL.canParse(url) ? new URL(url).hostname : '';
-  return HOSTS.some((suffix) => host.endsWith(suffix));
-}
-
-export const teams: OpenChannel = ({ settings: { alerts, environment }, post }) => {
-  const { webhookUrl: url } = alerts;
-  if (url === null || !isTeams(url)) return null;
-  return posting(url, (notice) => {
-    const lines = messageOf(environment, notice).split('\n');
-    const body = lines.map((text, index) => ({
-      ...{ type: 'TextBlock', text, wrap: true },
-      ...(index === 0 ? { weight: 'Bolder' } : {}),
-    }));
-    const content = {
-      $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-      ...{ type: 'AdaptiveCard', version: '1.4', body },
-    };
-    const contentType = 'application/vnd.microsoft.card.adaptive';
-    return post(url, { type: 'message', attachments: [{ contentType, content }] });
-  });
-};
-
-const CHANNELS: readonly OpenChannel[] = [file, chat, teams];
-
-/** Those that the settings ask for. */
-export function openChannels(options: ChannelOptions): readonly AlertChannel[] {
-  return CHANNELS.flatMap((open) => open(options) ?? []);
 }

@@ -12,7 +12,7 @@ export interface CertificatePair {
   readonly certificate: X509Certificate;
 }
 
-/** One of the settings and the file that it names. */
+/** A setting and the file that it names. */
 interface NamedFile {
   readonly setting: string;
   readonly path: string;

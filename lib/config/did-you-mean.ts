@@ -1,4 +1,4 @@
-/** Finds the word somebody probably meant; for settings, verbs and report names. */
+/** Finds the nearest known name for a misspelt setting, verb or report. */
 
 /** @returns the nearest candidate by edits (swaps of neighbours count once), or null when none is near. */
 export function didYouMean(word: string, candidates: Iterable<string>): string | null {
@@ -14,7 +14,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   return best;
 }
 
-/** Edits that lead from one word to the other; two neighbours that changed places are one. */
+/** Number of edits between two texts; a swap of two neighbours counts as one. */
 export function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -10,7 +10,7 @@ import { readUrlPath } from './setting-values.ts';
 import type { SettingsProblem } from './settings.ts';
 
 export interface SettingsSources {
-  /** By variable name; beats everything. `BILLSYNC_CONFIG` names the file. */
+  /** By variable name; highest precedence. `BILLSYNC_CONFIG` names the file. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -20,7 +20,7 @@ export interface SettingsSources {
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default';
 
-/** Where one setting's text came from; `text` is null when it is unset, secrets are whole here: mask before showing. */
+/** `text` is null when the setting is unset. Secrets are not masked. */
 export interface SettingOrigin {
   readonly definition: SettingDefinition;
   readonly text: string | null;
@@ -31,7 +31,7 @@ export interface SettingOrigin {
   readonly folder: string;
 }
 
-/** What is named like a setting of ours in the environment and is none. */
+/** Variables of the environment with our prefix that are no settings. */
 export function unknownVariables(env: SettingsSources['env']): SettingsProblem[] {
   const known = new Set<string>(COMPANION_VARIABLES);
   for (const { variable, secret } of SETTING_DEFINITIONS) {
@@ -56,7 +56,7 @@ export interface Search {
   readonly problems: SettingsProblem[];
 }
 
-/** Whatever is wrong with the places is added to `problems`. */
+/** Adds problems of the sources to `problems`. */
 export function findText(definition: SettingDefinition, { sources, file, problems }: Search): SettingOrigin {
   const { variable } = definition;
   const found = (origin: Origin, text: string | null, from: string, folder = sources.cwd) => ({
@@ -64,14 +64,14 @@ export function findText(definition: SettingDefinition, { sources, file, problem
   });
   const flag = sources.flags?.[variable];
   if (flag !== undefined && flag !== '') return found('flag', flag, `--setting ${variable}`);
-  // An empty variable counts as unset: that is how a shell or a container unsets one.
+  // An empty variable counts as unset, because shells and containers unset variables that way.
   const environment = { texts: new Map(Object.entries(sources.env)), folder: sources.cwd, label: '' };
   const places = [
     { origin: 'environment' as const, ...environment },
     ...(file === null ? [] : [{ origin: 'file' as const, ...file, label: ` in ${file.path}` }]),
   ];
   for (const { origin, texts, folder, label } of places) {
-    // Other programs read the variables of a proxy in small letters too, and some set only those.
+    // Programs accept proxy variables in lower case too, and some set only those.
     const inSmall = variable.endsWith('_PROXY') ? texts.get(variable.toLowerCase()) : undefined;
     const text = texts.get(variable) || inSmall || undefined;
     const secretPath = definition.secret ? texts.get(`${variable}_FILE`) || undefined : undefined;
@@ -117,7 +117,7 @@ export interface SettingsFile {
   readonly webhookPaths: readonly WebhookPathText[];
 }
 
-/** Libraries that only a file needs: a command without one would start for a third longer than it has to. */
+/** Loaded on demand, because a command without a settings file starts a third faster without them. */
 const laterRequire = createRequire(import.meta.url);
 
 /** @returns the file's path: named by a flag, by BILLSYNC_CONFIG, or ./billsync.yaml when it is there. */
@@ -130,7 +130,7 @@ export function findSettingsFile(options: {
   return existsSync(usual) ? usual : null;
 }
 
-/** Reads and checks the file's form; what a value means is checked with all others in `loadSettings`. */
+/** Reads the file and checks its form; `loadSettings` checks the values. */
 export function readSettingsFile(path: string, problems: SettingsProblem[]): SettingsFile {
   const empty = { path, folder: dirname(path), texts: new Map<string, string>(), webhookPaths: [] };
   let source: string;
@@ -139,18 +139,18 @@ export function readSettingsFile(path: string, problems: SettingsProblem[]): Set
   } catch (error) {
     problems.push({
       setting: path,
-      message: `cannot be read: ${systemErrorIn(error)?.words ?? messageOf(error)}`,
+      message: `cannot be read: ${systemErrorIn(error)?.problem ?? messageOf(error)}`,
     });
     return empty;
   }
   const { parseDocument } = laterRequire('yaml') as typeof import('yaml');
-  // Its warnings go to stderr and quote the source.
+  // Warnings of the parser are off, because they go to stderr and quote the source.
   const document = parseDocument(source, { schema: 'failsafe', prettyErrors: true, logLevel: 'error' });
   const [syntaxError] = document.errors;
   if (syntaxError !== undefined) {
     const where = syntaxError.linePos?.[0];
     const line = where === undefined ? '' : ` at line ${where.line}, column ${where.col}`;
-    // The parser's own message quotes the source, which may hold a secret: the code and place are enough.
+    // The parser's own message quotes the source, which may hold a secret.
     problems.push({ setting: path, message: `is not valid YAML${line} (${syntaxError.code})` });
     return empty;
   }
@@ -158,7 +158,7 @@ export function readSettingsFile(path: string, problems: SettingsProblem[]): Set
   try {
     content = document.toJS();
   } catch {
-    // The error quotes the name, and a password that begins with * is one.
+    // The error quotes the alias name, which may be a password that begins with *.
     const message =
       'has an alias (*name) without an anchor, or too many; put a value that begins with * in quotes';
     problems.push({ setting: path, message });
@@ -198,9 +198,9 @@ function readMapping(file: SettingsFile, content: object, problems: SettingsProb
   return { ...file, texts, webhookPaths };
 }
 
-/** What is no name is not quoted: a colon in the wrong place makes a secret part of the key. */
+/** An invalid key is not quoted, because a misplaced colon can make a secret part of it. */
 function shownKey(key: string): string {
-  return /^[\w.-]{1,60}$/.test(key) ? key : 'a key that is no name';
+  return /^[\w.-]{1,60}$/.test(key) ? key : 'a key that is not a name';
 }
 
 /** Key in the file → variable; secrets have a second key that names a file. */
@@ -217,7 +217,7 @@ function textOf(value: unknown): string | null {
   if (value === null) return '';
   if (typeof value === 'string') return value;
   if (Array.isArray(value) && value.every((part) => typeof part === 'string')) {
-    // A list of one text with a comma stays one: the end of a line tells it from a list in one line.
+    // A list of one text with a comma ends with a line end, which keeps it apart from a list in one line.
     const isOne = value.length === 1 && value[0]?.includes(',');
     return isOne ? `${value[0]}\n` : value.join('\n');
   }

@@ -1,4 +1,4 @@
-/** Makes the effective settings from flags, environment, file and defaults, or says everything that is wrong at once. */
+/** Builds the effective settings from flags, environment, file and defaults, or reports every problem at once. */
 
 import { join, resolve } from 'node:path';
 import {
@@ -47,9 +47,9 @@ type Reader<T> = (text: string, folder: string) => T;
 
 /** The texts of settings, read into values. */
 interface Texts {
-  /** null when the setting is unset or wrong; a wrong one is noted. */
+  /** null when the setting is unset, or invalid: that adds a problem. */
   read<T>(variable: string, reader: Reader<T>): T | null;
-  /** For settings with a default: only a noted problem makes the fallback appear, and then nothing is returned. */
+  /** For settings with a default. The fallback is returned only for an invalid value, and then no settings are built. */
   must<T>(variable: string, fallback: T, reader: Reader<T>): T;
   text(variable: string): string | null;
   path(variable: string): string | null;
@@ -227,7 +227,7 @@ export function contradictions({
   if (service.apiKey !== null && partnerId === null) {
     problems.push({
       setting: 'BILLSYNC_PARTNER_ID',
-      message: 'is needed with an API key: there is no token to learn the partner from',
+      message: 'is needed with an API key: there is no token that names the partner',
     });
   }
   if ((webhook.tlsCert === null) !== (webhook.tlsKey === null)) {
@@ -238,7 +238,7 @@ export function contradictions({
   if (operators.some(({ password }) => password === reader?.password)) {
     problems.push({
       setting: 'BILLSYNC_OPERATOR_BASIC_AUTH',
-      message: 'has the password of BILLSYNC_ADMIN_BASIC_AUTH: whoever may look could act',
+      message: 'has the password of BILLSYNC_ADMIN_BASIC_AUTH: a reader could then act as an operator',
     });
   }
   const file =
@@ -249,11 +249,11 @@ export function contradictions({
     ['BILLSYNC_DATA_DIR', dataDir],
     ['BILLSYNC_WAREHOUSE', file],
   ] as const) {
-    // DuckDB writes the log of such a database beside the part before the question mark.
+    // DuckDB writes the log of such a database beside the part of its path before the question mark.
     if (path?.includes('?') === true) {
       problems.push({
         setting,
-        message: `is ${path}: DuckDB cannot keep a database below a path with "?"; name one without it`,
+        message: `is ${path}: DuckDB cannot use a path with "?"; name another path`,
       });
     }
   }

@@ -1,4 +1,4 @@
-/** Reads the text of one setting into its value; each reader throws an Error whose message says what would be right. */
+/** Parses the text of a setting. Each reader throws an Error whose message says what is allowed; secrets are not quoted. */
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
@@ -11,10 +11,10 @@ export function readEnvironment(text: string): EnvironmentName {
   return oneOf(text, ENVIRONMENTS);
 }
 
-export function oneOf<T extends string>(text: string, words: readonly T[]): T {
-  const word = words.find((candidate) => candidate === text);
-  if (word === undefined) throw new Error(`must be one of ${words.join(', ')}, not "${text}"`);
-  return word;
+export function oneOf<T extends string>(text: string, allowed: readonly T[]): T {
+  const value = allowed.find((candidate) => candidate === text);
+  if (value === undefined) throw new Error(`must be one of ${allowed.join(', ')}, not "${text}"`);
+  return value;
 }
 
 export function readBoolean(text: string): boolean {
@@ -24,7 +24,7 @@ export function readBoolean(text: string): boolean {
   throw new Error(`must be true or false, not "${text}"`);
 }
 
-/** 0 asks the system for a free port. */
+/** 0 selects a free port. */
 export function readPort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`must be a port from 0 to 65535, not "${text}"`);
@@ -54,7 +54,7 @@ export function readHttpUrl(text: string): string {
   throw new Error(`must be an http or https URL, not ${withoutUserinfo(text)}`);
 }
 
-/** As it was written, marks that do not belong there included; credentials in front of an @ are not shown. */
+/** The text as written, with credentials in front of an @ replaced. */
 function withoutUserinfo(text: string): string {
   return `<${printable(text.replace(/\/\/[^/]*@/, '//***@'), 80)}>`;
 }
@@ -65,21 +65,21 @@ export function readClientId(text: string): string {
   return text;
 }
 
-/** Temporal keeps time in 64 bits and JavaScript in less: a workflow told to wait for ever would fail at every task. */
-const LONGEST_DAYS = 3_650;
+/** Temporal and JavaScript cannot represent longer timers; a workflow would fail at every task. */
+const MAX_DAYS = 3_650;
 
 /** `90s`, `1h`: the text itself, once it is known to be a duration. @throws Error it is none */
 export function readDuration(text: string): string {
   const trimmed = text.trim();
   try {
-    if (durationMs(trimmed) <= durationMs(`${LONGEST_DAYS}d`)) return trimmed;
+    if (durationMs(trimmed) <= durationMs(`${MAX_DAYS}d`)) return trimmed;
   } catch {
     throw new Error(`must be a duration such as 30s, 15m, 1h or 7d, not "${text}"`);
   }
-  throw new Error(`must be at most ${LONGEST_DAYS}d, not "${text}"`);
+  throw new Error(`must be at most ${MAX_DAYS}d, not "${text}"`);
 }
 
-/** For what is done again after that time: without a pause it would be done without end. */
+/** At least one second, because work that is repeated without a pause never ends. */
 export function readInterval(text: string): string {
   const interval = readDuration(text);
   if (durationMs(interval) < 1_000) throw new Error(`must be at least 1s, not "${text}"`);
@@ -154,7 +154,7 @@ export function readHeaderName(text: string): string {
 }
 
 export function readWirePrefix(text: string): string {
-  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(text)) throw new Error('must be a word such as auto or acme');
+  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(text)) throw new Error('must be auto or a prefix such as acme');
   return text;
 }
 
@@ -202,14 +202,14 @@ type RequiredHeader = WebhookCredentials['headers'][number];
 /** `user:password`, several separated by commas or line ends. */
 export function readBasicAuth(text: string): readonly BasicAuth[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-  // With a line for each, a comma belongs to a password.
+  // With one credential per line, a comma belongs to a password.
   if (/\n/.test(text)) return lines.map((line) => readOneBasicAuth(line.trim()));
   const parts = readList(text);
   const users = new Set(parts.map((part) => part.slice(0, Math.max(0, part.indexOf(':')))));
   if (parts.length < 2 || users.has('')) return lines.map((line) => readOneBasicAuth(line.trim()));
   if (users.size === 1) return parts.map(readOneBasicAuth);
   throw new Error(
-    'is ambiguous: the comma may stand between two credentials or in a password; write each on a line of its own and end the last line too (in the settings file: as a list)',
+    'is ambiguous: the comma may separate two credentials or belong to a password; write each credential on its own line, the last with a line end too (in the settings file: as a list)',
   );
 }
 
@@ -265,8 +265,8 @@ const UNITS: readonly (readonly [RegExp, number])[] = [
 
 /** @throws RangeError the text is not a number followed by ms, s, m, h, d or w */
 export function durationMs(text: string): number {
-  const [, number, word = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
-  const unit = UNITS.find(([pattern]) => pattern.test(word));
+  const [, number, suffix = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
+  const unit = UNITS.find(([pattern]) => pattern.test(suffix));
   if (number === undefined || unit === undefined) {
     throw new RangeError(`Not a duration: ${text}. Write e.g. 90s, 1h or 7d.`);
   }

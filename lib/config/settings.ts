@@ -1,4 +1,4 @@
-/** The effective settings of a process, checked once; the names of variables, which scripts rely on, stand in setting-definitions.ts. */
+/** The effective settings of a process. The names of variables are in setting-definitions.ts. */
 
 import type { CsvTolerance } from '../wire/csv-file.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
@@ -16,7 +16,7 @@ export interface Settings {
   readonly dataDir: string;
   readonly environment: EnvironmentName;
   readonly service: {
-    /** null when no service is configured: commands that need one say so. */
+    /** null when no service is configured. */
     readonly baseUrl: string | null;
     readonly authUrl: string | null;
     readonly clientId: string | null;
@@ -24,7 +24,7 @@ export interface Settings {
     readonly apiKey: string | null;
     readonly apiKeyHeader: string;
     readonly caFile: string | null;
-    /** Both or none: shown to the service when it asks for a certificate, never to its storage. */
+    /** Both or none. Sent to the service when it requests a certificate, never to its storage. */
     readonly clientCert: string | null;
     readonly clientKey: string | null;
     /** `https://user:password@proxy:3128`: secrets, as any URL of a proxy may be. */
@@ -48,9 +48,9 @@ export interface Settings {
     readonly tlsCert: string | null;
     readonly tlsKey: string | null;
     readonly credentials: WebhookCredentials;
-    /** true: an endpoint without credentials may be heard from other machines (BILLSYNC_WEBHOOK_OPEN). */
+    /** true: an endpoint without credentials may listen on other interfaces than loopback (BILLSYNC_WEBHOOK_OPEN). */
     readonly open?: boolean;
-    /** How many connections may be open; the defaults stand in webhook/connections.ts. */
+    /** The defaults are in webhook/connections.ts. */
     readonly connectionLimits?: { readonly connections: number; readonly connectionsPerAddress: number };
     /** Networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed. */
     readonly trustedProxies?: readonly string[];
@@ -64,7 +64,7 @@ export interface Settings {
     readonly port: number;
     /** `user:password` for the dashboard; needed when the host is not loopback. */
     readonly basicAuth: { readonly user: string; readonly password: string } | null;
-    /** Who may act from the dashboard; nobody by default. */
+    /** Users who may act from the dashboard; none by default. */
     readonly operators?: WebhookCredentials['basicAuth'];
     /** Temporal's web pages up to the namespace, for links; null: there are none to link to. */
     readonly temporalUi?: string | null;
@@ -72,9 +72,9 @@ export interface Settings {
   /** Durations as text, e.g. `1h`; the last repeats. */
   readonly overdueAfter: readonly string[];
   readonly reconcileEvery: string;
-  /** When the details of loaded invoices are asked again: until how many days after the invoice date. */
+  /** For how many days after the invoice date the details of loaded invoices are checked again. */
   readonly recheckLoadedDays: number;
-  /** Whether the service is asked about an invoice that only an event voided. */
+  /** Whether a void that only an event reports is confirmed with the service. */
   readonly confirmVoids: boolean;
   /** `id:base64` of 32 bytes, the first encrypts, all decrypt; empty: generated for embedded Temporal. */
   readonly encryptionKeys: readonly { readonly id: string; readonly key: Uint8Array }[];
@@ -82,7 +82,7 @@ export interface Settings {
     | { readonly kind: 'duckdb'; readonly path: string }
     | { readonly kind: 'ducklake'; readonly catalog: string; readonly dataPath: string };
   readonly warehouseMemoryLimit: string | null;
-  /** What is accepted besides the specified form of a CSV. */
+  /** Deviations from the specified form of a CSV that are accepted. */
   readonly csvTolerate: readonly CsvTolerance[];
   readonly archive:
     | { readonly kind: 'folder'; readonly path: string }
@@ -93,16 +93,16 @@ export interface Settings {
     readonly file: string | null;
     readonly webhookUrl: string | null;
     readonly quietWindow: string;
-    /** Where the runbook was put up for readers; alerts link to its headings. */
+    /** Address of the runbook for links in alerts. */
     readonly runbookUrl?: string | null;
-    /** Where people open the dashboard; cost alerts link to its pages. */
+    /** Address of the dashboard for links in cost alerts. */
     readonly dashboardUrl?: string | null;
   };
   readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
   readonly otlpEndpoint: string | null;
 }
 
-/** What a command that calls the billing service still needs; commands that do not call it need none of this. */
+/** Checks the settings that calls of the billing service need. @throws SettingsError */
 export function requireService(settings: Settings): void {
   const { baseUrl, authUrl, clientId, clientSecret, apiKey } = settings.service;
   const needed: readonly (readonly [string, unknown])[] = [
@@ -124,7 +124,7 @@ export function requireService(settings: Settings): void {
 export interface SettingsProblem {
   /** The variable, key or flag as the person wrote it. */
   readonly setting: string;
-  /** What is wrong and what would be right; never the value of a secret. */
+  /** The problem and what is allowed; never the value of a secret. */
   readonly message: string;
 }
 

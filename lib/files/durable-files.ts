@@ -1,8 +1,12 @@
 /**
- * Flushes to disk, shared by all who ask for the same at once.
+ * Writes that survive a kill and a power cut. A 2xx answer to the billing service is sent only after `linkDurably` or
+ * `appendDurably`.
  *
- * A failed fsync is an error class of its own, because the kernel forgets the pages it could not write: asking again would say
- * "fine" about bytes that are gone. Who catches an FsyncError ends the process.
+ * Names and bytes are written by direct calls, which take microseconds; only flushes and removals use Node's four
+ * threads, because a dozen waits per delivery made answers slow. Flushes of the same file or folder are shared.
+ *
+ * A failed fsync has an error of its own, because the kernel forgets the pages that it could not write and a second
+ * fsync would succeed. Code that catches an FsyncError ends the process.
  */
 
 import {
@@ -135,7 +139,7 @@ export async function makeFolders(path: string): Promise<string | undefined> {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (error) {
-      // Made meanwhile by somebody who starts beside us.
+      // Another process made it meanwhile.
       if ((error as NodeJS.ErrnoException).code === 'EEXIST' && isFolder(folder)) continue;
       throw cannotBeMade(folder, error);
     }
@@ -157,7 +161,7 @@ function isFolder(path: string): boolean {
 }
 
 function cannotBeMade(path: string, cause: unknown): FolderError {
-  return new FolderError(`a folder cannot be made: ${systemErrorIn(cause)?.words ?? String(cause)}`, {
+  return new FolderError(`a folder cannot be made: ${systemErrorIn(cause)?.problem ?? String(cause)}`, {
     subject: path,
     hint: 'choose a folder that can be written (BILLSYNC_DATA_DIR), or give this user the right to',
     cause,
@@ -249,14 +253,14 @@ export async function appendDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** One write to a file that is open for appending. @throws Error `ENOSPC`; part of the bytes is there then */
+/** Writes once to a file that is open for appending. @throws Error `ENOSPC`; some of the bytes may be written then */
 export function appendWhole(file: number, bytes: Uint8Array, path: string): void {
   const written = writeSync(file, bytes);
   if (written === bytes.length) return;
   throw Object.assign(new Error(`${path} took ${written} of ${bytes.length} bytes.`), { code: 'ENOSPC' });
 }
 
-/** Whether anything is at the path. @throws Error it cannot be told (no permission) */
+/** @throws Error without permission to look */
 export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { isAlive } from '../processes.ts';
 import { naming, systemCode, withName } from '../system-errors.ts';
 
-/** What lies in a folder; nothing when it is not there. */
+/** Empty when the folder does not exist. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
@@ -27,9 +27,9 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Of this machine, or container: on a folder that several share, a pid says nothing of another's processes. */
+/** Identifies this machine or container: on a shared folder, a pid is of no use to others. */
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** Of this run of the process: in a container a dead one often had our own pid. */
+/** Identifies this run: a new container often has the pid of a former one. */
 const RUN = randomBytes(4).toString('hex');
 let namesGiven = 0;
 
@@ -66,10 +66,10 @@ function isLeftBehind(folder: string, name: string): boolean {
 
 /** Private to the user (0600), as are the folders it has to make (0700). @throws the system's error */
 export function replaceFile(path: string, text: string): void {
-  const draft = temporaryName(dirname(path));
+  const temporary = temporaryName(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  withName(draft, () => writeFileSync(draft, text, { mode: 0o600 }));
-  renameSync(draft, path);
+  withName(temporary, () => writeFileSync(temporary, text, { mode: 0o600 }));
+  renameSync(temporary, path);
 }
 
 /** null when there is none. @throws the system's error for what is there and cannot be read */
@@ -97,7 +97,7 @@ export async function writeWhole(
   }
 }
 
-/** So much is read directly, in microseconds; for more the caller's thread would stand still. */
+/** Larger ranges would block the thread. */
 const DIRECTLY_BYTES = 64 * 1024;
 
 /**

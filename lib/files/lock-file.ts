@@ -1,9 +1,9 @@
 /**
- * A lock between processes, as a file that says who holds it, so that a refusal can name the owner.
+ * A lock between processes: a file that names its owner.
  *
- * A lock whose process is gone is taken over: kill -9 never blocks the next start. From another container or machine
- * nobody can see whether a process lives, so the owner touches its lock every few seconds, and one untouched for long is
- * that of a dead one.
+ * The lock of a dead process is taken over, so that a kill does not block the next start. Whether a process of another
+ * container or machine lives cannot be seen, so owners touch their lock every few seconds, and a lock that is not
+ * touched for long is free.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -17,12 +17,12 @@ export interface LockOwner extends ProcessIdentity {
   readonly role: string;
   /** ISO 8601 UTC. */
   readonly since: string;
-  /** Where its pid means it; null or missing: not known, and taken for this machine. */
+  /** Where its pid is valid; null or missing: unknown, treated as this machine. */
   readonly namespace?: string | null;
 }
 
 export interface LockFile {
-  /** true when the previous owner died without giving the lock back. */
+  /** true when the previous owner ended without releasing the lock. */
   readonly takenOver: boolean;
   release(): Promise<void>;
 }
@@ -30,15 +30,15 @@ export interface LockFile {
 export interface LockRequest {
   readonly role: string;
   readonly now: Date;
-  /** How long a living owner is waited for: one that was killed while it wrote to disk takes a moment to be gone. */
+  /** How long to wait for a living owner: a killed process that was writing to disk takes a moment to end. */
   readonly patienceMs?: number;
   readonly touchEveryMs?: number;
-  /** What is thrown when a living process keeps it; null: nobody knows which. */
+  /** Makes the error when a living process holds the lock; null: the owner is unknown. */
   readonly refusal: (path: string, owner: LockOwner | null) => Error;
 }
 
 const TOUCH_EVERY_MS = 5_000;
-/** Untouched for so long, a lock of another container is that of a dead process. */
+/** A lock of another container that is not touched for this long belongs to a dead process. */
 const DEAD_AFTER_MS = 30_000;
 
 /** @throws what `refusal` makes: a living process has it */
@@ -48,12 +48,12 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
     ...{ role: request.role, since: request.now.toISOString(), namespace: ownNamespace() },
   };
   const deadline = performance.now() + (request.patienceMs ?? 0);
-  const draft = temporaryName(dirname(path));
-  await writeFile(draft, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(draft));
+  const candidate = temporaryName(dirname(path));
+  await writeFile(candidate, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(candidate));
   let takenOver = false;
   try {
     for (let attempt = 0; attempt < 10; ) {
-      if (await linked(draft, path)) return held(path, { mine, takenOver, request });
+      if (await linked(candidate, path)) return held(path, { mine, takenOver, request });
       const found = await readOwner(path);
       if (found.owner !== null && (await lives(path, found.owner))) {
         if (performance.now() > deadline) throw request.refusal(path, found.owner);
@@ -65,11 +65,11 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
     }
     throw request.refusal(path, null);
   } finally {
-    await rm(draft, { force: true });
+    await rm(candidate, { force: true });
   }
 }
 
-/** Who holds it now; null when nobody alive does. For commands that would rather ask the owner. */
+/** The living owner; null: none. */
 export async function lockOwner(path: string): Promise<LockOwner | null> {
   const { owner } = await readOwner(path);
   return owner !== null && (await lives(path, owner)) ? owner : null;
@@ -81,7 +81,7 @@ function held(
 ): LockFile {
   const touching = setInterval(() => {
     const now = new Date();
-    // Somebody may have removed it, or the disk may be away; who looks at it then sees that it is old.
+    // Fails when it was removed or the disk is away; other processes then see an old lock.
     utimes(path, now, now).catch(() => undefined);
   }, request.touchEveryMs ?? TOUCH_EVERY_MS).unref();
   return {
@@ -100,9 +100,9 @@ async function lives(path: string, owner: LockOwner): Promise<boolean> {
   return touched !== null && Date.now() - touched.mtimeMs < DEAD_AFTER_MS;
 }
 
-async function linked(draft: string, path: string): Promise<boolean> {
+async function linked(candidate: string, path: string): Promise<boolean> {
   try {
-    await link(draft, path);
+    await link(candidate, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -126,8 +126,8 @@ async function readOwner(path: string): Promise<{ text: string | null; owner: Lo
 }
 
 /**
- * Moves a dead owner's lock away. Two starters may do this at once: the one that moved a lock which is not the dead
- * one puts it back, so the faster starter keeps what it took.
+ * Moves the lock of a dead owner away. Two processes may do this at once: one that moved a new lock puts it back, so that
+ * its owner keeps it.
  */
 async function putAside(path: string, deadText: string | null): Promise<boolean> {
   if (deadText === null) return false;

@@ -1,6 +1,6 @@
 /**
- * Keeps the data folder to its user: another user who can write there could plant a key, and read or forge all that the key
- * protects. Modes that are too wide are mended; what may have been planted is refused.
+ * Keeps the data folder private to its user: another user who can write there could plant a key, and read or forge all that
+ * the key protects. Modes that are too wide are corrected; files that may be planted are refused.
  */
 
 import type { Stats } from 'node:fs';
@@ -12,10 +12,10 @@ const WRITABLE_BY_OTHERS = 0o022;
 const WRITABLE_BY_ALL = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 const SET_GROUP_ID = 0o2000;
-/** What lies there is believed, or is secret. */
-const WITH_SECRETS = ['keys', 'inbox', 'quarantine', 'run'] as const;
+/** Folders whose contents are trusted or secret. */
+const WITH_SECRETS = ['keys', 'inbox', 'quarantine', 'run', 'audit'] as const;
 
-/** Makes it where it is missing. @throws FolderError it cannot be made, or others may have put something into it */
+/** Creates the folder if it is missing. @throws FolderError it cannot be created, or another user may have written to it */
 export async function keepPrivate(dataDir: string): Promise<void> {
   await makeFolders(dataDir);
   const isOpen = await isOpenToAll(dataDir);
@@ -27,10 +27,10 @@ export async function keepPrivate(dataDir: string): Promise<void> {
   if ((folder.mode & writableByOthers) !== 0) {
     if (keys.length > 0)
       throw suspicious(dataDir, 'others may write to the data folder, and keys lie in it', dataDir);
-    // One that is not ours, as a mounted volume is not, keeps its mode; then the folders in it are what counts.
+    // A folder of another user, such as a mounted volume, keeps its mode; the folders in it are checked.
     if (folder.uid === process.getuid?.() && !isOpen) await chmod(dataDir, 0o700);
   } else trusted.add(folder.uid);
-  // Links are not followed: whose they are says who chose where they lead.
+  // Links are not followed: the owner of a link chose its target.
   for (const name of await namesIn(dataDir)) {
     const { uid } = await lstat(join(dataDir, name));
     if (!trusted.has(uid)) throw suspicious(join(dataDir, name), 'it belongs to another user', dataDir);
@@ -51,15 +51,15 @@ export async function keepPrivate(dataDir: string): Promise<void> {
 }
 
 /**
- * A volume that root prepared for a group of this process, as Kubernetes does for `fsGroup`: its group is those who run
- * billsync. A folder of this user that its group can write is no such volume.
+ * A volume that root prepared for a group of this process, as Kubernetes does for `fsGroup`. A folder of this user that is
+ * writable by its group is no such volume.
  */
 export function isGroupVolume({ uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>): boolean {
   const groups = [process.getegid?.(), ...(process.getgroups?.() ?? [])];
   return uid === 0 && process.getuid?.() !== 0 && (mode & SET_GROUP_ID) !== 0 && groups.includes(gid);
 }
 
-/** @throws FolderError every user may have put something into it */
+/** @throws FolderError every user may have written to it */
 export async function refuseOpenToAll(dataDir: string): Promise<void> {
   if (await isOpenToAll(dataDir)) throw suspicious(dataDir, OPEN_TO_ALL, dataDir);
 }
@@ -88,6 +88,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 function suspicious(path: string, what: string, dataDir: string): FolderError {
   return new FolderError(what, {
     subject: path,
-    hint: `somebody may have planted it: see that what lies there is yours, then \`chown -R $(id -u) ${dataDir} && chmod -R go-rwx ${dataDir}\``,
+    hint: `another user may have planted it: check that all of it is yours, then \`chown -R $(id -u) ${dataDir} && chmod -R go-rwx ${dataDir}\``,
   });
 }

@@ -1,4 +1,4 @@
-/** Tells from what DuckDB says that a file which readers need cannot be read, which one, why, and what to do. */
+/** Errors of the files that readers open: damaged, unreachable, or with a write-ahead log beside them. */
 
 import { lstat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
@@ -21,7 +21,7 @@ export abstract class UnreadableFileError extends BillsyncError {
   }
 }
 
-/** The file is damaged or gone; `hint` says what makes it anew. */
+/** `hint` says how to create it again. */
 export class DamagedFileError extends UnreadableFileError {
   readonly code = 'file-damaged';
 }
@@ -95,7 +95,7 @@ export async function refuseLeftWal(path: string): Promise<void> {
   if (await hasLeftWal(path)) throw new LeftWalError(path);
 }
 
-/** Whether a write-ahead log lies beside the published file at `path`. */
+/** Whether a write-ahead log exists beside the published file. */
 async function hasLeftWal(path: string): Promise<boolean> {
   try {
     await lstat(`${path}.wal`);

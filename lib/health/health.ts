@@ -1,4 +1,4 @@
-/** What a role knows about its own state: each component says how it is, `/readyz` and `doctor` repeat it. */
+/** The state of a role: components report it, periodic checks update it, `/readyz` and `doctor` show it. */
 
 import type { Alerts } from '../alerts/alerts.ts';
 import type { AlertKey } from '../alerts/runbook/runbook.ts';
@@ -6,18 +6,18 @@ import type { Logger } from '../log/log.ts';
 
 export interface ComponentHealth {
   readonly isHealthy: boolean;
-  /** What a person reads, without secrets: what is wrong and since what; empty when all is well. */
+  /** For people, without secrets: the problem; empty when healthy. */
   readonly detail: string;
   /** ISO 8601 UTC of the last change between healthy and not. */
   readonly since: string;
-  /** true: others run it. That it is away is told, and does not make this process unready to do its part. */
+  /** true: another party runs it. It is reported, and does not make this process unready. */
   readonly isOutside?: boolean;
 }
 
 export interface HealthReport {
   /** Everything of our own is well: probes answer 200. */
   readonly isReady: boolean;
-  /** So is what others run. */
+  /** The parts that others run are healthy too. */
   readonly isWell: boolean;
   readonly components: Readonly<Record<string, ComponentHealth>>;
 }
@@ -31,7 +31,7 @@ export interface Health {
   report(): HealthReport;
 }
 
-/** A health without components is healthy; one unhealthy component makes the process so. */
+/** Healthy until a component is unhealthy. */
 export function createHealth(now: () => Date = () => new Date()): Health {
   const components = new Map<string, ComponentHealth>();
   return {
@@ -54,19 +54,19 @@ export function createHealth(now: () => Date = () => new Date()): Health {
 export interface Check {
   readonly component: string;
   readonly everyMs: number;
-  /** Runs once when it is added, then at each interval unless the run before goes on. `signal` aborts when the checks end. */
+  /** Runs when it is added, then at each interval unless the previous run is still in progress. `signal` aborts at the end. */
   run(signal: AbortSignal): unknown;
 }
 
 export interface Checks {
   add(...checks: readonly Check[]): void;
-  /** Waits for checks that run, for two seconds: a disk or a network that hangs may never answer. Safe to call twice. */
+  /** Waits up to two seconds for running checks, because a hung disk or network never answers. Safe to call twice. */
   close(): Promise<void>;
 }
 
 const ENDS_WITHIN_MS = 2_000;
 
-/** A check reports its own failures; whatever it throws is logged. */
+/** Runs all periodic checks with one timer. A check reports its own failures; an error that it throws is logged. */
 export function startChecks({ log }: { readonly log: Logger }): Checks {
   const dueMs = new Map<Check, number>();
   const running = new Map<Check, Promise<void>>();
@@ -113,16 +113,15 @@ export function startChecks({ log }: { readonly log: Logger }): Checks {
   };
 }
 
-export interface LookedAt {
+export interface CheckedState {
   readonly isHealthy: boolean;
-  /** What a person reads; also when all is well, where there is something to say. */
+  /** For people; also when healthy, where there is information. */
   readonly detail: string;
 }
 
 export interface StateWatch {
-  /** Its name in `/readyz`. */
   readonly component: string;
-  readonly look: () => Promise<LookedAt>;
+  readonly look: () => Promise<CheckedState>;
   /** Missing: another part raises the alert, or there is none. */
   readonly alert?: { readonly key: AlertKey; readonly title: string };
   /** true: it does not make this process unready to do its part. */
@@ -130,19 +129,19 @@ export interface StateWatch {
   readonly everyMs: number;
 }
 
-/** A disk or a network that hangs answers never. */
+/** A hung disk or network never answers. */
 const ANSWERS_WITHIN_MS = 20_000;
-const UNANSWERED: LookedAt = {
+const UNANSWERED: CheckedState = {
   isHealthy: false,
-  detail: `It cannot be looked at: no answer within ${ANSWERS_WITHIN_MS / 1_000} s`,
+  detail: `It cannot be checked: no answer within ${ANSWERS_WITHIN_MS / 1_000} s`,
 };
 
-/** A state that cannot be read counts as unhealthy: silence would pass for good news. */
+/** Reports a state in health and by an alert. A state that cannot be read counts as unhealthy. */
 export function stateCheck(
   { component, look, alert, isOutside = false, everyMs }: StateWatch,
   { health, alerts }: { readonly health: Health; readonly alerts: Alerts },
 ): Check {
-  function report(state: LookedAt): void {
+  function report(state: CheckedState): void {
     health.set(component, { ...state, isOutside });
     if (alert === undefined) return;
     if (state.isHealthy) alerts.resolve(alert.key);
@@ -160,45 +159,45 @@ export function stateCheck(
   };
 }
 
-function unknown(error: unknown): LookedAt {
+function unknown(error: unknown): CheckedState {
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  return { isHealthy: false, detail: `It cannot be looked at: ${reason}` };
+  return { isHealthy: false, detail: `It cannot be checked: ${reason}` };
 }
 
 export interface TaskWatch {
-  /** Runs the work once and remembers what became of it; it answers and throws as the work does. */
+  /** Runs the work and records its result. @returns and throws as the work does */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface TaskWatchOptions {
-  /** Its name in `/readyz`, and of its alert. */
+  /** Its name in `/readyz` and of its alert. */
   readonly component: Extract<AlertKey, 'ingest' | 'publication'>;
   /** The alert's sentence, e.g. `Nothing new is published`. */
   readonly title: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly advice: string;
   readonly health: Health;
   readonly alerts: Alerts;
-  /** Work that has not ended by then stands still; work that took long before is given ten times as long. */
-  readonly standsStillAfterMs?: number;
+  /** Work that has not ended by then is reported; work that once took longer is given ten times that. */
+  readonly stalledAfterMs?: number;
 }
 
-/** One failure may be a moment; the work is tried again within seconds. */
-const UNWELL_AFTER = 2;
-const STANDS_STILL_AFTER_MS = 20_000;
+/** One failure may be temporary; the work is retried within seconds. */
+const UNHEALTHY_AFTER = 2;
+const STALLED_AFTER_MS = 20_000;
 const PATIENCE_FACTOR = 10;
 
 /**
  * Two failures in a row, or work that does not end, make the component unhealthy and raise its alert; a success resolves both.
  *
- * @param options.standsStillAfterMs milliseconds
+ * @param options.stalledAfterMs milliseconds
  */
 export function watchTask(options: TaskWatchOptions): TaskWatch {
-  const { component, health, alerts, standsStillAfterMs = STANDS_STILL_AFTER_MS } = options;
+  const { component, health, alerts, stalledAfterMs = STALLED_AFTER_MS } = options;
   let failures = 0;
   let longestMs = 0;
 
-  function unwell(detail: string): void {
+  function reportUnhealthy(detail: string): void {
     health.set(component, { isHealthy: false, detail });
     alerts.raise({ key: component, title: options.title, detail: `${detail} ${options.advice}` });
   }
@@ -206,9 +205,9 @@ export function watchTask(options: TaskWatchOptions): TaskWatch {
   return {
     async run(work) {
       const beganMs = performance.now();
-      const limitMs = Math.max(standsStillAfterMs, longestMs * PATIENCE_FACTOR);
+      const limitMs = Math.max(stalledAfterMs, longestMs * PATIENCE_FACTOR);
       const late = setTimeout(
-        () => unwell(`It has not come to an end for ${Math.round(limitMs / 1_000)} s.`),
+        () => reportUnhealthy(`It has not ended for ${Math.round(limitMs / 1_000)} s.`),
         limitMs,
       ).unref();
       try {
@@ -221,8 +220,8 @@ export function watchTask(options: TaskWatchOptions): TaskWatch {
       } catch (error) {
         failures += 1;
         const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
-        if (failures >= UNWELL_AFTER)
-          unwell(`It failed ${failures} times in a row: ${reason.replace(/[^.!?]$/, '$&.')}`);
+        if (failures >= UNHEALTHY_AFTER)
+          reportUnhealthy(`It failed ${failures} times in a row: ${reason.replace(/[^.!?]$/, '$&.')}`);
         throw error;
       } finally {
         clearTimeout(late);

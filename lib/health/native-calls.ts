@@ -1,9 +1,9 @@
 /**
- * The calls of DuckDB that this process waits for. One that never returns cannot be interrupted, and everything around it looks
- * sound: heartbeats, readiness and the end of the process depend on what is here.
+ * Calls of DuckDB in progress. A call that never returns cannot be interrupted, and the process looks healthy around it, so
+ * heartbeats, readiness and the end of the process depend on this list.
  */
 
-/** Far longer than any statement of ours takes; one that may take longer is given a limit of its own. */
+/** Far longer than any statement takes; a longer one is given its own limit. */
 const LIMIT_MS = 10 * 60_000;
 
 interface NativeCall {
@@ -14,7 +14,7 @@ interface NativeCall {
 
 const running = new Set<NativeCall>();
 
-/** Waits for a call. @param limitMs after which it counts as one that never returns */
+/** @param limitMs after which the call counts as hung */
 export async function countedCall<T>(text: string, call: () => Promise<T>, limitMs = LIMIT_MS): Promise<T> {
   const counted: NativeCall = { text, limitMs, ranMs: 0 };
   running.add(counted);
@@ -25,7 +25,7 @@ export async function countedCall<T>(text: string, call: () => Promise<T>, limit
   }
 }
 
-/** Counts time during which this process ran: that of a frozen one (SIGSTOP, a suspended machine) is no call's fault. */
+/** Adds time in which this process ran: time in which it was frozen (SIGSTOP, a suspended machine) does not count. */
 export function passTime(ms: number): void {
   for (const call of running) call.ranMs += ms;
 }
@@ -34,7 +34,7 @@ export function isCallRunning(): boolean {
   return running.size > 0;
 }
 
-/** The beginning of a statement that takes longer than its limit; null: there is none. */
+/** The beginning of a statement that exceeds its limit; null: none does. */
 export function overdueCall(): string | null {
   for (const { text, limitMs, ranMs } of running)
     if (ranMs > limitMs) return text.trimStart().slice(0, 80).replaceAll(/\s+/g, ' ');

@@ -1,11 +1,11 @@
-/** Certificates and credentials that run out, a fortnight before, or cannot be used: said in health and by an alert. */
+/** Watches certificates and tokens: reports one that expires within two weeks or cannot be used. */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { LookedAt, StateWatch } from './health.ts';
+import type { CheckedState, StateWatch } from './health.ts';
 
 const DAY_MS = 86_400_000;
-/** What runs out within it is told: two weeks are enough to get another. */
+/** Two weeks are enough to get a new one. */
 export const SOON_MS = 14 * DAY_MS;
 const EVERY_MS = 60_000;
 
@@ -27,7 +27,7 @@ export function certificateWatch(
 ): StateWatch {
   return watchOf(component, setting, now, async () => {
     const certificate = new X509Certificate(await readFile(path));
-    // What is in use then is the former pair, until that ends: its days are in no file any more.
+    // The former pair stays in use until it expires, but its dates are in no file.
     if (key !== undefined && !certificate.checkPrivateKey(createPrivateKey(await readFile(key.path))))
       return `It is not the certificate of the key in ${key.setting}, so it cannot be used (${setting}).`;
     const startsAt = new Date(certificate.validFrom);
@@ -36,7 +36,7 @@ export function certificateWatch(
   });
 }
 
-/** @returns null for a credential that does not say how long it lives: only a JSON Web Token does (RFC 7519) */
+/** @returns null for a credential without an expiry: only a JSON Web Token has one (RFC 7519) */
 export function tokenWatch(
   component: string,
   setting: string,
@@ -51,15 +51,15 @@ function watchOf(
   component: string,
   setting: string,
   now: () => number,
-  /** Its end, or why it cannot be used now. */
+  /** The expiry, or why it cannot be used now. */
   endOf: () => Promise<Date | string>,
 ): StateWatch {
-  const look = async (): Promise<LookedAt> => {
+  const look = async (): Promise<CheckedState> => {
     const endsAt = await endOf();
     if (typeof endsAt === 'string') return { isHealthy: false, detail: endsAt };
     const leftMs = endsAt.getTime() - now();
-    const words = leftMs < 0 ? 'It ran out at' : 'It is good until';
-    return { isHealthy: leftMs >= SOON_MS, detail: `${words} ${minuteOf(endsAt)} (${setting}).` };
+    const prefix = leftMs < 0 ? 'It expired at' : 'It is valid until';
+    return { isHealthy: leftMs >= SOON_MS, detail: `${prefix} ${minuteOf(endsAt)} (${setting}).` };
   };
   const title = `The ${component} cannot be used, or expires soon`;
   return { component, look, alert: { key: `expiry/${setting}`, title }, isOutside: true, everyMs: EVERY_MS };
@@ -76,7 +76,7 @@ function endOfToken(token: string): Date | null {
     const { exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly exp?: unknown };
     return typeof exp === 'number' ? new Date(exp * 1_000) : null;
   } catch {
-    // Three words with dots between them that are no token.
+    // Not a token, although it has two dots.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-/** The one way a role speaks to its operator: structured lines on stderr, from which every secret was taken. */
+/** The logger of a role: structured lines on stderr, without secrets. */
 
 import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
@@ -14,8 +14,8 @@ export type { Logger } from 'pino';
 type LogSettings = Pick<Settings, 'service' | 'webhook' | 'admin' | 'encryptionKeys' | 'log' | 'environment'>;
 
 /**
- * @param role `webhook`, `worker`, … stands in every line
- * @param destination where lines go; stderr unless a test wants to read them
+ * @param role is in every line
+ * @param destination stderr by default
  */
 export function createLogger(
   settings: LogSettings,
@@ -23,7 +23,7 @@ export function createLogger(
   destination: { write(text: string): unknown } = process.stderr,
 ): Logger {
   const scrub = createScrub(settings);
-  // The whole line is cleaned, not chosen fields: an error's cause or a library's message may carry anything.
+  // The whole line, because the cause of an error or the message of a library may contain a secret.
   const clean: DestinationStream = { write: (line: string) => void destination.write(inAscii(scrub(line))) };
   const options = {
     level: settings.log.level,
@@ -41,16 +41,16 @@ export function createLogger(
   });
 }
 
-/** Read with the first line: most commands never log one. */
+/** Loaded with the first line, because most commands log none. */
 function prettyStream(destination: Writable): Writable {
   const create = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   return create({ ...PRETTY, destination });
 }
 
-/** What JSON may hold as it is though a terminal acts on it, or shows the line in another order. */
+/** Characters that JSON may contain but a terminal acts on or that reorder a line. */
 const UNSEEN_IN_JSON = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
-/** The same JSON, and the same words on a terminal, without a character that is invisible. */
+/** The same JSON with invisible characters escaped. */
 function inAscii(line: string): string {
   return line.replace(
     UNSEEN_IN_JSON,
@@ -58,10 +58,10 @@ function inAscii(line: string): string {
   );
 }
 
-/** What is printed without JSON's quotes can neither move a cursor nor begin a line of its own. */
+/** Text without JSON's quotes must not move the cursor or begin a line. */
 function harmless(value: unknown, name = ''): unknown {
   if (typeof value === 'string') {
-    // A stack has lines; what stands in them is as foreign as everything else.
+    // A stack has lines; their text is foreign.
     return name === 'stack' ? value.split('\n').map(visible).join('\n') : visible(value);
   }
   if (Array.isArray(value)) return value.map((each) => harmless(each));
@@ -94,23 +94,23 @@ export const COMMON_LOG_FIELDS = {
   at: 'When, ISO 8601 UTC.',
   role: 'Which process: `up`, `webhook`, `worker`, `dashboard`, `temporal`, or the command.',
   environment: '`test` or `production`.',
-  msg: 'What happened, in words; not a name to search by.',
+  msg: 'What happened; the text may change.',
 } as const;
 
-/** Where they say something. */
+/** In some lines. docs/reference/logs.md is generated from this table; a test checks that it is complete. */
 export const LOG_FIELDS = {
   address: 'Host and port: of Temporal, or of a sender that was refused.',
   aheadSeconds: 'How far the clock of an event is ahead of ours.',
-  alert: 'An alert that was said: `state`, `key`, `title`, `detail`, `repeated`, `runbook`.',
-  billingCost: 'Of a load, decimal text.',
-  by: 'Who decided.',
+  alert: 'A notice of an alert: `state`, `key`, `title`, `detail`, `repeated`, `runbook`.',
+  billingCost: 'Cost of a load, decimal text.',
+  by: 'The user who decided.',
   certificate: 'File of the certificate that the endpoint shows.',
   code: 'Why something was refused, as in `billsync quarantine list`.',
   component: 'Of a check that failed: what it looks at.',
   connections: 'How many connections were ended.',
-  count: 'How many times it happened since it was last said.',
+  count: 'How many times it happened since the last line about it.',
   currencyCode: 'Of the cost of a load.',
-  detail: 'What is known of the cause.',
+  detail: 'Known details of the cause.',
   drift: 'The first differences that `verify` found: `invoiceId`, `rule`, `expected`, `found`.',
   err: 'An error: `type`, `message`, `stack`.',
   eventId: 'Of the event.',
@@ -118,38 +118,38 @@ export const LOG_FIELDS = {
   expiresInSeconds: 'Of a new access token.',
   failures: 'How many times in a row.',
   invoiceId: 'The service’s id of the invoice.',
-  isHealthy: 'Whether what changed is well now.',
+  isHealthy: 'Whether it is healthy now.',
   key: 'Of an alert.',
-  kind: 'Of what lies in quarantine: `delivery` or `file`.',
+  kind: 'Of an item in quarantine: `delivery` or `file`.',
   loadId: 'Of a load.',
   loadIds: 'Of several loads.',
   loads: 'How many loads.',
-  losses: 'The first of what the archive could not give back.',
+  losses: 'The first losses of a rebuild.',
   method: 'Of the HTTP request that was refused.',
-  movedAside: 'Where the old warehouse lies.',
+  movedAside: 'Path of the old warehouse.',
   part: 'Of a process: what did not close.',
   path: 'A file, an address of the dashboard, or of a delivery that was refused.',
   pid: 'Of a process.',
   pids: 'Of processes.',
-  place: 'Where in the archive a record lies.',
+  place: 'Place of a record in the archive.',
   process: 'Of `up`: `endpoint` or `worker`.',
-  quarantineId: 'Of a refused thing.',
+  quarantineId: 'Of an item in quarantine.',
   queues: 'Task queues of Temporal.',
-  reason: 'Why, in words.',
-  reasons: 'Why each channel did not take an alert.',
-  removed: 'Write-ahead logs that lay beside the published file.',
+  reason: 'Why, in a sentence.',
+  reasons: 'Why each channel failed to send an alert.',
+  removed: 'Write-ahead logs that were removed beside the published file.',
   sequence: 'Of a publication.',
   setting: 'Name of a setting.',
   sha256: 'Of a file.',
   shipments: 'How many rows.',
   signal: 'Of the operating system.',
-  statusCode: 'With which a delivery was refused.',
+  statusCode: 'HTTP status with which a delivery was refused.',
   stream: 'Of the archive: `events` or `facts`.',
   target: 'The workflow that a payload in Temporal was addressed to.',
   tookMs: 'How long it took, in milliseconds.',
-  unread: 'Fields of a delivery that were not understood.',
-  url: 'Where spans are sent.',
+  unread: 'Fields of a delivery that could not be read.',
+  url: 'Address to which spans are sent.',
   version: 'Of an invoice’s file.',
-  waitMs: 'When it is tried again, in milliseconds.',
+  waitMs: 'Time until the next attempt, in milliseconds.',
   why: 'Why a record could not be ingested.',
 } as const;

@@ -1,4 +1,4 @@
-/** Takes secrets out of text that leaves the process: what commands write, log lines, reasons, alerts, pages. */
+/** Removes secrets from text that leaves the process: output of commands, log lines, reasons, alerts, pages. */
 
 import type { Settings } from '../config/settings.ts';
 import { withoutUrlQueries } from '../wire/text.ts';
@@ -8,36 +8,33 @@ export type Scrub = (text: string) => string;
 export type ScrubSettings = Pick<Settings, 'service'> &
   Partial<Pick<Settings, 'webhook' | 'admin' | 'encryptionKeys' | 'warehouse' | 'alerts' | 'otlpEndpoint'>>;
 
-/** Shorter values would turn ordinary words into stars. */
-const SHORTEST_SECRET = 4;
-/** What a person reads where a secret was. */
+/** Shorter values would mask ordinary text. */
+const MIN_SECRET_LENGTH = 4;
 const MASK = '***';
-/** Text of only these may be an amount, a date or a tracking number. */
-const FIGURE = /^[\d.,:+-]*$/;
+/** May be an amount, a date or a tracking number. */
+const NUMERIC = /^[\d.,:+-]*$/;
 
 /**
- * Makes the function that removes every secret of the settings and of the environment, in all spellings in which it
- * travels (plain, in JSON, in a URL, in a form body, in base64 alone or as Basic credentials), any bearer or Basic
- * credentials, and the query of every URL.
+ * Returns a function that removes the secrets of the settings and of the environment in all their encodings (plain, JSON,
+ * URL, form body, HTML, base64, Basic credentials), any bearer or Basic credentials, and the query of every URL.
  *
- * @param options.keepFigures for data on stdout: a password of digits only is not looked for, since it cannot be told
- *   from an amount, and no figure may be wrong
- * @param options.env where libraries find secrets of their own (Temporal, S3, PostgreSQL, tracing, proxies)
+ * @param options.keepNumbers for data on stdout: does not mask a password of digits, which could be an amount
+ * @param options.env has secrets of libraries (Temporal, S3, PostgreSQL, tracing, proxies)
  */
 export function createScrub(
   settings: ScrubSettings,
-  options: { readonly keepFigures?: boolean; readonly env?: NodeJS.ProcessEnv } = {},
+  options: { readonly keepNumbers?: boolean; readonly env?: NodeJS.ProcessEnv } = {},
 ): Scrub {
-  const { keepFigures = false, env = process.env } = options;
+  const { keepNumbers = false, env = process.env } = options;
   const spellings = [...new Set(secretsOf(settings, env).flatMap(spellingsOf))]
-    .filter((secret) => secret.length >= SHORTEST_SECRET && !(keepFigures && FIGURE.test(secret)))
-    // Of two that start alike the longer is looked for first.
+    .filter((secret) => secret.length >= MIN_SECRET_LENGTH && !(keepNumbers && NUMERIC.test(secret)))
+    // Longer secrets first, since one may begin with another.
     .sort((a, b) => b.length - a.length)
     .map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
   // Matches nothing where there is no secret.
   const secrets = new RegExp(spellings.length === 0 ? '(?!)' : spellings.join('|'), 'g');
   return (text) => {
-    // Before anything is cut off a URL: a secret whose tail went with its query would not be known any more.
+    // Before URLs are cut, since a secret without its tail would not be recognized.
     return withoutUrlQueries(text.replace(secrets, MASK))
       .replace(/\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})/gi, maskCredentials)
       .replace(
@@ -47,7 +44,7 @@ export function createScrub(
   };
 }
 
-/** `Basic authentication` is no secret: encoded credentials have capitals, digits or a filler. */
+/** `Basic authentication` is no secret: encoded credentials contain capitals, digits or padding. */
 function maskCredentials(found: string, scheme: string, space: string, value: string): string {
   return /[A-Z0-9=+/]/.test(value) ? `${scheme}${space}${MASK}` : found;
 }
@@ -67,8 +64,8 @@ function spellingsOf(secret: string): string[] {
 }
 
 /**
- * How base64 shows the bytes when `shift` bytes stand before them, in both alphabets. The first characters and the last
- * one depend on the neighbours, so they are left out; short secrets would then match anywhere.
+ * The base64 of the bytes after `shift` other bytes, in both alphabets, without the first and last characters, which depend
+ * on the neighbours. Short texts are left out, because they would match anywhere.
  */
 function base64Inside(bytes: Buffer, shift: number): string[] {
   const shifted = Buffer.concat([Buffer.alloc(shift), bytes]);
@@ -80,7 +77,7 @@ function base64Inside(bytes: Buffer, shift: number): string[] {
     .flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')]);
 }
 
-/** Variables that libraries read by themselves. */
+/** Variables that libraries read. */
 const SECRET_VARIABLES = [
   'TEMPORAL_API_KEY',
   'TEMPORAL_TLS_CLIENT_KEY_DATA',
@@ -88,7 +85,7 @@ const SECRET_VARIABLES = [
   'AWS_SESSION_TOKEN',
   'PGPASSWORD',
 ];
-/** Opening a lake removes it from the environment. */
+/** Read here, because opening a lake removes it from the environment. */
 const CATALOG_PASSWORD = process.env.PGPASSWORD;
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'https_proxy', 'http_proxy', 'all_proxy'];
 
@@ -128,12 +125,12 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
   return secrets.filter((secret): secret is string => typeof secret === 'string' && secret !== '');
 }
 
-/** Basic credentials travel as base64 of the pair, which does not contain the base64 of the password alone. */
+/** The base64 of a pair does not contain the base64 of the password. */
 function pairOf(user: string, password: string): readonly string[] {
   return [password, Buffer.from(`${user}:${password}`, 'utf8').toString('base64')];
 }
 
-/** The password of `postgres:` followed by keywords or by a URL, wherever in it: libpq takes it behind `?` too. */
+/** The password in keywords or in a URL behind `postgres:`; libpq accepts it behind `?` too. */
 function catalogPasswords(catalog: string): readonly string[] {
   const found = catalog.matchAll(/\bpassword\s*=\s*(?:'((?:[^'\\]|\\.)*)'|([^\s'&]+))/gi);
   const spelled = [...found].map(([, quoted, plain]) => (quoted ?? plain ?? '').replaceAll(/\\(.)/g, '$1'));

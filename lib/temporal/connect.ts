@@ -125,8 +125,8 @@ function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
     try {
       if (path !== '') readFileSync(path);
     } catch (error) {
-      const { words = messageOf(error) } = systemErrorIn(error) ?? {};
-      throw new SettingsError([{ setting, message: `cannot be read: ${path}: ${words}` }]);
+      const { problem = messageOf(error) } = systemErrorIn(error) ?? {};
+      throw new SettingsError([{ setting, message: `cannot be read: ${path}: ${problem}` }]);
     }
   }
   return loadClientConnectConfig();

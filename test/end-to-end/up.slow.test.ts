@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { METRICS } from '../../lib/metrics.ts';
-import { findProcesses } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { serviceSettings } from '../support/foreign-service/service-settings.ts';
@@ -234,7 +234,7 @@ describe('billsync up', () => {
     const before = logged.length;
     expect(await stop('SIGINT')).toBe(0);
     // Its processes ended by themselves, and nobody was told that something is wrong.
-    expect(logged.slice(before)).not.toMatch(/is started again|alert raised/);
+    expect(logged.slice(before)).not.toMatch(/is restarted|alert raised/);
     expect(Date.now() - begun).toBeLessThan(60_000);
     expect(isRunning(pid)).toBe(false);
     expect(findProcesses([realpathSync(dataDir)])).toEqual([]);

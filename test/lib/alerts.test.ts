@@ -39,7 +39,7 @@ async function aChat(...codes: number[]): Promise<{ url: string; posts: { text: 
 async function alertsWith(sinks: {
   webhookUrl?: string;
   file?: string;
-  memory?: string;
+  storePath?: string;
   runbookUrl?: string;
   metrics?: Metrics;
 }) {
@@ -59,7 +59,7 @@ async function alertsWith(sinks: {
     scrub: createScrub(settings),
     now: () => new Date(nowMs),
     retryAfterMs: 10,
-    ...(sinks.memory === undefined ? {} : { memory: sinks.memory }),
+    ...(sinks.storePath === undefined ? {} : { storePath: sinks.storePath }),
     ...(sinks.metrics === undefined ? {} : { metrics: sinks.metrics }),
   });
   const wait = (duration: string): void => {
@@ -80,7 +80,7 @@ async function sentTo(webhookUrl: string): Promise<object[]> {
     detail: 'Why.',
     runbook: 'RUNBOOK',
   };
-  for (const { tell } of channels) await tell({ ...notice, state: 'raised', repeated: 2 });
+  for (const channel of channels) await channel.send({ ...notice, state: 'raised', repeated: 2 });
   return sent;
 }
 
@@ -123,7 +123,7 @@ describe('alerts', () => {
     const { url, posts } = await aChat();
     const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
     const life = async (live: (alerts: Awaited<ReturnType<typeof alertsWith>>['alerts']) => void) => {
-      const { alerts } = await alertsWith({ webhookUrl: url, memory });
+      const { alerts } = await alertsWith({ webhookUrl: url, storePath: memory });
       live(alerts);
       await alerts.close();
     };
@@ -145,7 +145,7 @@ describe('alerts', () => {
     async function aFolder() {
       const folder = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run');
       const file = join(folder, 'said.ndjson');
-      const made = await alertsWith({ memory: join(folder, 'alerts-worker.json'), file });
+      const made = await alertsWith({ storePath: join(folder, 'alerts-worker.json'), file });
       const states = async () => {
         await made.alerts.close();
         const lines = (await readFile(file, 'utf8')).trim().split('\n');
@@ -254,7 +254,7 @@ describe('alerts', () => {
   test('counts open alerts by name and severity, also after a restart', async () => {
     const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
     const first = createMetrics('worker');
-    const { alerts } = await alertsWith({ memory, metrics: first });
+    const { alerts } = await alertsWith({ storePath: memory, metrics: first });
     alerts.raise({ key: 'attention/1', title: 'One.' });
     alerts.raise({ key: 'attention/2', title: 'Two.' });
     alerts.raise({ key: 'drift', title: 'Drift.' });
@@ -265,7 +265,7 @@ describe('alerts', () => {
     expect(await first.text()).toContain(open('attention', 'warning', 2));
     expect(await first.text()).toContain(open('drift', 'critical', 0));
     const second = createMetrics('worker');
-    await alertsWith({ memory, metrics: second });
+    await alertsWith({ storePath: memory, metrics: second });
     expect(await second.text()).toContain(open('attention', 'warning', 2));
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createHealth, watchTask } from '../../lib/health/health.ts';
 import { reportPublisherFailures } from '../../worker/process-checks.ts';
 
-function aWatch(standsStillAfterMs?: number) {
+function aWatch(stalledAfterMs?: number) {
   const said: string[] = [];
   const health = createHealth();
   const alerts = {
@@ -22,7 +22,7 @@ function aWatch(standsStillAfterMs?: number) {
   };
   const watch = watchTask({
     ...options,
-    ...(standsStillAfterMs === undefined ? {} : { standsStillAfterMs }),
+    ...(stalledAfterMs === undefined ? {} : { stalledAfterMs }),
   });
   const isHealthy = (name = 'ingest') => health.report().components[name]?.isHealthy;
   return { watch, health, alerts, said, isHealthy };

@@ -67,13 +67,13 @@ beforeAll(async () => {
   const alert = { key: `totals/${hostile.id}`, title: EVERYWHERE, detail: EVERYWHERE };
   writeFileSync(
     join(fixture.folder, 'run', 'alerts-worker.json'),
-    JSON.stringify([{ alert, atMs: 1, unsaid: 0 }]),
+    JSON.stringify([{ alert, atMs: 1, repeated: 0 }]),
   );
   const health = createHealth();
   health.set('temporal', { isHealthy: false, detail: EVERYWHERE });
   const quarantine = {
     list: async () => [refused],
-    show: async () => ({ thing: refused, body: Buffer.from(EVERYWHERE) }),
+    show: async () => ({ item: refused, body: Buffer.from(EVERYWHERE) }),
   };
   open = await dashboardOver(fixture.path, { health, quarantine, warmUpEveryMs: null, firstWordsMs: 60_000 });
   const admin = { basicAuth: { user: 'ops', password: PASSWORD } };

@@ -130,7 +130,7 @@ test('is acknowledged and silenced by name, and recorded', async () => {
     settings,
     log: silent,
     scrub: (text) => text,
-    memory: join(run, 'alerts-up.json'),
+    storePath: join(run, 'alerts-up.json'),
   });
   alerts.raise({ key: 'disk/full', title: 'The disk is full', detail: 'Make room.' });
   await alerts.close();

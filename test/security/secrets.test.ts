@@ -111,7 +111,7 @@ describe('the scrubber', () => {
       ...settings,
       admin: { ...settings.admin, basicAuth: { user: 'a', password: '1234.5000' } },
     };
-    expect(createScrub(weak, { env, keepFigures: true })('"billing_cost": "1234.5000"')).toContain(
+    expect(createScrub(weak, { env, keepNumbers: true })('"billing_cost": "1234.5000"')).toContain(
       '1234.5000',
     );
     expect(createScrub(weak, { env })('password 1234.5000')).not.toContain('1234.5000');

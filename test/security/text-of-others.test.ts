@@ -94,7 +94,7 @@ describe('an alert', () => {
       detail: words,
       runbook: '',
     };
-    for (const { tell } of channels) await tell({ ...notice, state: 'raised', repeated: 0 });
+    for (const channel of channels) await channel.send({ ...notice, state: 'raised', repeated: 0 });
     return JSON.stringify(sent);
   }
 

@@ -164,7 +164,7 @@ export const MACHINE = {
   process: {
     severity: 'critical',
     each: 'role',
-    meaning: 'A process of `up` ended or stopped responding (`-silent`) and is restarted.',
+    meaning: 'A process of `up` ended, or was killed because it did not respond, and is restarted.',
     firstLook: [
       'the log just before: memory, a full disk, a port in use',
       '`billsync_process_restarts_total`',

@@ -23,8 +23,8 @@ export async function lookAsWorker(
   };
   const log = createLogger(settings, 'worker', { write: () => {} });
   const now = (): Date => at;
-  const memory = join(folder, 'run/alerts.json');
-  const alerts = createAlerts({ settings, log, scrub: createScrub(settings), now, memory });
+  const storePath = join(folder, 'run/alerts.json');
+  const alerts = createAlerts({ settings, log, scrub: createScrub(settings), now, storePath });
   const raise: typeof alerts.raise = (alert) => {
     alerts.raise(alert);
     // All of a rule are raised at once.

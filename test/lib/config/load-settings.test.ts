@@ -108,7 +108,7 @@ describe('loadSettings', () => {
 
   test.each([
     ['a password that begins like an alias', 'environment: test\nclient_secret: *hunter2\n', /an alias/],
-    ['a key that holds the secret', 'environment: test\n"client_secret: hunter2": y\n', /no name/],
+    ['a key that holds the secret', 'environment: test\n"client_secret: hunter2": y\n', /not a name/],
     ['aliases that multiply', `a: &a [${'x,'.repeat(20)}x]\n${multiplied(9)}`, /an alias|not a setting/],
   ])('refuses %s without quoting it', (_name, text, reason) => {
     const cwd = folder();
@@ -255,7 +255,7 @@ describe('a comma in the credentials of the webhook', () => {
 
   test('is refused where it is ambiguous, and is a list in the settings file', () => {
     const env = { BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:a,b:c' };
-    expect(() => loadSettings({ env, cwd: '/nowhere' })).toThrow(/ambiguous.*line of its own/);
+    expect(() => loadSettings({ env, cwd: '/nowhere' })).toThrow(/ambiguous.*its own line/);
     const cwd = folder();
     writeFileSync(join(cwd, 'billsync.yaml'), 'webhook_basic_auth:\n  - hook:a,b:c\n');
     const { webhook } = loadSettings({ env: {}, cwd });

@@ -167,4 +167,4 @@ const ENTRY =
   '{"kind":"event","eventId":"11111111-1111-4111-8111-111111111111","receivedAt":"2026-03-01T00:00:00.000Z","invoiceId":null,"code":null,"sequence":1}';
 const THING =
   '{"quarantineId":"d-0123456789abcdef","kind":"delivery","at":"2026-03-01T00:00:00.000Z","code":"not-json","reason":"x","invoiceId":null,"eventId":null,"sha256":null,"findings":[],"findingCount":0,"sizeBytes":1}';
-const ALERT = '[{"alert":{"key":"a/b","title":"x"},"atMs":1,"unsaid":0}]';
+const ALERT = '[{"alert":{"key":"a/b","title":"x"},"atMs":1,"repeated":0}]';

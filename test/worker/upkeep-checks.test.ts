@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, expect, test } from 'vitest';
 import { createHealth, stateCheck } from '../../lib/health/health.ts';
-import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
+import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import { type MissingFiles, type UpkeepOptions, upkeepChecks } from '../../worker/upkeep-checks.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
@@ -42,7 +42,7 @@ async function told(over: Partial<UpkeepOptions> = {}) {
 }
 
 function refusedAt(...times: readonly string[]) {
-  return { list: async () => times.map((at) => ({ at }) as QuarantinedThing) };
+  return { list: async () => times.map((at) => ({ at }) as QuarantinedItem) };
 }
 const waiting =
   (since: string): (() => Promise<MissingFiles>) =>
@@ -73,7 +73,7 @@ test('is unhealthy after an hour without the file of a finalized invoice', async
 test('reports an archive that disappeared', async () => {
   const gone = await told({ settings: { service, archive: { kind: 'folder', path: join(folder, 'gone') } } });
   expect(gone).toMatchObject({ isReady: false, components: { archive: { isHealthy: false } } });
-  expect(gone.components.archive?.detail).toMatch(/cannot be looked at: ENOENT/);
+  expect(gone.components.archive?.detail).toMatch(/cannot be checked: ENOENT/);
   expect(gone.open).toEqual(['archive']);
   const unmounted = await mkdtemp(join(folder, 'unmounted-'));
   const empty = await told({ settings: { service, archive: { kind: 'folder', path: unmounted } } });
@@ -83,7 +83,7 @@ test('reports an archive that disappeared', async () => {
     settings: { service, archive: { kind: 's3', url: 's3://b' } },
     archive: refused,
   });
-  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be looked at: AccessDenied' });
+  expect(bucket.components.archive).toMatchObject({ detail: 'It cannot be checked: AccessDenied' });
 });
 
 test('reports certificates and tokens 14 days before they expire, and after', async () => {
@@ -106,8 +106,8 @@ test('reports certificates and tokens 14 days before they expire, and after', as
   const told1 = await told({ settings: settings(soon, token(NOW / 1_000 - 60)) });
   expect(told1).toMatchObject({ isWell: false, isReady: true });
   expect(told1.open.sort()).toEqual(['expiry/BILLSYNC_API_KEY', 'expiry/BILLSYNC_CLIENT_CERT']);
-  expect(told1.components['client certificate']?.detail).toContain('good until 2026-03-20');
-  expect(told1.components['API key']?.detail).toContain('ran out at 2026-03-10 07:59');
+  expect(told1.components['client certificate']?.detail).toContain('valid until 2026-03-20');
+  expect(told1.components['API key']?.detail).toContain('expired at 2026-03-10 07:59');
   const env = { TEMPORAL_API_KEY: token(NOW / 1_000 + 86_400), TEMPORAL_TLS_CLIENT_CERT_PATH: later };
   expect((await told({ env })).open).toEqual(['expiry/TEMPORAL_API_KEY']);
 });
