@@ -2,7 +2,7 @@
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
-import { asVariables, bindParameters } from './parameters.ts';
+import { setParameterVariables, bindParameters } from './parameters.ts';
 import { parsePeriod, periodText } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { grouped } from './render/labels.ts';
@@ -72,7 +72,7 @@ function openUntil(
 
 async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<readonly string[]> {
   const report = await findReport('gaps');
-  const sql = await asVariables(file, report, bindParameters(report, {}));
+  const sql = await setParameterVariables(file, report, bindParameters(report, {}));
   const rows = (await file.query(sql)).convertRowObjects(jsonValue);
   // Days are `YYYY-MM-DD`, so their texts compare as they do.
   const inDays = rows.filter(

@@ -1,22 +1,22 @@
 /**
- * From a cell of a report to what it counts: each report's header says it in lines of `leads`, and nothing else does.
+ * From a cell of a report to what it counts: each report's header says it in lines of `drilldowns`, and nothing else does.
  *
- *     -- leads: shipments by carrier, currency_code; shipments, billing_cost, packages
+ *     -- drilldowns: shipments by carrier, currency_code; shipments, billing_cost, packages
  *
- * Before the semicolon stands where a row leads and by what: columns of the row, `column as condition` where the list of
+ * Before the semicolon stands where a row drilldowns and by what: columns of the row, `column as condition` where the list of
  * shipments calls it otherwise, `column as $parameter` where a parameter says what the column is, `column?` where none
  * means all, `name=word` for a filter that is always set. Behind it stand the cells that are equal to a total of what
- * they lead to, `cell=total` where the names differ, `totals` for all that have the name of one; every other number is computed of what it leads to.
+ * they drilldown to, `cell=total` where the names differ, `totals` for all that have the name of one; every other number is computed of what it drilldowns to.
  */
 
 import type { ReportCell, ReportResult, ReportRow } from './report-result.ts';
 import { EXACT_CONDITIONS } from './shipments/conditions.ts';
 
-export const LEAD_TARGETS = ['shipments', 'invoice', 'invoices', 'register'] as const;
-export type LeadTarget = (typeof LEAD_TARGETS)[number];
+export const DRILLDOWN_TARGETS = ['shipments', 'invoice', 'invoices', 'register'] as const;
+export type DrilldownTarget = (typeof DRILLDOWN_TARGETS)[number];
 
-export interface Lead {
-  readonly target: LeadTarget;
+export interface Drilldown {
+  readonly target: DrilldownTarget;
   readonly by: readonly Binding[];
   readonly fixed: Readonly<Record<string, string>>;
   /** The total that a cell is equal to, by the cell's column. */
@@ -30,8 +30,8 @@ interface Binding {
   readonly isOptional: boolean;
 }
 
-export interface CellLead {
-  readonly target: LeadTarget;
+export interface CellDrilldown {
+  readonly target: DrilldownTarget;
   /** Fields of the target's address, besides the filters of the report. */
   readonly fields: Readonly<Record<string, string>>;
   /** The total of those shipments that the cell is equal to; null: the cell is computed of them. */
@@ -39,13 +39,13 @@ export interface CellLead {
 }
 
 /** @throws Error when a line is none; such a header is our own mistake and a test reads them all. */
-export function leadsOf(report: string, lines: readonly string[]): readonly Lead[] {
+export function parseDrilldowns(report: string, lines: readonly string[]): readonly Drilldown[] {
   return lines
     .filter((line) => line !== '')
     .map((line) => {
       const [, target, by = '', exact = ''] = /^(\w+)(?: by ([^;]+))?(?:; (.+))?$/.exec(line) ?? [];
-      const known = LEAD_TARGETS.find((each) => each === target);
-      if (known === undefined) throw new Error(`Report ${report}: it cannot lead to "${line}".`);
+      const known = DRILLDOWN_TARGETS.find((each) => each === target);
+      if (known === undefined) throw new Error(`Report ${report}: it cannot drilldown to "${line}".`);
       const words = listOf(by);
       return {
         target: known,
@@ -56,19 +56,19 @@ export function leadsOf(report: string, lines: readonly string[]): readonly Lead
     });
 }
 
-/** Where a number of these rows leads, the fields that all of them share; null: it leads nowhere. */
-export function leadOfCell(
-  { leads, result }: { readonly leads: readonly Lead[]; readonly result: ReportResult },
+/** Where a number of these rows drilldowns, the fields that all of them share; null: it drilldowns nowhere. */
+export function drilldownOfCell(
+  { drilldowns, result }: { readonly drilldowns: readonly Drilldown[]; readonly result: ReportResult },
   rows: readonly ReportRow[],
   column: string,
-): CellLead | null {
-  const lead = leads.find(({ exact }) => Object.hasOwn(exact, column)) ?? leads[0];
-  if (lead === undefined || rows.length === 0) return null;
-  const fields: Record<string, string> = { ...lead.fixed };
+): CellDrilldown | null {
+  const drilldown = drilldowns.find(({ exact }) => Object.hasOwn(exact, column)) ?? drilldowns[0];
+  if (drilldown === undefined || rows.length === 0) return null;
+  const fields: Record<string, string> = { ...drilldown.fixed };
   let isWhole = true;
   const bindings = result.columns.some(({ name, isDetail }) => name === 'partner_id' && !isDetail)
-    ? [...lead.by, PARTNER]
-    : lead.by;
+    ? [...drilldown.by, PARTNER]
+    : drilldown.by;
   for (const binding of bindings) {
     if (!result.columns.some(({ name }) => name === binding.column)) continue;
     const values = new Set(rows.map((row) => row[binding.column] ?? null));
@@ -78,10 +78,10 @@ export function leadOfCell(
     else fields[fieldOf(binding, result)] = textOf(value);
   }
   // What rows have in common is all of them where they are groups; of lines there may be others that have it too.
-  const areLines = lead.by.some((binding) => binding.column === 'row_number');
+  const areLines = drilldown.by.some((binding) => binding.column === 'row_number');
   if (rows.length > 1 && (areLines || Object.keys(fields).length === 0)) return null;
-  const total = lead.exact[column] ?? null;
-  return { target: lead.target, fields, total: isWhole ? total : null };
+  const total = drilldown.exact[column] ?? null;
+  return { target: drilldown.target, fields, total: isWhole ? total : null };
 }
 
 /** What a report has of these is the total of its name, where its header says `totals`. */

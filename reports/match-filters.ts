@@ -141,7 +141,7 @@ function meant(
  *
  * @throws ReportFilterError a filter matched nothing; with the nearest that exist
  */
-export function expectMatches(matches: readonly FilterMatch[]): void {
+export function requireMatches(matches: readonly FilterMatch[]): void {
   const unmatched = matches.filter(({ matched }) => matched.length === 0);
   const [first] = unmatched;
   if (first !== undefined) throw new ReportFilterError(first.filter, matchNotes(unmatched).join(' '));

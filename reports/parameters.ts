@@ -95,7 +95,7 @@ let asked = 0;
  *
  * @returns the report's statement with the variables in place of `$name`
  */
-export async function asVariables(
+export async function setParameterVariables(
   file: PublishedFile,
   report: ReportDefinition,
   { bound }: BoundParameters,

@@ -116,7 +116,7 @@ function partnersOf(known: readonly Partner[], asked: readonly string[] | null):
 }
 
 /** From now on the session's views show one partner's, out of those that were prepared. */
-export async function showPartner(file: PublishedFile, partner: string): Promise<void> {
+export async function selectPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
   // Tables that are kept while the filters stay the same hold the previous partner's rows.
   for (const table of ['invoiced_months', 'monthly_prices', 'repeated_lines'])
@@ -124,7 +124,7 @@ export async function showPartner(file: PublishedFile, partner: string): Promise
 }
 
 /** The session's views show all partners that were asked for again. */
-export async function showPartners(
+export async function selectPartners(
   file: PublishedFile,
   { partners }: Pick<Prepared, 'partners'>,
 ): Promise<void> {
@@ -174,7 +174,7 @@ const SHARED_BY_REPORTS = {
 type Shared = keyof typeof SHARED_BY_REPORTS;
 
 /** Makes what a report reads, of the filters that the session has. */
-export async function provideShared(file: PublishedFile, sql: string): Promise<void> {
+export async function createSharedViews(file: PublishedFile, sql: string): Promise<void> {
   for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][]) {
     if (!isRead.test(sql)) continue;
     const areKept = shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(sql);

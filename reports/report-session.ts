@@ -5,22 +5,22 @@ import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.t
 import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
 import { ReportFilterError } from './errors.ts';
 import { matchNotes } from './match-filters.ts';
-import { type OptionalTables, provideTables } from './optional-tables.ts';
-import { asVariables, type BoundParameters, bindParameters } from './parameters.ts';
+import { type OptionalTables, loadOptionalTables } from './optional-tables.ts';
+import { setParameterVariables, type BoundParameters, bindParameters } from './parameters.ts';
 import {
   type Counted,
   type Prepared,
   prepareSession,
-  provideShared,
+  createSharedViews,
   readsInvoices,
   readsStates,
-  showPartner,
-  showPartners,
+  selectPartner,
+  selectPartners,
 } from './prepare-session.ts';
-import { interruptible, openPublishedFile, type PublishedFile } from './published-file.ts';
+import { withTimeLimit, openPublishedFile, type PublishedFile } from './published-file.ts';
 import { summedColumns } from './render/table-order.ts';
-import { checkFilters, letAllPass, type ReportFilters } from './report-filters.ts';
-import { cutNotes, headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
+import { checkFilters, isUnfiltered, type ReportFilters } from './report-filters.ts';
+import { limitNotes, headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
 import {
   type ReportColumn,
   type ReportResult,
@@ -30,9 +30,9 @@ import {
 } from './report-result.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
 import {
-  askShipments,
-  type ShipmentsAnswer,
-  type ShipmentsAsked,
+  listShipments,
+  type ShipmentsPage,
+  type ShipmentsRequest,
   type ShipmentsStream,
   type ShipmentTotals,
   streamShipments,
@@ -53,14 +53,14 @@ export interface ReportSession {
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`
    */
-  shipments(asked: ShipmentsAsked): Promise<ShipmentsAnswer>;
+  shipments(asked: ShipmentsRequest): Promise<ShipmentsPage>;
   /**
    * All of them for a file, however many: `write` reads the batches to their end.
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`, also while `write` reads
    */
   shipmentsFile<T>(
-    asked: Omit<ShipmentsAsked, 'limit' | 'totals'> & { readonly limit: number | null },
+    asked: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
     write: (found: ShipmentsStream) => Promise<T>,
   ): Promise<T>;
   /** Only their totals, for `totals` of several pages. */
@@ -94,7 +94,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   if (!(timeLimitMs > 0)) throw new ReportFilterError('limit', 'The time limit must be longer than 0 s.');
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
-  const counted = letAllPass(filters) && file.isWhole ? request.counted : undefined;
+  const counted = isUnfiltered(filters) && file.isWhole ? request.counted : undefined;
   let preparing: Promise<Prepared> | undefined;
   const prepared = (): Promise<Prepared> => {
     preparing ??= prepareSession(file, filters, counted);
@@ -111,7 +111,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, parameters);
-    const { missing, files } = await provideTables(file, report, request.tables ?? {});
+    const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {});
     const { columns, rows, found } = await answerEachPartner(file, { report, values, session });
     if (found > rows.length && parameters.limit === undefined) {
       throw new ReportFilterError(
@@ -141,7 +141,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         files,
         notes: [
           ...missing,
-          ...cutNotes({ rows: rows.length, found }),
+          ...limitNotes({ rows: rows.length, found }),
           ...files,
           // A report of invoices lists them itself.
           ...(showsStates || comparesDays(report) ? [] : notCountedNotes(completeness)),
@@ -172,26 +172,26 @@ export async function openReportSession(request: SessionRequest): Promise<Report
       const report = typeof asked === 'string' ? await findReport(asked) : asked;
       const { name } = report;
       bindParameters(report, parameters);
-      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
+      return withTimeLimit({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
     },
     shipments: (asked) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return interruptible(limit, async () =>
-        askShipments(file, { prepared: await prepared(), filters }, asked),
+      return withTimeLimit(limit, async () =>
+        listShipments(file, { prepared: await prepared(), filters }, asked),
       );
     },
     shipmentsFile: (asked, write) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return interruptible(limit, async () =>
+      return withTimeLimit(limit, async () =>
         write(await streamShipments(file, { prepared: await prepared(), filters }, asked)),
       );
     },
     totalShipments: (conditions) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return interruptible(limit, async () => totalShipments(file, await prepared(), conditions));
+      return withTimeLimit(limit, async () => totalShipments(file, await prepared(), conditions));
     },
     count: () =>
-      interruptible({ file, name: 'of what there is', timeLimitMs, deadline }, async () => {
+      withTimeLimit({ file, name: 'of what there is', timeLimitMs, deadline }, async () => {
         const { publication, count } = await prepared();
         return { publication, counts: await count() };
       }),
@@ -219,10 +219,10 @@ async function answerEachPartner(
   const isAlone = session.partners.length === 1;
   const answers: Answer[] = [];
   try {
-    const sql = await asVariables(file, report, values);
+    const sql = await setParameterVariables(file, report, values);
     for (const partner of session.partners) {
-      if (!isAlone) await showPartner(file, partner ?? '');
-      await provideShared(file, report.sql);
+      if (!isAlone) await selectPartner(file, partner ?? '');
+      await createSharedViews(file, report.sql);
       const reader = await file.query(sql);
       const all = readColumns(reader, report);
       const columns = shownColumns(all, report, values);
@@ -238,7 +238,7 @@ async function answerEachPartner(
       });
     }
   } finally {
-    if (!isAlone) await showPartners(file, session);
+    if (!isAlone) await selectPartners(file, session);
   }
   return {
     columns: answers[0]?.columns ?? [],
@@ -253,7 +253,7 @@ async function countRows(
   report: ReportDefinition,
   { bound, shown }: BoundParameters,
 ): Promise<number> {
-  const sql = await asVariables(file, report, { shown, bound: { ...bound, limit: MAX_LIMIT } });
+  const sql = await setParameterVariables(file, report, { shown, bound: { ...bound, limit: MAX_LIMIT } });
   const reader = await file.query(`select count(*) from (\n${sql}\n)`);
   return Number(reader.getRows()[0]?.[0]);
 }

@@ -9,9 +9,9 @@ import {
 } from '../../lib/wire/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
-import { expectMatches } from '../../reports/match-filters.ts';
+import { requireMatches } from '../../reports/match-filters.ts';
 import { type Period, parsePeriod, weeksBefore } from '../../reports/period.ts';
-import { filtersNamed, type ReportFilters } from '../../reports/report-filters.ts';
+import { toReportFilters, type ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
 import type { CostRule } from './rules.ts';
@@ -40,14 +40,14 @@ export interface FindOptions {
  */
 export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
   const days = daysOfRule(rule, options.now);
-  const filters = { ...filtersNamed(rule.filters), ...days };
+  const filters = { ...toReportFilters(rule.filters), ...days };
   const ask = (of: ReportFilters): Promise<ReportResult> =>
     runReport({
       ...{ databasePath: options.databasePath, timeLimitMs: options.timeLimitMs },
       ...{ name: rule.report, parameters: rule.parameters, filters: of },
     });
   const result = await ask(filters);
-  expectMatches(result.head.matches);
+  requireMatches(result.head.matches);
   const keys = await keysOf(result);
   const weeks = rule.trailing;
   const rows =
@@ -73,8 +73,8 @@ function daysOfRule({ period, trailing }: CostRule, now: Date): Partial<Period> 
 
 /** By what rows are told apart: what the report groups by, else its words and days. Figures change and are none of it. */
 async function keysOf({ name: report, columns }: ReportResult): Promise<readonly string[]> {
-  const [lead] = (await findReport(report)).leads;
-  const grouped = lead?.by.map(({ column }) => column) ?? [];
+  const [drilldown] = (await findReport(report)).drilldowns;
+  const grouped = drilldown?.by.map(({ column }) => column) ?? [];
   const isKey = ({ name, type }: ReportColumn): boolean =>
     grouped.length > 0 ? grouped.includes(name) || name === 'partner_id' : type === 'text' || type === 'date';
   return columns.filter(isKey).map(({ name }) => name);

@@ -10,7 +10,7 @@ import { type Claim, isWithdrawn, lineKey, NOTHING, numberKey } from './claim.ts
 import type { Credit, Published } from './published.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
-export interface StandingClaim extends Claim {
+export interface ClaimWithStatus extends Claim {
   /** ISO 8601 UTC; null: its invoice is not voided. */
   readonly voidedAt: string | null;
   /** What is claimed now: zero when the invoice was voided, or the claim was closed before it was sent. */
@@ -28,14 +28,14 @@ export interface StandingClaim extends Claim {
 }
 
 /** @param claims all there are: credits are divided among those of one number */
-export function standingOf(
+export function withStatuses(
   claims: readonly Claim[],
   {
     published,
     windows,
     now,
   }: { readonly published: Published; readonly windows: readonly ClaimWindow[]; readonly now: Date },
-): readonly StandingClaim[] {
+): readonly ClaimWithStatus[] {
   const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoiceId)?.voidedAt ?? null;
   const claimsNothing = (claim: Claim): boolean => voidedAt(claim) !== null || isWithdrawn(claim);
   const recovered = new Map<string, string>();
@@ -57,7 +57,7 @@ export function standingOf(
   });
 }
 
-function concernsOf(claim: Omit<StandingClaim, 'concerns'>, published: Published): readonly string[] {
+function concernsOf(claim: Omit<ClaimWithStatus, 'concerns'>, published: Published): readonly string[] {
   const { voidedAt, recovered, claimed, state, isOverdue, deadline } = claim;
   const invoice = published.invoiceOf(claim.invoiceId);
   const concerns: string[] = [];
@@ -123,7 +123,7 @@ function lesser(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
 }
 
-type Summed = Pick<StandingClaim, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
+type Summed = Pick<ClaimWithStatus, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
 
 /** Sums by currency, of each partner by itself. */
 export interface ClaimTotals {

@@ -137,13 +137,13 @@ export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, wanted: Cl
   });
 }
 
-const LONGEST_NOTE = 2_000;
+const MAX_NOTE_LENGTH = 2_000;
 
 /** A note as it is kept. @throws ClaimRefusedError it is too long */
 export function noteOf(note: string): string {
   const kept = note.trim().normalize('NFC');
-  if (kept.length <= LONGEST_NOTE) return kept;
-  throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${LONGEST_NOTE}`);
+  if (kept.length <= MAX_NOTE_LENGTH) return kept;
+  throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);
 }
 
 /** Zero as amounts are written. */

@@ -13,7 +13,7 @@ import {
   lineKey,
   noteOf,
 } from './claim.ts';
-import { type StandingClaim, standingOf } from './claim-status.ts';
+import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
 import { type Claimable, claimableOf, type FindRequest, findLines } from './findings.ts';
 import { type ClaimJournal, type Claims, openClaimJournal } from './journal.ts';
 import { NOTHING_PUBLISHED, readPublished } from './published.ts';
@@ -28,7 +28,7 @@ export interface DisputesOptions {
 
 export interface Disputes {
   /** Every claim, newest first, as it stands by what is published; and what is wrong with the journal, in sentences. */
-  list(): Promise<{ readonly claims: readonly StandingClaim[]; readonly problems: readonly string[] }>;
+  list(): Promise<{ readonly claims: readonly ClaimWithStatus[]; readonly problems: readonly string[] }>;
   /** The lines behind rows of a report, claimed already or not; and what has to be known to trust them, in sentences. */
   find(
     request: Omit<FindRequest, 'databasePath'>,
@@ -51,7 +51,7 @@ export interface Disputes {
    * @throws ClaimChangedError one is not what the person saw
    * @throws ClaimRefusedError one does not take that state, or is not there
    */
-  change(asked: ClaimChangeAsked): Promise<readonly Claim[]>;
+  change(asked: ClaimChangeRequest): Promise<readonly Claim[]>;
 }
 
 /** Beside the archive, never in it. */
@@ -64,7 +64,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   const { folder, windowsPath } = disputePaths(dataDir);
   const journal = openClaimJournal(folder);
 
-  async function standing(claims: Claims): Promise<readonly StandingClaim[]> {
+  async function standing(claims: Claims): Promise<readonly ClaimWithStatus[]> {
     const all = [...claims.all.values()];
     const { windows } = await readClaimWindows(windowsPath);
     if (all.length === 0) return [];
@@ -73,7 +73,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
       if (error instanceof NotPublishedError) return NOTHING_PUBLISHED;
       throw error;
     });
-    return standingOf(all, { published, windows, now: now() });
+    return withStatuses(all, { published, windows, now: now() });
   }
 
   const find: Disputes['find'] = async (request) => {
@@ -101,7 +101,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
 }
 
 /** More at once than people ever do. */
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.open` */
 export async function openClaims(
@@ -111,7 +111,7 @@ export async function openClaims(
 ): Promise<readonly Claim[]> {
   const wanted = lines.filter(({ hindrance }) => hindrance === null);
   if (wanted.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { nextNumber } = await journal.read();
     const claims = wanted.map(({ hindrance: _, ...line }, index) => ({
       id: `D-${nextNumber + index}`,
@@ -134,7 +134,7 @@ export async function openClaims(
   });
 }
 
-export interface ClaimChangeAsked {
+export interface ClaimChangeRequest {
   /** With the version that the person saw; null: whatever it is now. */
   readonly claims: readonly { readonly id: string; readonly version: number | null }[];
   /** null: stays. */
@@ -146,9 +146,9 @@ export interface ClaimChangeAsked {
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.change` */
 export async function changeClaims(
   journal: ClaimJournal,
-  { claims: asked, state, note, by }: ClaimChangeAsked,
+  { claims: asked, state, note, by }: ClaimChangeRequest,
   world: {
-    readonly standing: (claims: Claims) => Promise<readonly StandingClaim[]>;
+    readonly standing: (claims: Claims) => Promise<readonly ClaimWithStatus[]>;
     readonly now: () => Date;
   },
 ): Promise<readonly Claim[]> {
@@ -173,7 +173,7 @@ export async function changeClaims(
   throw changedMeanwhile(after.all.get((other ?? found[0])?.id ?? '') as Claim);
 }
 
-function refuseVoided(all: readonly StandingClaim[], found: readonly Claim[], state: ClaimState): void {
+function refuseVoided(all: readonly ClaimWithStatus[], found: readonly Claim[], state: ClaimState): void {
   const voided = all.find(({ id, voidedAt }) => voidedAt !== null && found.some((claim) => claim.id === id));
   if (voided === undefined) return;
   throw new ClaimRefusedError(

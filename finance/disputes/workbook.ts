@@ -5,7 +5,7 @@ import { renderCsv } from '../../reports/render/csv-text.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
 import { ClaimRefusedError, NOTHING } from './claim.ts';
-import { type StandingClaim, totalsOf } from './claim-status.ts';
+import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 
 export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
 export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
@@ -22,7 +22,7 @@ export interface ClaimFile {
  * @throws ClaimRefusedError they are of several, or none is left
  */
 export async function claimFile(
-  claims: readonly StandingClaim[],
+  claims: readonly ClaimWithStatus[],
   format: ClaimFormat,
   now: Date,
 ): Promise<ClaimFile> {
@@ -69,7 +69,7 @@ function refuseSeveral(what: string, names: readonly string[]): void {
   });
 }
 
-function rowOf(claim: StandingClaim) {
+function rowOf(claim: ClaimWithStatus) {
   return {
     our_reference: claim.id,
     carrier: claim.carrier,

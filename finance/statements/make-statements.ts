@@ -5,7 +5,7 @@ import { type Period, parsePeriod, shiftDay } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
-import { askBilled, type BilledSession } from './billed.ts';
+import { openBilledSession, type BilledSession } from './billed.ts';
 import { type Billed, composeStatement } from './compose.ts';
 import { openSentStatements, type SentStatements } from './sent-statements.ts';
 import {
@@ -19,7 +19,7 @@ import {
   tenantOf,
 } from './statement.ts';
 
-export interface StatementsWanted {
+export interface StatementsRequest {
   /** By id or name; empty: all that have something to report. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
@@ -66,7 +66,7 @@ export function statementMonth(text = 'last-month', now = new Date()): string {
 }
 
 /** Held in memory, and more would fill no sheet that a person reads. */
-export const MOST_LINES = 250_000;
+export const MAX_LINES = 250_000;
 
 /**
  * @param deliver is given one after the other; a statement that is sent is durable before
@@ -76,7 +76,7 @@ export const MOST_LINES = 250_000;
  */
 export async function makeStatements(
   sources: StatementSources,
-  wanted: StatementsWanted,
+  wanted: StatementsRequest,
   deliver: (made: MadeStatement) => Promise<void>,
 ): Promise<number> {
   const days = parsePeriod(wanted.period);
@@ -107,7 +107,7 @@ export async function makeStatements(
     }
     if (failed.length > 0) throw new StatementsFailedError(count, failed);
     // Noted last: who was killed before begins again, and finds what was sent already.
-    if (isAll && wanted.isFinal) await sent.noteAllTenants(wanted.period);
+    if (isAll && wanted.isFinal) await sent.recordAllTenants(wanted.period);
     return count;
   } finally {
     session.close();
@@ -130,7 +130,7 @@ function ambiguous(asked: readonly string[], tenants: readonly StatementTenant[]
 
 interface Making {
   readonly sources: StatementSources;
-  readonly wanted: StatementsWanted;
+  readonly wanted: StatementsRequest;
   readonly days: Period;
   readonly session: BilledSession;
   readonly sent: SentStatements;
@@ -196,9 +196,9 @@ async function compose(
 }
 
 async function linesOf({ session, days }: Making, tenant: StatementTenant): Promise<ShipmentLines> {
-  const lines = await session.shipments(tenant, days, MOST_LINES + 1);
-  if (lines.rows.length <= MOST_LINES) return lines;
-  throw new StatementRefusedError(`${tenant.tenant} has more than ${MOST_LINES} lines in that month`, {
+  const lines = await session.shipments(tenant, days, MAX_LINES + 1);
+  if (lines.rows.length <= MAX_LINES) return lines;
+  throw new StatementRefusedError(`${tenant.tenant} has more than ${MAX_LINES} lines in that month`, {
     hint: 'add --no-shipments, and take the lines from `billsync export`',
   });
 }
@@ -222,11 +222,11 @@ function rowsBetween(session: BilledSession) {
 }
 
 /** The margins of the same publication: it may be replaced between the two readings. */
-async function openWithMarkUp(sources: StatementSources, wanted: StatementsWanted, days: Period) {
+async function openWithMarkUp(sources: StatementSources, wanted: StatementsRequest, days: Period) {
   const { databasePath, timeLimitMs } = sources;
   const { tenants, partners, by, costs } = wanted;
   for (;;) {
-    const session = await askBilled({ databasePath, timeLimitMs, tenants, partners, by });
+    const session = await openBilledSession({ databasePath, timeLimitMs, tenants, partners, by });
     if (costs === undefined) return { session, markUp: null };
     try {
       // Asked of all tenants: the cost of a number that several were billed for is divided among them.

@@ -5,10 +5,10 @@ import { statementIn } from '../../lib/sql-file.ts';
 import { type Completeness, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
-import { type Prepared, provideShared } from '../prepare-session.ts';
+import { type Prepared, createSharedViews } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
 import type { AppliedFilters } from '../report-filters.ts';
-import { cutNotes, headNotes, type LevelCount, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
+import { limitNotes, headNotes, type LevelCount, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
 import {
   type ReportColumn,
   type ReportResult,
@@ -23,12 +23,12 @@ import {
   checkSort,
   SHIPMENT_COLUMNS,
   type ShipmentSort,
-  USUAL_COLUMNS,
-  USUAL_SORT,
+  DEFAULT_COLUMNS,
+  DEFAULT_SORT,
 } from './columns.ts';
 import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
 
-export interface ShipmentsAsked {
+export interface ShipmentsRequest {
   readonly conditions: ShipmentConditions;
   /** Names of columns; none means all. */
   readonly columns?: readonly string[];
@@ -41,7 +41,7 @@ export interface ShipmentsAsked {
   readonly totals?: ShipmentTotals;
 }
 
-export interface ShipmentsAnswer {
+export interface ShipmentsPage {
   readonly result: ReportResult;
   readonly totals: ShipmentTotals;
   /** For `after` of the following page; null on the last. */
@@ -49,26 +49,26 @@ export interface ShipmentsAnswer {
 }
 
 /** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
-export function checkAsked(asked: Omit<ShipmentsAsked, 'totals'>): void {
-  const sort = checkSort(asked.sort ?? USUAL_SORT);
+export function checkShipmentsRequest(asked: Omit<ShipmentsRequest, 'totals'>): void {
+  const sort = checkSort(asked.sort ?? DEFAULT_SORT);
   bindConditions(asked.conditions);
   checkColumns(asked.columns ?? []);
   keyOf(asked.after, sort);
 }
 
 /** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
-export async function askShipments(
+export async function listShipments(
   file: PublishedFile,
   { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
-  asked: ShipmentsAsked,
-): Promise<ShipmentsAnswer> {
+  asked: ShipmentsRequest,
+): Promise<ShipmentsPage> {
   const bound = bindConditions(asked.conditions);
-  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  const sort = checkSort(asked.sort ?? DEFAULT_SORT);
   const shown = checkColumns(asked.columns ?? []);
   const key = keyOf(asked.after, sort);
   const known = asked.totals?.publication === prepared.publication ? asked.totals : null;
   const totals = known ?? (await totalShipments(file, prepared, asked.conditions));
-  await provideShared(file, bound.sql);
+  await createSharedViews(file, bound.sql);
   const found = await query(file, 'keys', {
     filled: {
       ...{ conditions: bound.sql, sorted_by: sort.column },
@@ -105,25 +105,25 @@ export async function askShipments(
 }
 
 /** All that were asked for, or the first `limit` of them, in batches for a file. */
-export interface ShipmentsStream extends Pick<ShipmentsAnswer, 'totals'> {
+export interface ShipmentsStream extends Pick<ShipmentsPage, 'totals'> {
   readonly result: StreamedResult;
 }
 
 /**
  * @returns rows that must be read before anything else is asked of the session
- * @throws ReportFilterError as `askShipments`
+ * @throws ReportFilterError as `listShipments`
  */
 export async function streamShipments(
   file: PublishedFile,
   { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
-  asked: Omit<ShipmentsAsked, 'limit' | 'totals'> & { readonly limit: number | null },
+  asked: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
 ): Promise<ShipmentsStream> {
   const bound = bindConditions(asked.conditions);
-  const sort = checkSort(asked.sort ?? USUAL_SORT);
+  const sort = checkSort(asked.sort ?? DEFAULT_SORT);
   const shown = checkColumns(asked.columns ?? []);
   const key = keyOf(asked.after, sort);
   const totals = await totalShipments(file, prepared, asked.conditions);
-  await provideShared(file, bound.sql);
+  await createSharedViews(file, bound.sql);
   const filled = {
     ...{ conditions: bound.sql, sorted_by: sort.column },
     direction: sort.isDescending ? 'desc' : 'asc',
@@ -139,7 +139,7 @@ export async function streamShipments(
   // Nothing else is asked of the session while rows are read.
   const completeness = await prepared.completeness();
   const found = await file.stream(text, { ...bound.values, ...key, limit: asked.limit });
-  const columns = readColumns(found, SHIPMENT_READING);
+  const columns = readColumns(found, SHIPMENT_COLUMN_INFO);
   const rows = asked.limit === null ? all : Math.min(asked.limit, all);
   return {
     totals,
@@ -155,7 +155,7 @@ export async function streamShipments(
         rows,
         found: all,
         completeness,
-        notes: cutNotes({ rows, found: all }),
+        notes: limitNotes({ rows, found: all }),
       }),
     },
   };
@@ -278,7 +278,7 @@ export async function totalShipments(
 ): Promise<ShipmentTotals> {
   const { publication, all } = prepared;
   const { sql, values } = bindConditions(conditions);
-  await provideShared(file, sql);
+  await createSharedViews(file, sql);
   const filled = {
     asked: filledText('asked', { conditions: sql }),
     repeats: filledText('repeats', { conditions: sql }),
@@ -313,21 +313,21 @@ const TOTAL_UNITS = {
 };
 
 const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
-const DETAILS = SHIPMENT_COLUMNS.filter((name) => !USUAL_COLUMNS.includes(name));
+const DETAILS = SHIPMENT_COLUMNS.filter((name) => !DEFAULT_COLUMNS.includes(name));
 /** How the columns are read. */
-export const SHIPMENT_READING = { units: { billing_cost: 'money' }, details: DETAILS };
+export const SHIPMENT_COLUMN_INFO = { units: { billing_cost: 'money' }, details: DETAILS };
 
 /** Named one by one, rows are found without reading the others; more than so many are found as quickly in one reading. */
-const MOST_NAMED = 1_000;
+const MAX_NAMED = 1_000;
 
 /** The rows that `keys` name, in their order. */
 export async function rowsOnPage(
   file: PublishedFile,
   keys: readonly ReportRow[],
 ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
-  const [onPage, values] = keys.length > MOST_NAMED ? inOneReading(keys) : oneByOne(keys);
+  const [onPage, values] = keys.length > MAX_NAMED ? inOneReading(keys) : oneByOne(keys);
   const reader = await query(file, 'rows', { filled: { columns: ALL_COLUMNS, on_page: onPage }, values });
-  const columns = readColumns(reader, SHIPMENT_READING);
+  const columns = readColumns(reader, SHIPMENT_COLUMN_INFO);
   const found = new Map(readRows(reader, columns).map((row) => [placeOf(row), row]));
   const rows = keys.map((key) => found.get(placeOf(key))).filter((row) => row !== undefined);
   return { columns, rows };

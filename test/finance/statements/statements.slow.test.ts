@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   type MadeStatement,
   makeStatements,
-  type StatementsWanted,
+  type StatementsRequest,
 } from '../../../finance/statements/make-statements.ts';
 import { renderStatement } from '../../../finance/statements/render-statement.ts';
 import { sentFolder, shortKey } from '../../../finance/statements/sent-statements.ts';
@@ -42,7 +42,7 @@ async function published(invoices: readonly FixtureInvoice[]): Promise<string> {
 
 async function statements(
   databasePath: string,
-  wanted: Partial<StatementsWanted> & Pick<StatementsWanted, 'period'>,
+  wanted: Partial<StatementsRequest> & Pick<StatementsRequest, 'period'>,
 ): Promise<MadeStatement[]> {
   const made: MadeStatement[] = [];
   await makeStatements(
@@ -57,7 +57,7 @@ async function statements(
 async function statement(
   databasePath: string,
   period: string,
-  more: Partial<StatementsWanted> = {},
+  more: Partial<StatementsRequest> = {},
 ): Promise<Statement> {
   const [one, ...others] = await statements(databasePath, { period, tenants: ['Acme'], ...more });
   expect(others).toEqual([]);
