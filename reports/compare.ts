@@ -159,12 +159,12 @@ export async function runCompared(
 ): Promise<ReportResult> {
   const { name, filters = {}, parameters = {} } = request;
   const report = await findReport(name);
-  const run: Run = (asked) => runReport({ ...request, ...asked });
+  const run: Run = (of) => runReport({ ...request, ...of });
   const result = await runWithComparison(run, report, { filters, parameters, compare });
   return pivot === undefined ? result : pivoted(report, result, pivot).result;
 }
 
-type Run = (asked: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
+type Run = (of: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
 
 /**
  * @param run answers the report with the filters and parameters that it is given

@@ -5,7 +5,7 @@
  *
  * Before the semicolon stands where a row drilldowns and by what: columns of the row, `column as condition` where the list of
  * shipments calls it otherwise, `column as $parameter` where a parameter says what the column is, `column?` where none
- * means all, `name=word` for a filter that is always set. Behind it stand the cells that are equal to a total of what
+ * means all, `name=item` for a filter that is always set. Behind it stand the cells that are equal to a total of what
  * they drilldown to, `cell=total` where the names differ, `totals` for all that have the name of one; every other number is computed of what it drilldowns to.
  */
 
@@ -45,13 +45,13 @@ export function parseDrilldowns(report: string, lines: readonly string[]): reado
     .map((line) => {
       const [, target, by = '', exact = ''] = /^(\w+)(?: by ([^;]+))?(?:; (.+))?$/.exec(line) ?? [];
       const known = DRILLDOWN_TARGETS.find((each) => each === target);
-      if (known === undefined) throw new Error(`Report ${report}: it cannot drilldown to "${line}".`);
-      const words = listOf(by);
+      if (known === undefined) throw new Error(`Report ${report}: it cannot lead to "${line}".`);
+      const items = listOf(by);
       return {
         target: known,
-        by: words.filter((word) => !word.includes('=')).map(bindingOf),
-        fixed: pairsOf(words.filter((word) => word.includes('='))),
-        exact: pairsOf(listOf(exact).flatMap((word) => (word === 'totals' ? TOTALS : word))),
+        by: items.filter((item) => !item.includes('=')).map(bindingOf),
+        fixed: pairsOf(items.filter((item) => item.includes('='))),
+        exact: pairsOf(listOf(exact).flatMap((item) => (item === 'totals' ? TOTALS : item))),
       };
     });
 }
@@ -96,8 +96,8 @@ const PARTNER: Binding = { column: 'partner_id', as: 'partner_id', isOptional: f
 const CALLED: Readonly<Record<string, string>> = { service: 'service_level', weight: 'weight_break' };
 
 function fieldOf({ as }: Binding, { head }: ReportResult): string {
-  const word = as.startsWith('$') ? (head.parameters[as.slice(1)] ?? '') : as;
-  const name = CALLED[word] ?? word;
+  const item = as.startsWith('$') ? (head.parameters[as.slice(1)] ?? '') : as;
+  const name = CALLED[item] ?? item;
   return EXACT_CONDITIONS.includes(`is_${name}`) ? `is_${name}` : name;
 }
 
@@ -105,16 +105,16 @@ function textOf(cell: ReportCell): string {
   return cell === null ? '' : String(cell);
 }
 
-function bindingOf(word: string): Binding {
-  const [named = '', as] = word.split(' as ');
+function bindingOf(item: string): Binding {
+  const [named = '', as] = item.split(' as ');
   const column = named.replace('?', '');
   return { column, as: as ?? column, isOptional: named.endsWith('?') };
 }
 
-function pairsOf(words: readonly string[]): Readonly<Record<string, string>> {
+function pairsOf(items: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    words.map((word) => {
-      const [name = '', value] = word.split('=');
+    items.map((item) => {
+      const [name = '', value] = item.split('=');
       return [name, value ?? name];
     }),
   );
@@ -123,6 +123,6 @@ function pairsOf(words: readonly string[]): Readonly<Record<string, string>> {
 function listOf(text: string): readonly string[] {
   return text
     .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }

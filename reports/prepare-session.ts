@@ -108,9 +108,12 @@ async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promis
   return matches;
 }
 
-function partnersOf(known: readonly Partner[], asked: readonly string[] | null): readonly (string | null)[] {
+function partnersOf(
+  known: readonly Partner[],
+  selected: readonly string[] | null,
+): readonly (string | null)[] {
   const named = known.filter(({ key }) => key !== '');
-  if (asked !== null) return asked;
+  if (selected !== null) return selected;
   // With one partner, rows without a partner are that partner's; with several, nobody knows whose they are.
   return named.length <= 1 ? [named[0]?.key ?? null] : known.map(({ key }) => key);
 }
@@ -123,7 +126,7 @@ export async function selectPartner(file: PublishedFile, partner: string): Promi
     await file.query(`drop table if exists ${table}`);
 }
 
-/** The session's views show all partners that were asked for again. */
+/** The session's views show all partners that were selected for again. */
 export async function selectPartners(
   file: PublishedFile,
   { partners }: Pick<Prepared, 'partners'>,

@@ -1,26 +1,26 @@
-/** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
+/** A published file opened once with one set of filters; any number of reports are request of it, the head counted once. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
 import { ReportFilterError } from './errors.ts';
 import { matchNotes } from './match-filters.ts';
-import { type OptionalTables, loadOptionalTables } from './optional-tables.ts';
-import { setParameterVariables, type BoundParameters, bindParameters } from './parameters.ts';
+import { loadOptionalTables, type OptionalTables } from './optional-tables.ts';
+import { type BoundParameters, bindParameters, setParameterVariables } from './parameters.ts';
 import {
   type Counted,
+  createSharedViews,
   type Prepared,
   prepareSession,
-  createSharedViews,
   readsInvoices,
   readsStates,
   selectPartner,
   selectPartners,
 } from './prepare-session.ts';
-import { withTimeLimit, openPublishedFile, type PublishedFile } from './published-file.ts';
+import { openPublishedFile, type PublishedFile, withTimeLimit } from './published-file.ts';
 import { summedColumns } from './render/table-order.ts';
 import { checkFilters, isUnfiltered, type ReportFilters } from './report-filters.ts';
-import { limitNotes, headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
+import { headNotes, levelsOf, limitNotes, provedPercent, weighedIn } from './report-head.ts';
 import {
   type ReportColumn,
   type ReportResult,
@@ -43,24 +43,27 @@ export type { Counted } from './prepare-session.ts';
 
 export interface ReportSession {
   /**
-   * @param asked a report's name, or a question of another part that is written as reports are
-   * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
+   * @param report a report's name, or a question of another part that is written as reports are
+   * @throws ReportNotFoundError, ReportFilterError: what was request cannot be answered
    * @throws ReportInterruptedError: the time limit ran out
    */
-  run(asked: string | ReportDefinition, parameters?: Readonly<Record<string, string>>): Promise<ReportResult>;
+  run(
+    report: string | ReportDefinition,
+    parameters?: Readonly<Record<string, string>>,
+  ): Promise<ReportResult>;
   /**
    * The lines themselves, a page of them with the totals of all.
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`
    */
-  shipments(asked: ShipmentsRequest): Promise<ShipmentsPage>;
+  shipments(request: ShipmentsRequest): Promise<ShipmentsPage>;
   /**
    * All of them for a file, however many: `write` reads the batches to their end.
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`, also while `write` reads
    */
   shipmentsFile<T>(
-    asked: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
+    request: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
     write: (found: ShipmentsStream) => Promise<T>,
   ): Promise<T>;
   /** Only their totals, for `totals` of several pages. */
@@ -167,23 +170,23 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   }
 
   return {
-    async run(asked, parameters = {}) {
+    async run(nameOrReport, parameters = {}) {
       // Refusals come before any work, so that a misspelt name is not answered with a time-out.
-      const report = typeof asked === 'string' ? await findReport(asked) : asked;
+      const report = typeof nameOrReport === 'string' ? await findReport(nameOrReport) : nameOrReport;
       const { name } = report;
       bindParameters(report, parameters);
       return withTimeLimit({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
     },
-    shipments: (asked) => {
+    shipments: (request) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
       return withTimeLimit(limit, async () =>
-        listShipments(file, { prepared: await prepared(), filters }, asked),
+        listShipments(file, { prepared: await prepared(), filters }, request),
       );
     },
-    shipmentsFile: (asked, write) => {
+    shipmentsFile: (request, write) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
       return withTimeLimit(limit, async () =>
-        write(await streamShipments(file, { prepared: await prepared(), filters }, asked)),
+        write(await streamShipments(file, { prepared: await prepared(), filters }, request)),
       );
     },
     totalShipments: (conditions) => {
@@ -206,16 +209,16 @@ interface Answer {
   readonly found: number;
 }
 
-/** A report is of one partner; of several it is asked once for each, so that no sum, share or rank crosses them. */
+/** A report is of one partner; of several it is request once for each, so that no sum, share or rank crosses them. */
 async function answerEachPartner(
   file: PublishedFile,
-  asked: {
+  request: {
     readonly report: ReportDefinition;
     readonly values: BoundParameters;
     readonly session: Prepared;
   },
 ): Promise<Answer> {
-  const { report, values, session } = asked;
+  const { report, values, session } = request;
   const isAlone = session.partners.length === 1;
   const answers: Answer[] = [];
   try {
@@ -286,7 +289,7 @@ export interface ReportRequest extends SessionRequest {
 }
 
 /**
- * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
+ * @throws ReportNotFoundError, ReportFilterError: what was request cannot be answered
  * @throws NotPublishedError: there is no published file yet
  * @throws ReportInterruptedError: the time limit ran out
  */
@@ -299,7 +302,7 @@ export async function runReport({ name, parameters, ...request }: ReportRequest)
   }
 }
 
-/** The columns that were asked for, and those that are always there. */
+/** The columns that were request for, and those that are always there. */
 export function shownColumns(
   columns: readonly ReportColumn[],
   { shownBy }: Pick<ReportDefinition, 'shownBy'>,

@@ -9,7 +9,7 @@ import {
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { asDamage } from '../lib/files/published-file.ts';
 import { SqlRefusedError } from './errors.ts';
-import { withTimeLimit, openPublishedFile } from './published-file.ts';
+import { openPublishedFile, withTimeLimit } from './published-file.ts';
 
 export interface SqlRequest {
   /** `reports.duckdb`. */

@@ -17,7 +17,7 @@ import { type Claimable, FINDING_NAMES } from '../../finance/disputes/findings.t
 import { CLAIM_FORMATS, type ClaimFormat } from '../../finance/disputes/workbook.ts';
 import { writeWhole } from '../../lib/files/files.ts';
 import { userName } from '../../lib/runtime.ts';
-import { toReportFilters, type FilterOptions } from '../../reports/report-filters.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { collectParameter, withFilterFlags } from '../report-output.ts';
@@ -175,7 +175,10 @@ export function chosen(
 }
 
 /** @throws CliError (exit 3) one of them is not there */
-export function named(claims: readonly ClaimWithStatus[], ids: readonly string[]): readonly ClaimWithStatus[] {
+export function named(
+  claims: readonly ClaimWithStatus[],
+  ids: readonly string[],
+): readonly ClaimWithStatus[] {
   return ids.map((id) => {
     const claim = claims.find((each) => each.id === id.toUpperCase());
     if (claim !== undefined) return claim;

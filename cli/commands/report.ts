@@ -12,7 +12,7 @@ import {
 } from '../../reports/catalogue.ts';
 import type { OptionalTables } from '../../reports/optional-tables.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
-import { toReportFilters, type FilterOptions } from '../../reports/report-filters.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
 import type { ScheduleWord } from '../report-schedule.ts';

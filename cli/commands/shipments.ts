@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
-import { toReportFilters, type FilterOptions } from '../../reports/report-filters.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { DEFAULT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 import type { ShipmentsPage } from '../../reports/shipments/list-shipments.ts';

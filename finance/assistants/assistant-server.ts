@@ -68,17 +68,17 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
       inputSchema: reportQuestion,
       annotations: ONLY_READS,
     },
-    (asked) =>
+    (request) =>
       answer(async () => {
         const result = await runCompared(
           {
             ...{ databasePath: settings.databasePath, timeLimitMs: settings.timeLimitMs },
-            ...{ name: asked.report, parameters: asked.parameters },
-            filters: toReportFilters({ ...asked, asKnownOn: asked.as_known_on }),
+            ...{ name: request.report, parameters: request.parameters },
+            filters: toReportFilters({ ...request, asKnownOn: request.as_known_on }),
           },
-          { compare: asked.compare },
+          { compare: request.compare },
         );
-        return { ...headed(result), ...firstOf(result, asked.limit) };
+        return { ...headed(result), ...firstOf(result, request.limit) };
       }),
   );
   server.registerTool(
@@ -90,10 +90,10 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
       inputSchema: shipmentsQuestion,
       annotations: ONLY_READS,
     },
-    ({ conditions, columns, sort, after, limit, ...asked }) =>
+    ({ conditions, columns, sort, after, limit, ...request }) =>
       answer(async () => {
         const { databasePath, timeLimitMs } = settings;
-        const filters = toReportFilters({ ...asked, asKnownOn: asked.as_known_on });
+        const filters = toReportFilters({ ...request, asKnownOn: request.as_known_on });
         const session = await openReportSession({ databasePath, timeLimitMs, filters });
         try {
           const found = await session.shipments({ conditions, columns, sort, after, limit });

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { PERIOD_FORMS } from '../../reports/period.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.ts';
-import { SHIPMENT_COLUMNS, DEFAULT_SORT } from '../../reports/shipments/columns.ts';
+import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 
 /** As many rows as an answer holds at most: more would fill an assistant's memory without being read. */

@@ -41,8 +41,8 @@ export function withStatuses(
   const recovered = new Map<string, string>();
   for (const ofNumber of Map.groupBy(claims, numberKey).values()) {
     const credited = toTenThousandths(published.creditedOf(ofNumber[0] as Claim));
-    const asked = ofNumber.filter((claim) => !claimsNothing(claim));
-    for (const [id, amount] of recoveredOf(asked, credited)) recovered.set(id, amount);
+    const eligible = ofNumber.filter((claim) => !claimsNothing(claim));
+    for (const [id, amount] of recoveredOf(eligible, credited)) recovered.set(id, amount);
   }
   return claims.map((claim) => {
     const deadline = deadlineOf(claim, windows, now);
@@ -104,8 +104,10 @@ export function recoveredOf(claims: readonly Answerable[], credited: bigint): Re
   const begins = [...new Set(open.map(({ from }) => from))].sort((one, other) => (one < other ? -1 : 1));
   for (const [index, begin] of begins.entries()) {
     const end = lesser(begins[index + 1] ?? credited, credited);
-    const asked = open.filter(({ from }) => from <= begin);
-    const newest = asked.filter(({ line }, at) => !asked.slice(at + 1).some((later) => later.line === line));
+    const eligible = open.filter(({ from }) => from <= begin);
+    const newest = eligible.filter(
+      ({ line }, at) => !eligible.slice(at + 1).some((later) => later.line === line),
+    );
     let rest = end > begin ? end - begin : 0n;
     for (const claim of newest) {
       const given = lesser(rest, claim.left);

@@ -130,9 +130,9 @@ export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
 }
 
 /** @throws ClaimRefusedError a claim in its state does not take that state */
-export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, wanted: ClaimState): void {
-  if (NEXT_STATES[state].includes(wanted)) return;
-  throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${wanted}`, {
+export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: ClaimState): void {
+  if (NEXT_STATES[state].includes(next)) return;
+  throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${next}`, {
     hint: `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
   });
 }

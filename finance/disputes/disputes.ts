@@ -43,7 +43,7 @@ export interface Disputes {
    */
   open(
     lines: readonly Claimable[],
-    said: { readonly note: string; readonly by: string },
+    decision: { readonly note: string; readonly by: string },
   ): Promise<readonly Claim[]>;
   /**
    * All of them or none.
@@ -51,7 +51,7 @@ export interface Disputes {
    * @throws ClaimChangedError one is not what the person saw
    * @throws ClaimRefusedError one does not take that state, or is not there
    */
-  change(asked: ClaimChangeRequest): Promise<readonly Claim[]>;
+  change(changes: ClaimChangeRequest): Promise<readonly Claim[]>;
 }
 
 /** Beside the archive, never in it. */
@@ -59,7 +59,7 @@ export function disputePaths(dataDir: string): { readonly folder: string; readon
   return { folder: join(dataDir, 'disputes'), windowsPath: join(dataDir, 'claim-windows.yaml') };
 }
 
-/** Opens nothing until it is asked; any number of processes may have them at once. */
+/** Opens nothing until it is changes; any number of processes may have them at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
   const { folder, windowsPath } = disputePaths(dataDir);
   const journal = openClaimJournal(folder);
@@ -95,8 +95,8 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
       const claims = await journal.read();
       return { claims: [...(await standing(claims))].reverse(), problems: claims.problems };
     },
-    open: (lines, said) => openClaims(journal, lines, { ...said, now }),
-    change: (asked) => changeClaims(journal, asked, { standing, now }),
+    open: (lines, decision) => openClaims(journal, lines, { ...decision, now }),
+    change: (changes) => changeClaims(journal, changes, { standing, now }),
   };
 }
 
@@ -109,11 +109,11 @@ export async function openClaims(
   lines: readonly Claimable[],
   { note, by, now }: { readonly note: string; readonly by: string; readonly now: () => Date },
 ): Promise<readonly Claim[]> {
-  const wanted = lines.filter(({ hindrance }) => hindrance === null);
-  if (wanted.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
+  const claimable = lines.filter(({ hindrance }) => hindrance === null);
+  if (claimable.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { nextNumber } = await journal.read();
-    const claims = wanted.map(({ hindrance: _, ...line }, index) => ({
+    const claims = claimable.map(({ hindrance: _, ...line }, index) => ({
       id: `D-${nextNumber + index}`,
       ...line,
     }));
@@ -121,7 +121,7 @@ export async function openClaims(
     const written = await journal.append(change);
     const after = await journal.read();
     if (after.counts(written)) return claims.map(({ id }) => after.all.get(id) as Claim);
-    const keys = new Set(wanted.map(lineKey));
+    const keys = new Set(claimable.map(lineKey));
     const taken = [...after.all.values()].find((claim) => isAlive(claim) && keys.has(lineKey(claim)));
     if (taken !== undefined)
       throw new ClaimChangedError(`${taken.trackingNumber} was claimed meanwhile, as ${taken.id}`, {
@@ -146,14 +146,14 @@ export interface ClaimChangeRequest {
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.change` */
 export async function changeClaims(
   journal: ClaimJournal,
-  { claims: asked, state, note, by }: ClaimChangeRequest,
+  { claims: changes, state, note, by }: ClaimChangeRequest,
   world: {
     readonly standing: (claims: Claims) => Promise<readonly ClaimWithStatus[]>;
     readonly now: () => Date;
   },
 ): Promise<readonly Claim[]> {
   const before = await journal.read();
-  const found = asked.map(({ id, version }) => {
+  const found = changes.map(({ id, version }) => {
     const claim = before.all.get(id);
     if (claim === undefined) throw new ClaimRefusedError(`There is no claim ${id}`);
     if (version !== null && version !== claim.version) throw changedMeanwhile(claim);

@@ -39,11 +39,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
   const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
   const notes = new Set<string>();
-  const ask: Ask = async (asked, parameters) => {
-    const { rows, head } = await session.run(asked, parameters);
+  const ask: Ask = async (question, parameters) => {
+    const { rows, head } = await session.run(question, parameters);
     requireMatches(head.matches);
     // A statement of ours takes files of other findings too, and so would say that they are missing.
-    if (typeof asked === 'string') for (const note of head.notes) notes.add(note);
+    if (typeof question === 'string') for (const note of head.notes) notes.add(note);
     else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
     return rows;
   };
@@ -67,7 +67,7 @@ export async function findLines(request: FindRequest): Promise<Found> {
 }
 
 /** A report, or a statement of `statements.sql`, which is written as reports are and so has all that reports have: filters, levels, partners. */
-type Ask = (asked: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
+type Ask = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
 type Parameters = Readonly<Record<string, string>>;
 
 async function claimedOf(
@@ -75,7 +75,7 @@ async function claimedOf(
   {
     finding,
     parameters = {},
-    rows: wanted,
+    rows: selected,
     trackingNumbers,
   }: FindRequest & { readonly finding: keyof typeof FINDINGS },
 ): Promise<readonly ReportRow[]> {
@@ -90,7 +90,7 @@ async function claimedOf(
     )
   ).filter(
     (row) =>
-      (wanted?.has(rowKey(finding, row) ?? '') ?? true) &&
+      (selected?.has(rowKey(finding, row) ?? '') ?? true) &&
       (row.tracking_number === undefined || isNamed(row, trackingNumbers)),
   );
   if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
@@ -199,7 +199,7 @@ export const FINDINGS = {
     reason: 'Charged more on the replacement than on the voided invoice',
   },
   'price-changes': {
-    // A row has a zone where the report was asked by zone.
+    // A row has a zone where the report was question by zone.
     keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
     claimed: null,
     reason: 'Charged above the price of the months before',

@@ -3,8 +3,8 @@
 import { statementIn } from '../../lib/sql-file.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
 import type { Period } from '../../reports/period.ts';
-import { prepareSession, createSharedViews } from '../../reports/prepare-session.ts';
-import { withTimeLimit, openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
+import { createSharedViews, prepareSession } from '../../reports/prepare-session.ts';
+import { openPublishedFile, type PublishedFile, withTimeLimit } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import { type ReportColumn, type ReportRow, readColumns, readRows } from '../../reports/report-result.ts';
 import { NoSuchTenantError, type StatementTenant } from './statement.ts';

@@ -57,7 +57,9 @@ export async function statementXlsx(
 const MAX_LINE_LENGTH = 120;
 
 function linesOf(sentence: string): readonly string[] {
-  return sentence.match(new RegExp(`.{1,${MAX_LINE_LENGTH}}(?=\\s|$)`, 'g'))?.map((line) => line.trim()) ?? [];
+  return (
+    sentence.match(new RegExp(`.{1,${MAX_LINE_LENGTH}}(?=\\s|$)`, 'g'))?.map((line) => line.trim()) ?? []
+  );
 }
 
 function header(columns: readonly ReportColumn[]): Row {
