@@ -96,7 +96,7 @@ function attentionLine(fact: Fact): Line | null {
         ...{ kind: 'version', reason: fact.reason, decided_by: fact.by },
         ...{ file_sha256: fact.sha256, counts_from: instant(fact.countsFrom) },
       };
-    case 'hash-asked':
+    case 'hash-answered':
       return { kind: 'hash', file_sha256: fact.sha256 };
     default:
       return null;
