@@ -30,7 +30,11 @@ export function leadingTo({ report: { drilldowns }, result, query, before }: Lea
     // Of two numbers side by side the difference is of both, so it leads nowhere by itself.
     if (before !== null && (column === 'difference' || column === 'change_percent')) return null;
     const isBefore = before !== null && column.endsWith('_before');
-    const lead = drilldownOfCell({ drilldowns, result }, rows, isBefore ? column.replace(/_before$/, '') : column);
+    const lead = drilldownOfCell(
+      { drilldowns, result },
+      rows,
+      isBefore ? column.replace(/_before$/, '') : column,
+    );
     if (lead === null) return null;
     const days = isBefore ? { ...filters, ...before, period: undefined } : filters;
     return { address: addressOf(lead, days), isTotal: lead.total !== null };

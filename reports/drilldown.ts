@@ -1,12 +1,13 @@
 /**
- * From a cell of a report to what it counts: each report's header says it in lines of `drilldowns`, and nothing else does.
+ * From a cell of a report to the rows that it counts. Each report's header defines this in lines of `drilldown`:
  *
- *     -- drilldowns: shipments by carrier, currency_code; shipments, billing_cost, packages
+ *     -- drilldown: shipments by carrier, currency_code; shipments, billing_cost, packages
  *
- * Before the semicolon stands where a row drilldowns and by what: columns of the row, `column as condition` where the list of
- * shipments calls it otherwise, `column as $parameter` where a parameter says what the column is, `column?` where none
- * means all, `name=item` for a filter that is always set. Behind it stand the cells that are equal to a total of what
- * they drilldown to, `cell=total` where the names differ, `totals` for all that have the name of one; every other number is computed of what it drilldowns to.
+ * Before the semicolon: the target and the columns of the row that select from it. `column as condition` names the
+ * condition of the shipment list where it differs, `column as $parameter` takes the name from a parameter, `column?` means
+ * "all" when the cell is empty, `name=value` is a filter that is always set. After the semicolon: the cells that equal a
+ * total of the target, `cell=total` where the names differ, `totals` for all that have the name of one. Every other
+ * number is only computed from the target.
  */
 
 import type { ReportCell, ReportResult, ReportRow } from './report-result.ts';
@@ -25,7 +26,7 @@ export interface Drilldown {
 
 interface Binding {
   readonly column: string;
-  /** What the target calls it; `$name` is what that parameter says. */
+  /** The name that the target uses; `$name` takes the value of that parameter. */
   readonly as: string;
   readonly isOptional: boolean;
 }
@@ -34,11 +35,11 @@ export interface CellDrilldown {
   readonly target: DrilldownTarget;
   /** Fields of the target's address, besides the filters of the report. */
   readonly fields: Readonly<Record<string, string>>;
-  /** The total of those shipments that the cell is equal to; null: the cell is computed of them. */
+  /** The total that the cell equals; null: the cell is only computed from those rows. */
   readonly total: string | null;
 }
 
-/** @throws Error when a line is none; such a header is our own mistake and a test reads them all. */
+/** @throws Error a line is invalid; a test parses the headers of all reports */
 export function parseDrilldowns(report: string, lines: readonly string[]): readonly Drilldown[] {
   return lines
     .filter((line) => line !== '')
@@ -56,7 +57,7 @@ export function parseDrilldowns(report: string, lines: readonly string[]): reado
     });
 }
 
-/** Where a number of these rows drilldowns, the fields that all of them share; null: it drilldowns nowhere. */
+/** The target of a number of these rows, by the fields that all of them share; null: it has none. */
 export function drilldownOfCell(
   { drilldowns, result }: { readonly drilldowns: readonly Drilldown[]; readonly result: ReportResult },
   rows: readonly ReportRow[],
@@ -77,14 +78,14 @@ export function drilldownOfCell(
     if (value === null && binding.isOptional) isWhole = false;
     else fields[fieldOf(binding, result)] = textOf(value);
   }
-  // What rows have in common is all of them where they are groups; of lines there may be others that have it too.
+  // The shared fields of groups select exactly those groups. Shared fields of single lines may select other lines too.
   const areLines = drilldown.by.some((binding) => binding.column === 'row_number');
   if (rows.length > 1 && (areLines || Object.keys(fields).length === 0)) return null;
   const total = drilldown.exact[column] ?? null;
   return { target: drilldown.target, fields, total: isWhole ? total : null };
 }
 
-/** What a report has of these is the total of its name, where its header says `totals`. */
+/** The columns that `totals` stands for. */
 const TOTALS: readonly string[] = [
   ...['shipments', 'billing_cost', 'packages', 'invoices', 'cost_per_shipment'],
   ...['billable_weight_lb', 'cost_per_lb', 'credits'],
@@ -92,7 +93,7 @@ const TOTALS: readonly string[] = [
 
 const PARTNER: Binding = { column: 'partner_id', as: 'partner_id', isOptional: false };
 
-/** What parameters call otherwise than the list of shipments. */
+/** Columns of the shipment list by the parameter values that differ from them. */
 const CALLED: Readonly<Record<string, string>> = { service: 'service_level', weight: 'weight_break' };
 
 function fieldOf({ as }: Binding, { head }: ReportResult): string {

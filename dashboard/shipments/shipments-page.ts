@@ -7,7 +7,7 @@ import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/r
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
-import { SHIPMENT_COLUMNS, DEFAULT_SORT } from '../../reports/shipments/columns.ts';
+import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 import {
   checkShipmentsRequest,
