@@ -13,6 +13,7 @@ import { sentFolder } from '../finance/statements/sent-statements.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
 import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
 import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
@@ -38,11 +39,11 @@ import {
   reportPublisherFailures,
 } from './process-checks.ts';
 import {
+  createDiscrepancyAlerts,
   measureContents,
   publishedPath,
   readGaps,
   readMissingFiles,
-  watchAnnouncements,
 } from './published-data.ts';
 import { createRetryAlert } from './retry-alert.ts';
 import { installRuntime } from './runtime.ts';
@@ -119,7 +120,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.defer(() => service.close());
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
-    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
+    const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
       onDropped: reportDropped({ log, alerts }),
     });
     const warehouse = await openOrRebuild({
@@ -140,10 +141,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const dashboardUrl = settings.alerts.dashboardUrl ?? null;
     const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
-    const announcements = watchAnnouncements({
+    const discrepancies = createDiscrepancyAlerts({
       ...{ databasePath, runFolder: join(settings.dataDir, 'run'), alerts, log },
     });
-    closers.defer(() => announcements.close());
+    closers.defer(() => discrepancies.close());
     const traced = activeTracing()?.publications();
     warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(reportPublisherFailures(warehouse, sinks), {
@@ -151,7 +152,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       onPublished(publication) {
         contents.published();
         costs.published();
-        announcements.published();
+        discrepancies.published();
         traced?.published(publication);
       },
     });
