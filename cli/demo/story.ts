@@ -1,7 +1,7 @@
 /** Plays the demo: bills invoices at the sandbox, lets things go wrong, and waits until billsync has settled them all. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
+import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import type { Sandbox, SandboxAccount } from '../../sandbox/service.ts';
 import { CliError, EXIT } from '../errors.ts';
 
@@ -19,7 +19,7 @@ export interface DemoContext {
   readonly registrationId: string;
   readonly states: States;
   /** What lies in quarantine now; it leaves when a mended file is loaded. */
-  readonly quarantined: () => Promise<readonly QuarantinedThing[]>;
+  readonly quarantined: () => Promise<readonly QuarantinedItem[]>;
   /** A person's wish to try a parked invoice again. */
   readonly retry: (invoiceId: string) => Promise<void>;
   readonly progress: (words: string) => void;
@@ -33,7 +33,7 @@ export interface Story {
   readonly invoices: readonly PlayedInvoice[];
   readonly partnerInvoice: PlayedInvoice;
   /** What was refused, as it lay in quarantine before it was mended. */
-  readonly refused: readonly QuarantinedThing[];
+  readonly refused: readonly QuarantinedItem[];
 }
 
 /** @throws CliError (exit 1) naming the invoices that do not settle */
@@ -124,7 +124,7 @@ export function expectedAtLast(fault: Fault): string {
 async function refusedFiles(
   context: DemoContext,
   poisoned: readonly PlayedInvoice[],
-): Promise<readonly QuarantinedThing[]> {
+): Promise<readonly QuarantinedItem[]> {
   return settled(context, async () => {
     const things = (await context.quarantined()).filter(({ findingCount }) => findingCount > 0);
     const open = poisoned.filter(({ invoiceId }) => !things.some((thing) => thing.invoiceId === invoiceId));
