@@ -8,7 +8,6 @@ import { createDataConverter } from '../../lib/temporal/codec.ts';
 import { connectTemporal, openConnection } from '../../lib/temporal/connect.ts';
 import { createWorkers, type QueueNames } from '../../worker/create-workers.ts';
 import { installRuntime } from '../../worker/runtime.ts';
-import './temporal.ts';
 
 /** The same for every test process, since they share histories on one server. */
 export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];
