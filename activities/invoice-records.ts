@@ -1,12 +1,21 @@
 /** Records of one invoice in ledger and archive: events, details, voids, failures, decisions. */
 
+import type { AlertKey } from '../lib/alerts/runbook/runbook.ts';
 import type { InvoiceEvent } from '../lib/wire/names.ts';
 import { withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { InvoiceSummary } from '../warehouse/warehouse.ts';
 import type { InvoiceLedger, WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translateErrors } from './failures.ts';
-import { attentionKey, voidedAfterLoadKey } from './load-alerts.ts';
+
+export function attentionKey(invoiceId: string): AlertKey {
+  return `attention/${invoiceId}`;
+}
+
+/** Resolved when the invoice counts again, or by a person. */
+export function voidedAfterLoadKey(invoiceId: string): AlertKey {
+  return `voided-after-load/${invoiceId}`;
+}
 
 export function createInvoiceActivities({
   warehouse,

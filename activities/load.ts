@@ -1,6 +1,7 @@
 /** Loads files into the warehouse: archived ones, and those that a person imports. */
 
 import { describeInvoice } from '../billing/billing-service.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { importFile } from '../warehouse/import/import-files.ts';
 import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.ts';
@@ -9,13 +10,7 @@ import type { LoadInvoiceResult, WarehouseActivities } from '../workflows/activi
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translateErrors } from './failures.ts';
 import { alertFullDisk } from './files.ts';
-import {
-  attentionKey,
-  updateAnnouncementAlert,
-  updateOutrankedAlert,
-  updateTotalsAlert,
-  voidedAfterLoadKey,
-} from './load-alerts.ts';
+import { attentionKey, voidedAfterLoadKey } from './invoice-records.ts';
 
 export function createLoadActivities({
   warehouse,
@@ -58,23 +53,36 @@ export function createLoadActivities({
         const imported = await importFile(hasService ? { ...deps, lookUp } : deps, request);
         const { invoiceId, outcome } = imported;
         const isLoaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded';
-        if (invoiceId !== null && isLoaded) {
-          alerts.resolve(attentionKey(invoiceId));
-          updateAnnouncementAlert(alerts, invoiceId, outcome.discrepancies);
-        }
+        if (invoiceId !== null && isLoaded) alerts.resolve(attentionKey(invoiceId));
         return imported;
       }),
   };
 
   async function settleLoad(invoiceId: string, loaded: LoadedRows): Promise<void> {
-    const { discrepancies } = loaded;
     updateOutrankedAlert(alerts, invoiceId, loaded);
     alerts.resolve(attentionKey(invoiceId));
     alerts.resolve(voidedAfterLoadKey(invoiceId));
-    updateAnnouncementAlert(alerts, invoiceId, discrepancies);
-    updateTotalsAlert(alerts, invoiceId, discrepancies);
     await releaseRefused(quarantine, invoiceId);
   }
+}
+
+/** A file with a weaker proof was loaded and does not count. */
+function updateOutrankedAlert(
+  alerts: Alerts,
+  invoiceId: string,
+  { version, outrankedBy }: Pick<LoadedRows, 'version' | 'outrankedBy'>,
+): void {
+  const key = `outranked/${invoiceId}` as const;
+  if (outrankedBy === null) {
+    alerts.resolve(key);
+    return;
+  }
+  const counting = outrankedBy.version === null ? 'no version' : `version ${outrankedBy.version}`;
+  alerts.raise({
+    key,
+    title: `Invoice ${invoiceId}: a file was received that does not count`,
+    detail: `Version ${version} is not the file with the hash ${outrankedBy.sha256}, which the service named; ${counting} counts. If the new file is right: \`billsync invoices use-version ${invoiceId} ${version} --reason WHY\`.`,
+  });
 }
 
 /** @returns runs a load, measures its time and counts its outcome */

@@ -13,7 +13,6 @@ import {
 import type { Gap, WarehouseDependencies } from './dependencies.ts';
 import { translateErrors } from './failures.ts';
 
-const DAY_MS = 86_400_000;
 /** An endpoint forwards within seconds; older deliveries failed, or their endpoint does not run. */
 const MAX_INBOX_AGE_MS = 10 * 60_000;
 /** The workflow asks for a repaired file itself; the same bytes would be rejected again. */
@@ -31,7 +30,7 @@ export function createReconcileActivities({
   now,
 }: WarehouseDependencies): Pick<
   WarehouseActivities,
-  'forwardInbox' | 'ingestArchive' | 'findOverdue' | 'reconcileInvoices' | 'findGaps' | 'checkQuarantine'
+  'forwardInbox' | 'ingestArchive' | 'findOverdue' | 'reconcileInvoices' | 'findGaps'
 > {
   const { environment, overdueAfter, confirmVoids } = settings;
   const route = { environment, overdueAfter, confirmVoids };
@@ -67,7 +66,8 @@ export function createReconcileActivities({
         const unwatched = unfinished.filter(
           (invoice) => !open.has(invoiceWorkflowId({ environment, ...invoice })),
         );
-        return { unwatched: unwatched.slice(0, limit), ...others };
+        const { length: quarantined } = await quarantine.list();
+        return { unwatched: unwatched.slice(0, limit), ...others, quarantined };
       }),
 
     reconcileInvoices: ({ action, invoices, queues }) =>
@@ -106,21 +106,6 @@ export function createReconcileActivities({
           });
         }
         return result;
-      }),
-
-    checkQuarantine: () =>
-      translateErrors(async () => {
-        const held = await quarantine.list();
-        const old = held.filter(({ at }) => now().getTime() - Date.parse(at) > DAY_MS);
-        if (old.length === 0) alerts.resolve('quarantine/old');
-        else {
-          alerts.raise({
-            key: 'quarantine/old',
-            title: `${old.length} refused deliveries or files have waited for more than a day`,
-            detail: `See \`billsync quarantine list\`; the oldest: ${old[0]?.reason ?? ''}`,
-          });
-        }
-        return { held: held.length, olderThanADay: old.length };
       }),
   };
 }

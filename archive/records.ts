@@ -8,7 +8,35 @@ import { z } from 'zod';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { CsvScanner } from '../lib/wire/csv-scanner.ts';
 import { describeIssues, mayBeIllFormed, wellFormedInside } from '../lib/wire/json.ts';
-import type { ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable } from './archive.ts';
+import type { FileSource, InvoiceEvent, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
+
+/** Only `accepted` deliveries reach Temporal. */
+export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';
+
+export interface ArchivedEvent {
+  readonly eventId: string;
+  /** ISO 8601 UTC, our clock. */
+  readonly receivedAt: string;
+  readonly verdict: DeliveryVerdict;
+  /** Code of a quarantined delivery, e.g. `unknown-event-type`; null otherwise. */
+  readonly reason: string | null;
+  /** The presigned URL without query; null when the delivery could not be parsed that far. */
+  readonly event: InvoiceEvent | null;
+  /** JSON text as received (exact digits, unknown fields), the presigned URL without query; empty when `trimmed`. */
+  readonly envelope: string;
+  /** Describes the envelope that a purge removed. */
+  readonly trimmed?: { readonly at: string; readonly sha256: string; readonly sizeBytes: number };
+}
+
+export interface UnreadableRecord {
+  /** Inside the archive: file, file and line, or key. */
+  readonly where: string;
+  /** Names fields, never values. */
+  readonly why: string;
+}
+
+/** Called for each damaged record that is skipped; not for a line torn by a crash, which was never confirmed. */
+export type OnUnreadable = (record: UnreadableRecord) => void;
 
 /** Of several records with one id, the first of these verdicts is the event: one that can be acted on. */
 export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
@@ -114,7 +142,7 @@ export function scanPath(sha256: string): string {
  * A record is checked down to the types that readers rely on, because disks and people damage files. Unknown fields, and missing
  * ones beside the id, are no damage. `why` names fields, never values.
  */
-export type RecordReading<T> =
+type RecordReading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string };
 
@@ -130,7 +158,8 @@ export function readDescription(bytes: Uint8Array | string): RecordReading<Archi
   return read<ArchivedFile>(() => Description, bytes);
 }
 
-const Text = z.string().nullish();
+const Text = z.string().nullable();
+const LenientText = z.string().nullish();
 const Instant = z.iso.datetime();
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
 const Guid = z.guid();
@@ -144,15 +173,15 @@ const Event = z.looseObject({
   eventId: z.string().regex(/^[0-9a-z][0-9a-z._-]{0,127}$/i, 'expected an id'),
   receivedAt: Instant,
   verdict: z.enum(BY_PRECEDENCE),
-  reason: Text,
+  reason: LenientText,
   envelope: z.string(),
   trimmed: z.looseObject({ at: Instant, sha256: Sha256, sizeBytes: Whole }).optional(),
   event: z
     .looseObject({
       eventId: z.string(),
-      eventType: Text,
-      eventTimestamp: Text,
-      partnerId: Text,
+      eventType: LenientText,
+      eventTimestamp: LenientText,
+      partnerId: LenientText,
       isTestEvent: z.boolean().nullish(),
       invoice: Cells.and(z.looseObject({ invoiceId: z.string() })),
       export: Cells.nullish(),
@@ -160,50 +189,72 @@ const Event = z.looseObject({
     .nullable(),
 });
 
+const Source = z.string() as unknown as z.ZodType<FileSource>;
+
 const FACTS = {
-  duplicate: z.looseObject({ at: Instant, eventId: z.string() }),
-  file: z.looseObject({
+  duplicate: z.object({ at: Instant, eventId: z.string() }),
+  file: z.object({
     at: Instant,
     invoiceId: z.string(),
     sha256: z.string(),
     sizeBytes: Whole,
-    source: z.string(),
+    source: Source,
+    /** The URL without its query; for source `file` the base name; null for export-csv. */
     from: Text,
   }),
-  load: z.looseObject({
+  load: z.object({
     at: Instant,
     invoiceId: Guid,
     sha256: Sha256,
-    source: z.string(),
+    source: Source,
     announcedSha256: Text,
-    encodedSha256: Text,
+    /** The announcement, where it was the hash of the file as HTTP encoded it. */
+    encodedSha256: Text.optional(),
+    /** The service had named the hash of another file: this one counts only if a person chooses it. */
     isDenied: z.boolean().optional(),
+    /** A spreadsheet seems to have changed its cells, and the person accepted that. */
     isDamaged: z.boolean().optional(),
     version: Number32,
     loadId: Number32,
+    /** For `verify`, from outside the warehouse; exact decimal text. */
     shipments: Whole.optional(),
     billingCost: z.string().optional(),
-    eventId: Text,
-    workflowRunId: Text,
+    /** The event and the workflow run that requested it, for `explain`. */
+    eventId: Text.optional(),
+    workflowRunId: Text.optional(),
   }),
-  details: z.looseObject({ at: Instant, invoiceId: z.string(), status: Text, header: Cells }),
-  attention: z.looseObject({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
-  resolved: z.looseObject({ at: Instant, invoiceId: z.string() }),
-  failure: z.looseObject({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
-  recovered: z.looseObject({ at: Instant, invoiceId: z.string() }),
-  restored: z.looseObject({ at: Instant, invoiceId: z.string(), by: z.string(), reason: z.string() }),
-  'version-chosen': z.looseObject({
+  details: z.object({
+    at: Instant,
+    invoiceId: z.string(),
+    status: Text as z.ZodType<WebhookStatus | null>,
+    /** A status that is not a known one, as received. */
+    unknownStatus: Text.optional(),
+    header: Cells as z.ZodType<Partial<InvoiceHeader>>,
+  }),
+  /** `code` is stable, e.g. `hash-mismatch`; `reason` is for people. */
+  attention: z.object({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
+  resolved: z.object({ at: Instant, invoiceId: z.string() }),
+  /** A problem of an invoice on which work continues. */
+  failure: z.object({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
+  recovered: z.object({ at: Instant, invoiceId: z.string() }),
+  /** A person undid a void. `by` is the user name of the operating system here and below. */
+  restored: z.object({ at: Instant, invoiceId: z.string(), by: z.string(), reason: z.string() }),
+  /** A person made an older file the one that counts. */
+  'version-chosen': z.object({
     at: Instant,
     invoiceId: z.string(),
     sha256: Sha256,
     version: Number32,
+    /** The file ranks as if it was announced at this instant. */
     countsFrom: Instant,
     by: z.string(),
     reason: z.string(),
   }),
-  'hash-asked': z.looseObject({ at: Instant, invoiceId: z.string(), sha256: Sha256, sizeBytes: Whole }),
-  discard: z.looseObject({ at: Instant, quarantineId: z.string(), note: z.string() }),
-  purged: z.looseObject({
+  /** The service's answer to a request for the hash of the invoice's file (spec 4.3). */
+  'hash-answered': z.object({ at: Instant, invoiceId: z.string(), sha256: Sha256, sizeBytes: Whole }),
+  discard: z.object({ at: Instant, quarantineId: z.string(), note: z.string() }),
+  /** A file is about to be removed for its age (ADR 20). It may be archived again. */
+  purged: z.object({
     at: Instant,
     invoiceId: z.string(),
     sha256: Sha256,
@@ -211,7 +262,8 @@ const FACTS = {
     by: z.string(),
     reason: z.string(),
   }),
-  hold: z.looseObject({
+  /** `subject` is a tenant id (the service's or the partner's) or an invoice id; empty for `all`. */
+  hold: z.object({
     at: Instant,
     holdId: z.string(),
     scope: z.enum(['all', 'tenant', 'invoice']),
@@ -219,9 +271,19 @@ const FACTS = {
     by: z.string(),
     reason: z.string(),
   }),
-  'hold-lifted': z.looseObject({ at: Instant, holdId: z.string(), by: z.string(), reason: z.string() }),
-} satisfies Readonly<Record<Fact['kind'], z.ZodType>>;
-const KINDS = Object.keys(FACTS) as Fact['kind'][];
+  'hold-lifted': z.object({ at: Instant, holdId: z.string(), by: z.string(), reason: z.string() }),
+};
+type FactKind = keyof typeof FACTS;
+
+/**
+ * A record of something that no event reports. `at` is ISO 8601 UTC. With the events, facts are enough for `rebuild` to answer for
+ * every instant (`--as-known-on`).
+ */
+export type Fact = {
+  [Kind in FactKind]: { readonly kind: Kind } & Readonly<z.infer<(typeof FACTS)[Kind]>>;
+}[FactKind];
+
+const KINDS = Object.keys(FACTS) as FactKind[];
 const KnownKind = z.looseObject({ kind: z.enum(KINDS) });
 
 const Description = z.looseObject({

@@ -1,19 +1,19 @@
-/** What the archive's facts say about removing its oldest parts: which files were purged, and what may not be. */
+/** Purged files and holds, from the archive's facts. */
 
 import type { Archive, Fact } from './archive.ts';
 
 export type Hold = Fact & { readonly kind: 'hold' };
 
-/** What a purge asks of a thing: whose it is; null where nobody can say. */
+/** Owner of a file or event; null: unknown. */
 export interface Owner {
   readonly invoiceId: string | null;
   readonly tenantIds: readonly (string | null | undefined)[];
 }
 
 export interface Retention {
-  /** SHA-256 of each; one of them may have come again since. */
+  /** SHA-256; a file may have been archived again since. */
   readonly purgedFiles: ReadonlySet<string>;
-  /** That stand, oldest first. */
+  /** In force, oldest first. */
   readonly holds: readonly Hold[];
 }
 
@@ -29,7 +29,7 @@ export async function readRetention(archive: Pick<Archive, 'facts'>): Promise<Re
   return { purgedFiles, holds: [...holds.values()] };
 }
 
-/** As `readRetention`, once and only when it is asked for: most never need it. */
+/** Reads the facts at the first call. */
 export function purgedFilesOf(archive: Pick<Archive, 'facts'>): () => Promise<ReadonlySet<string>> {
   let read: Promise<ReadonlySet<string>> | undefined;
   return () => {
@@ -38,13 +38,13 @@ export function purgedFilesOf(archive: Pick<Archive, 'facts'>): () => Promise<Re
   };
 }
 
-/** Whether one of the holds keeps it. What has no known owner is kept by every hold. */
+/** An unknown owner is held by every hold. */
 export function isHeld(holds: readonly Hold[], { invoiceId, tenantIds }: Owner): boolean {
   if (invoiceId === null) return holds.length > 0;
   const names = new Set(tenantIds.flatMap((id) => (typeof id === 'string' ? [id.toLowerCase()] : [])));
   return holds.some(({ scope, subject }) => {
     if (scope === 'all') return true;
-    const wanted = subject.toLowerCase();
-    return scope === 'invoice' ? wanted === invoiceId.toLowerCase() : names.has(wanted);
+    const held = subject.toLowerCase();
+    return scope === 'invoice' ? held === invoiceId.toLowerCase() : names.has(held);
   });
 }

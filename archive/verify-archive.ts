@@ -1,8 +1,8 @@
-/** Proves an archive by itself, such as a backup: every file has its hash, every record can be read, every load its file. */
+/** Verifies an archive alone, such as a backup: every file has its hash, every record can be read, every load has its file. */
 
 import type { Archive, UnreadableRecord } from './archive.ts';
 
-/** What is wrong with a copy of the archive; the rules are those of `billsync verify`. */
+/** The rules are those of `billsync verify`. */
 export interface ArchiveFault {
   readonly invoiceId: string;
   readonly rule: 'hash' | 'file-missing' | 'event-unreadable' | 'fact-unreadable';
@@ -14,12 +14,11 @@ export interface ArchiveProof {
   readonly files: number;
   readonly events: number;
   readonly facts: number;
-  /** Files of loads that are not there since they were purged. */
+  /** Purged files of loads. */
   readonly purged: number;
   readonly faults: readonly ArchiveFault[];
 }
 
-/** Reads everything that is there; changes nothing but for what a dead process left unfinished. */
 export async function verifyArchive(archive: Archive): Promise<ArchiveProof> {
   const faults: ArchiveFault[] = [];
   const unreadable =
@@ -56,7 +55,7 @@ export async function verifyArchive(archive: Archive): Promise<ArchiveProof> {
   return { files, events, facts, purged: gone, faults };
 }
 
-/** Whether there is not one event, fact or file; what cannot be read is there too. */
+/** Unreadable records count as content. */
 export async function isEmptyArchive(archive: Archive): Promise<boolean> {
   let unreadable = 0;
   const onUnreadable = (): void => {

@@ -13,18 +13,8 @@ export interface InvoiceDetails {
   readonly header: Partial<InvoiceHeader>;
 }
 
-/** Sent with heartbeats. */
-export interface DownloadProgress {
-  readonly bytesDone: number;
-  readonly bytesTotal: number | null;
-}
-
 export interface CallOptions {
   readonly signal?: AbortSignal;
-}
-
-export interface FetchFileOptions extends CallOptions {
-  readonly onProgress?: (progress: DownloadProgress) => void;
 }
 
 /** Validators of a file (RFC 9110); null: absent. */
@@ -38,7 +28,7 @@ export interface ExportedFile extends ArchivedFile {
   readonly tag?: FileTag;
 }
 
-export interface FetchExportOptions extends FetchFileOptions {
+export interface FetchExportOptions extends CallOptions {
   /** Only another file than this one is downloaded. */
   readonly unless?: FileTag;
 }
@@ -66,7 +56,7 @@ export interface BillingService {
       readonly location: ExportLocation;
       readonly source: 'event' | 'regenerate';
     },
-    options?: FetchFileOptions,
+    options?: CallOptions,
   ): Promise<ArchivedFile>;
   /** Spec 4.5; has no announced hash. @throws BillingError `unknown-invoice` (404), `not-modified` (see `unless`), … */
   exportCsv(invoiceId: string, options?: FetchExportOptions): Promise<ExportedFile>;

@@ -19,7 +19,6 @@ import type {
   CallOptions,
   ExportedFile,
   FetchExportOptions,
-  FetchFileOptions,
   InvoiceDetails,
 } from './billing-service.ts';
 import { decoded } from './decode-body.ts';
@@ -136,7 +135,7 @@ class Client implements BillingService {
     return this.#inTurn(() => readDetails(request, { invoiceId, wirePrefix }), signal);
   }
 
-  downloadCsv(request: DownloadRequest, options: FetchFileOptions = {}): Promise<ArchivedFile> {
+  downloadCsv(request: DownloadRequest, options: CallOptions = {}): Promise<ArchivedFile> {
     return this.#downloads.fromStorage(request, options);
   }
 

@@ -123,10 +123,7 @@ function authorities(caFile: string): string[] {
   return [...rootCertificates, ...files.map(readAuthorities)];
 }
 
-/**
- * Connections to the proxy. undici does not report the error of a closed proxy connection to any caller and reconnects without
- * limit; any other error, as from here, ends the requests that wait for the connection.
- */
+/** Distinguishes errors of the proxy from those of the host behind it. */
 class ProxyConnections extends Pool {
   readonly #host: string;
 

@@ -18,9 +18,9 @@ import { type AnswerCheck, checkedOpen, readRefusal } from './answers.ts';
 import { type ApiConnection, invoicePath } from './api.ts';
 import type {
   BillingService,
+  CallOptions,
   ExportedFile,
   FetchExportOptions,
-  FetchFileOptions,
   FileTag,
 } from './billing-service.ts';
 import { BillingError, hostNotAllowed, isBillingError, sizeMismatch } from './errors.ts';
@@ -66,7 +66,7 @@ export class Downloads {
   }
 
   /** Throws like `BillingService.downloadCsv`. */
-  async fromStorage(request: DownloadRequest, options: FetchFileOptions): Promise<ArchivedFile> {
+  async fromStorage(request: DownloadRequest, options: CallOptions): Promise<ArchivedFile> {
     const { invoiceId, location, source } = request;
     const { presignedUrl: url, fileHashSha256: sha256, fileSizeBytes: sizeBytes } = location;
     await checkAnnouncement(invoiceId, location, this.#folder);
@@ -92,10 +92,7 @@ export class Downloads {
     }
   }
 
-  async #export(
-    invoiceId: string,
-    { signal, onProgress, unless }: FetchExportOptions,
-  ): Promise<ExportedFile> {
+  async #export(invoiceId: string, { signal, unless }: FetchExportOptions): Promise<ExportedFile> {
     const { api, check } = this.#options;
     let tag: FileTag | null = null;
     const path = `${invoicePath(invoiceId)}/export-csv`;
@@ -120,7 +117,7 @@ export class Downloads {
     };
     const tooLong = (bytes: number) =>
       new BillingError('unexpected-answer', [target.endpoint, `the file exceeds ${bytes} bytes.`]);
-    const file = await this.#fetch({ ...target, open, expectedBytes: null, tooLong, signal, onProgress });
+    const file = await this.#fetch({ ...target, open, expectedBytes: null, tooLong, signal });
     await this.#recordSource(file, { invoiceId, source: 'export', from: null });
     return tag === null ? file : { ...file, tag };
   }
@@ -134,10 +131,7 @@ export class Downloads {
   }
 
   /** Checks size and hash before the file enters the archive (spec 6, rule 8). */
-  async #receive(
-    { invoiceId, location }: DownloadRequest,
-    { signal, onProgress }: FetchFileOptions,
-  ): Promise<ArchivedFile> {
+  async #receive({ invoiceId, location }: DownloadRequest, { signal }: CallOptions): Promise<ArchivedFile> {
     const { presignedUrl: url, fileHashSha256: expected, fileSizeBytes: expectedBytes } = location;
     const request = {
       url,
@@ -146,7 +140,6 @@ export class Downloads {
       expectedBytes,
       tooLong: (bytes: number) => sizeMismatch(invoiceId, expectedBytes, bytes),
       signal,
-      onProgress,
     };
     return this.#fetch(request, (file) => {
       // Storage that keeps files compressed may have announced the hash of the compressed bytes.
@@ -181,21 +174,14 @@ export class Downloads {
   ): Promise<ArchivedFile> {
     this.#swept ??= sweepLeftBehind(this.#folder);
     await this.#swept;
-    // Keeps the heartbeat alive while the download waits for its turn.
-    const waiting = setInterval(() => request.onProgress?.({ bytesDone: 0, bytesTotal: null }), 1_000);
-    try {
-      return await this.#semaphore(hostOf(request.url))(() => {
-        clearInterval(waiting);
-        const transfer = { ...request, folder: this.#folder, limits: this.#limits };
-        return receiveFile(transfer, (path, { onTheWire, ...file }) => {
-          prove({ ...file, onTheWire });
-          this.#downloaded?.inc(file.sizeBytes);
-          return this.#options.archive.putFile(path, file);
-        });
-      }, request.signal);
-    } finally {
-      clearInterval(waiting);
-    }
+    return this.#semaphore(hostOf(request.url))(() => {
+      const transfer = { ...request, folder: this.#folder, limits: this.#limits };
+      return receiveFile(transfer, (path, { onTheWire, ...file }) => {
+        prove({ ...file, onTheWire });
+        this.#downloaded?.inc(file.sizeBytes);
+        return this.#options.archive.putFile(path, file);
+      });
+    }, request.signal);
   }
 
   #semaphore(host: string): Semaphore {

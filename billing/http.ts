@@ -179,7 +179,7 @@ export function createHttp(options: HttpOptions): Http {
     clock: {
       name: 'the billing service',
       aheadMs: clock.aheadMs,
-      async ask() {
+      async request() {
         // An answer with any status has a Date, so neither an endpoint nor credentials are needed.
         if (baseUrl !== null) await send({ url: baseUrl, method: 'GET' }, CLOCK_LIMITS);
       },

@@ -11,7 +11,6 @@ import { CSV_HEADERS, type CsvScan } from '../lib/wire/csv-file.ts';
 import { CsvScanner } from '../lib/wire/csv-scanner.ts';
 import { formatOf } from '../lib/wire/file-format.ts';
 import { printable } from '../lib/wire/text.ts';
-import type { DownloadProgress } from './billing-service.ts';
 import { decoded } from './decode-body.ts';
 import { BillingError } from './errors.ts';
 import { discard, type HttpStream, hostOf, toBillingError } from './http.ts';
@@ -60,7 +59,6 @@ export interface ReceiveRequest {
   readonly folder: string;
   readonly limits: TransferLimits;
   readonly signal: AbortSignal | undefined;
-  readonly onProgress: ((progress: DownloadProgress) => void) | undefined;
 }
 
 /** Passes the complete file to `keep` as a part file, which does not outlive the call unless `keep` moves it. */
@@ -269,7 +267,6 @@ export interface WatchedTransfer {
   readonly url: string;
   readonly expectedBytes: number | null;
   readonly limits: Omit<TransferLimits, 'maxUnannouncedBytes'>;
-  readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
 
 export interface TransferWatch {
@@ -280,8 +277,8 @@ export interface TransferWatch {
   stop(): void;
 }
 
-/** Reports each second, so that the heartbeat of the activity stays alive, and aborts a transfer that exceeds its limits. */
-function watchTransfer({ url, expectedBytes, limits, onProgress }: WatchedTransfer): TransferWatch {
+/** Aborts a transfer that exceeds its limits. */
+function watchTransfer({ url, limits }: WatchedTransfer): TransferWatch {
   const controller = new AbortController();
   const startedAtMs = performance.now();
   let windowStartMs = startedAtMs;
@@ -296,7 +293,6 @@ function watchTransfer({ url, expectedBytes, limits, onProgress }: WatchedTransf
   };
   const tick = (): void => {
     const nowMs = performance.now();
-    onProgress?.({ bytesDone: watch.bytesDone, bytesTotal: expectedBytes });
     if (watch.isComplete) return;
     if (nowMs - startedAtMs > limits.totalDeadlineMs) {
       abort(`took longer than ${limits.totalDeadlineMs / 60_000} minutes`);

@@ -5,8 +5,7 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
 import { statementIn } from '../lib/sql-file.ts';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
-import { readColumns, readRows } from '../reports/read-rows.ts';
-import type { ReportRow } from '../reports/report-result.ts';
+import { type ReportRow, readColumns, readRows } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
 import { checkEnvironment } from './verb.ts';
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
 import { type Hold, isHeld, type Owner, readRetention } from '../archive/retention.ts';
 import { namesIn } from '../lib/files/files.ts';
-import type { Quarantine, QuarantinedThing } from '../lib/wire/quarantine.ts';
+import type { Quarantine, QuarantinedItem } from '../lib/wire/quarantine.ts';
 import type { RemovableFile, Warehouse } from '../warehouse/warehouse.ts';
 import { discardQuarantined } from '../webhook/requeue.ts';
 
@@ -42,7 +42,7 @@ export interface PurgePlan {
   readonly before: string;
   readonly events: readonly OldEvent[];
   readonly files: readonly RemovableFile[];
-  readonly refused: readonly QuarantinedThing[];
+  readonly refused: readonly QuarantinedItem[];
   readonly copies: readonly OldCopy[];
   readonly kept: Readonly<Record<PurgeClass, Kept>>;
 }
@@ -120,7 +120,7 @@ async function tenantsOf(warehouse: Warehouse): Promise<ReadonlyMap<string, Owne
 /** The body of a delivery that can still be requeued is kept. */
 async function oldEvents(
   { archive, before }: PlanOptions,
-  left: readonly QuarantinedThing[],
+  left: readonly QuarantinedItem[],
   mayGo: MayGo,
 ): Promise<readonly OldEvent[]> {
   const waiting = new Set(left.map(({ eventId }) => eventId?.toLowerCase()));
@@ -141,7 +141,7 @@ async function oldEvents(
 
 async function oldFiles(
   { archive, warehouse, before }: PlanOptions,
-  left: readonly QuarantinedThing[],
+  left: readonly QuarantinedItem[],
   mayGo: MayGo,
 ): Promise<readonly RemovableFile[]> {
   const waiting = new Set(left.map(({ sha256 }) => sha256));

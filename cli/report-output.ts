@@ -6,8 +6,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { writeWhole } from '../lib/files/files.ts';
 import { hasColors } from '../lib/runtime.ts';
 import { PERIOD_FORMS } from '../reports/period.ts';
-import { weighedLabel } from '../reports/render/labels.ts';
-import { fileNameOf } from '../reports/render/names.ts';
+import { fileNameOf, weighedLabel } from '../reports/render/labels.ts';
 import {
   extensionOf,
   formatOf,

@@ -55,7 +55,7 @@ async function requeueFile(file: {
   readonly id: string;
 }): Promise<string> {
   const { settings, quarantine, id } = file;
-  const invoiceId = (await quarantine.show(id))?.thing.invoiceId;
+  const invoiceId = (await quarantine.show(id))?.item.invoiceId;
   if (invoiceId === null || invoiceId === undefined)
     return `${id}: belongs to no invoice; import a corrected file instead.`;
   const published = await openPublished(settings);

@@ -1,7 +1,7 @@
 /** The address to which a number of a report's page leads: its filters, and what its row is. */
 
 import type { ReportDefinition } from '../reports/catalogue.ts';
-import { type CellLead, leadOfCell } from '../reports/drill-down/leads.ts';
+import { type CellLead, leadOfCell } from '../reports/drilldown.ts';
 import type { Period } from '../reports/period.ts';
 import type { ReportResult, ReportRow } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';

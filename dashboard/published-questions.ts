@@ -1,10 +1,8 @@
 /** Asks the published file the small questions that pages have and no report answers. */
 
 import type { DuckDBValue } from '@duckdb/node-api';
-import { interruptible } from '../reports/interruptible.ts';
-import { openPublishedFile } from '../reports/published-file.ts';
-import { readColumns, readRows } from '../reports/read-rows.ts';
-import type { ReportRow } from '../reports/report-result.ts';
+import { interruptible, openPublishedFile } from '../reports/published-file.ts';
+import { type ReportRow, readColumns, readRows } from '../reports/report-result.ts';
 import { statementText } from '../reports/statement-text.ts';
 
 export type Question =

@@ -4,11 +4,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { escapeAttribute, escapeHtml } from '../reports/render/escape-html.ts';
 import { money, stateBadge, stateLabel } from '../reports/render/html-cells.ts';
 import { CHART_CSS } from '../reports/render/html-page.ts';
 import { grouped, instantLabel } from '../reports/render/labels.ts';
-import { templatesIn } from '../reports/render/templates.ts';
+import { escapeAttribute, escapeHtml, templatesIn } from '../reports/render/templates.ts';
 import type { ReportCell } from '../reports/report-result.ts';
 
 export type ViewName =

@@ -1,9 +1,8 @@
 /** Finds whether a period is whole: whether it may still be billed, and which known invoices of it are in no total. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
-import { asVariables } from './as-variables.ts';
-import { bindParameters } from './bind-parameters.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
+import { asVariables, bindParameters } from './parameters.ts';
 import { parsePeriod, periodText } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { grouped } from './render/labels.ts';

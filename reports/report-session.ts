@@ -1,32 +1,43 @@
 /** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
-import { asVariables } from './as-variables.ts';
-import { type BoundParameters, bindParameters } from './bind-parameters.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
 import { ReportFilterError } from './errors.ts';
-import { interruptible } from './interruptible.ts';
 import { matchNotes } from './match-filters.ts';
 import { type OptionalTables, provideTables } from './optional-tables.ts';
-import { type Counted, type Prepared, prepareSession, showPartner, showPartners } from './prepare-session.ts';
-import { openPublishedFile, type PublishedFile } from './published-file.ts';
-import { readColumns, readRows } from './read-rows.ts';
+import { asVariables, type BoundParameters, bindParameters } from './parameters.ts';
+import {
+  type Counted,
+  type Prepared,
+  prepareSession,
+  provideShared,
+  readsInvoices,
+  readsStates,
+  showPartner,
+  showPartners,
+} from './prepare-session.ts';
+import { interruptible, openPublishedFile, type PublishedFile } from './published-file.ts';
 import { summedColumns } from './render/table-order.ts';
 import { checkFilters, letAllPass, type ReportFilters } from './report-filters.ts';
 import { cutNotes, headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
-import type { ReportColumn, ReportResult, ReportRow } from './report-result.ts';
-import { provideShared, readsInvoices, readsStates } from './shared-views.ts';
+import {
+  type ReportColumn,
+  type ReportResult,
+  type ReportRow,
+  readColumns,
+  readRows,
+} from './report-result.ts';
+import type { ShipmentConditions } from './shipments/conditions.ts';
 import {
   askShipments,
   type ShipmentsAnswer,
   type ShipmentsAsked,
   type ShipmentsStream,
+  type ShipmentTotals,
   streamShipments,
-} from './shipments/ask-shipments.ts';
-import type { ShipmentConditions } from './shipments/conditions.ts';
-import { type ShipmentTotals, totalShipments } from './shipments/total-shipments.ts';
-import { drawableCharts, shownColumns } from './shown-columns.ts';
+  totalShipments,
+} from './shipments/list-shipments.ts';
 
 export type { Counted } from './prepare-session.ts';
 
@@ -266,4 +277,52 @@ function byPartner(chart: ChartSpec): ChartSpec {
 async function invoicesLeftOut(file: PublishedFile): Promise<number> {
   const [row] = (await file.run('invoices-left-out')).convertRowObjects(jsonValue);
   return Number(row?.invoices ?? 0);
+}
+
+export interface ReportRequest extends SessionRequest {
+  readonly name: string;
+  /** Values of the report's own parameters, as typed. */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+/**
+ * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
+ * @throws NotPublishedError: there is no published file yet
+ * @throws ReportInterruptedError: the time limit ran out
+ */
+export async function runReport({ name, parameters, ...request }: ReportRequest): Promise<ReportResult> {
+  const session = await openReportSession(request);
+  try {
+    return await session.run(name, parameters);
+  } finally {
+    session.close();
+  }
+}
+
+/** The columns that were asked for, and those that are always there. */
+export function shownColumns(
+  columns: readonly ReportColumn[],
+  { shownBy }: Pick<ReportDefinition, 'shownBy'>,
+  { shown }: Pick<BoundParameters, 'shown'>,
+): readonly ReportColumn[] {
+  const words = shown.by?.split('+') ?? [];
+  return columns.filter(({ name }) => shownBy[name] === undefined || words.includes(shownBy[name]));
+}
+
+/** All charts of other reports; of such a one the first that its columns suffice for, one value in each place. */
+export function drawableCharts(
+  { charts, shownBy }: Pick<ReportDefinition, 'charts' | 'shownBy'>,
+  columns: readonly ReportColumn[],
+): readonly ChartSpec[] {
+  if (Object.keys(shownBy).length === 0) return charts;
+  const names = new Set(columns.map(({ name }) => name));
+  const places = ({ roles: { combine: _, ...places } }: ChartSpec): readonly string[] =>
+    Object.values(places).flatMap((role) => role.split('+'));
+  const chosen = Object.keys(shownBy).filter((name) => names.has(name));
+  return charts
+    .filter((chart) => places(chart).every((name) => names.has(name)))
+    .filter(
+      (chart) => chart.roles.combine !== undefined || chosen.every((name) => places(chart).includes(name)),
+    )
+    .slice(0, 1);
 }

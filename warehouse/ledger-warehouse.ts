@@ -107,7 +107,7 @@ export class LedgerWarehouse implements Warehouse {
     sha256,
     sizeBytes,
   }: NamedFile & { readonly invoiceId: string }): Promise<void> {
-    await this.#tell({ kind: 'hash-asked', at: this.#at(), invoiceId, sha256, sizeBytes });
+    await this.#tell({ kind: 'hash-answered', at: this.#at(), invoiceId, sha256, sizeBytes });
   }
 
   async load(asked: LoadRequest): Promise<LoadOutcome> {

@@ -137,7 +137,7 @@ async function compare(
   }: { readonly paths: WarehousePaths; readonly isBefore: boolean; readonly draft: Database },
 ): Promise<{ readonly lacking: readonly HeldRecord[]; readonly isReplaced: boolean }> {
   const lackingFromOld = (path: string) =>
-    ofOld(options, path, (held) => findLacking({ held, there: draft }));
+    ofOld(options, path, (held) => findLacking({ held, other: draft }));
   const lacking = isBefore ? await lackingFromOld(paths.database) : null;
   if (lacking !== null) return { lacking, isReplaced: true };
   return { lacking: (await lackingFromOld(paths.published)) ?? [], isReplaced: false };

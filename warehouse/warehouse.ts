@@ -43,7 +43,7 @@ export interface OutrankedBy {
   readonly version: number | null;
   /** The hash of that version, or the one that the service named. */
   readonly sha256: string;
-  readonly proof: 'chosen' | 'announced' | 'asked' | 'none';
+  readonly proof: 'chosen' | 'announced' | 'named' | 'none';
 }
 
 /** What a load put into the warehouse, or had put there before. */

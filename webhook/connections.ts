@@ -5,7 +5,6 @@ import { createServer as createHttpsServer } from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { addressKey } from '../lib/failed-logins.ts';
-import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 
 export interface WebhookLimits {
@@ -36,7 +35,7 @@ const MAX_KNOWN_ADDRESSES = 10_000;
 /** An honest sender has sent its credentials by then, so a burst of its own does not displace itself. */
 const YOUNG_MS = 2_000;
 const RESET_AFTER_MS = 1_000;
-const REPORT_EVERY_MS = 60_000;
+const ALERT_EVERY_MS = 60_000;
 
 /** @param pair null: plain HTTP, behind a proxy that terminates TLS */
 export function createServer(
@@ -73,7 +72,6 @@ interface LimitDeps {
   readonly limits: Pick<WebhookLimits, 'connections' | 'connectionsPerAddress'>;
   /** Connections of a trusted proxy have no limit per address. */
   readonly isProxy: (address: string | undefined) => boolean;
-  readonly log: Logger;
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
 }
@@ -95,7 +93,7 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
   const known = new Set<string>();
   let resetting = 0;
   const ended = deps.metrics.counter('webhook_connections_ended_total');
-  const report = createReport(deps);
+  let alertedMs = Number.NEGATIVE_INFINITY;
 
   function accept(socket: Socket): boolean {
     const address = addressKey(socket.remoteAddress);
@@ -110,7 +108,7 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
       const mayClose =
         victim !== undefined && (crowd.size > own.size + 1 || now - victim.sinceMs >= YOUNG_MS);
       ended.inc({ reason: mayClose ? 'displaced' : 'refused' });
-      report(address);
+      alertLimit(address);
       if (!mayClose) return false;
       remove(victim);
       victim.socket.destroy();
@@ -129,6 +127,17 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
       if (crowd.size > largest.size && (isKnown || !known.has(address))) largest = crowd;
     }
     return largest;
+  }
+
+  /** Seldom, because each new address changes the stored alert. */
+  function alertLimit(address: string): void {
+    if (performance.now() - alertedMs < ALERT_EVERY_MS) return;
+    alertedMs = performance.now();
+    deps.alerts?.raise({
+      key: 'webhook/connections',
+      title: 'The endpoint has reached its limit of connections; those without credentials are closed.',
+      detail: `Most recently from ${address}. At most ${total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
+    });
   }
 
   function remove(connection: Connection): void {
@@ -189,25 +198,4 @@ export function createProxyCheck(networks: readonly string[]): (address: string 
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
-}
-
-/** Logs once a minute; alerts are limited by their own quiet window. */
-function createReport({ log, alerts, limits }: LimitDeps): (address: string) => void {
-  let reportedMs = Number.NEGATIVE_INFINITY;
-  let connections = 0;
-  return (address) => {
-    connections += 1;
-    if (performance.now() - reportedMs < REPORT_EVERY_MS) return;
-    reportedMs = performance.now();
-    log.warn(
-      { address, connections },
-      'connections without credentials were refused or closed: too many are open',
-    );
-    connections = 0;
-    alerts?.raise({
-      key: 'webhook/connections',
-      title: 'The endpoint has reached its limit of connections; those without credentials are closed.',
-      detail: `Most recently from ${address}. At most ${limits.connections} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${limits.connectionsPerAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
-    });
-  };
 }

@@ -89,7 +89,7 @@ export async function requeueDelivery(
 ): Promise<RequeueOutcome> {
   const shown = await deps.quarantine.show(quarantineId);
   if (shown === null) return { outcome: 'not-found' };
-  if (shown.thing.kind !== 'delivery' || shown.body === null) return { outcome: 'not-a-delivery' };
+  if (shown.item.kind !== 'delivery' || shown.body === null) return { outcome: 'not-a-delivery' };
   const parsed = parseDelivery(shown.body, {
     wirePrefix: deps.settings.wirePrefix,
     partnerId: deps.partnerIds()[0],
@@ -106,7 +106,7 @@ export async function requeueDelivery(
     kind: parsed.kind,
     eventId,
     // The original time of receipt.
-    receivedAt: shown.thing.at,
+    receivedAt: shown.item.at,
     invoiceId: parsed.kind === 'event' ? parsed.event.invoice.invoiceId : null,
     code: null,
   };

@@ -11,13 +11,7 @@ import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Health } from '../lib/health/health.ts';
 import { createDataConverter, encryptionKeys, type PayloadProblem } from '../lib/temporal/codec.ts';
-import {
-  connectTemporal,
-  readEmbeddedRecord,
-  type TemporalConnection,
-  TemporalUnreachableError,
-  temporalTarget,
-} from '../lib/temporal/connect.ts';
+import { connectTemporal, type TemporalConnection, temporalTarget } from '../lib/temporal/connect.ts';
 import { createWorkers, type QueueNames } from './create-workers.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
@@ -45,12 +39,11 @@ export interface Polling {
 
 const CHECK_INTERVAL_MS = 2_000;
 const CHECK_TIMEOUT_MS = 2_000;
-const MAX_PAUSE_MS = 5_000;
-/** Interval at which the small file of an embedded server is read. */
-const RECORD_INTERVAL_MS = 50;
+/** Short, because a worker often starts just before the embedded server. */
+const RETRY_INTERVAL_MS = 500;
 
 export function pollTemporal(options: PollOptions): Polling {
-  const { log, health, settings } = options;
+  const { log, health } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const ready = Promise.withResolvers<void>();
@@ -66,10 +59,9 @@ export function pollTemporal(options: PollOptions): Polling {
       } catch (error) {
         if (signal.aborted) return;
         const detail = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-        if (failures % 20 === 0) log.warn({ detail }, 'the worker cannot poll Temporal; retrying');
+        if (failures % 120 === 0) log.warn({ detail }, 'the worker cannot poll Temporal; retrying');
         health.set('temporal', { isHealthy: false, detail });
-        const maxMs = Math.min(250 * 2 ** failures, MAX_PAUSE_MS);
-        await waitForServer(error, maxMs, settings, signal).catch(() => {});
+        await sleep(RETRY_INTERVAL_MS, undefined, { signal }).catch(() => {});
         failures += 1;
       }
     }
@@ -82,25 +74,6 @@ export function pollTemporal(options: PollOptions): Polling {
       await looping;
     },
   };
-}
-
-/** Waits `maxMs`, or until an embedded server has started where none was running, or at another address. */
-async function waitForServer(
-  error: unknown,
-  maxMs: number,
-  settings: Settings,
-  signal: AbortSignal,
-): Promise<void> {
-  if (settings.temporalConfigured || !(error instanceof TemporalUnreachableError)) {
-    await sleep(maxMs, undefined, { signal });
-    return;
-  }
-  const until = performance.now() + maxMs;
-  while (performance.now() < until) {
-    const record = await readEmbeddedRecord(settings.dataDir);
-    if (record !== null && record.address !== error.address) return;
-    await sleep(RECORD_INTERVAL_MS, undefined, { signal });
-  }
 }
 
 /** Polls over one connection, until the signal aborts or Temporal has moved. @throws the error of a worker */

@@ -1,7 +1,6 @@
 /** Reads the published file for gauges, alerts and checks of the worker. */
 
 import type { Gap } from '../activities/dependencies.ts';
-import { announcementAlert, differsFromAnnouncement } from '../activities/load-alerts.ts';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
@@ -9,12 +8,11 @@ import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { INVOICE_STATES } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import { askSql } from '../reports/ask-sql.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
-import { runReport } from '../reports/run-report.ts';
+import { runReport } from '../reports/report-session.ts';
+import { askSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
-import type { Discrepancy } from '../warehouse/warehouse.ts';
 import type { MissingFiles } from './upkeep-checks.ts';
 
 /** Path of the published file; over a lake, reads of it are directed to the lake. */
@@ -121,7 +119,25 @@ async function countPublished(path: string) {
   }
 }
 
-interface AnnouncementAlertOptions {
+/** What a discrepancy alert compares, by the rules of the view `discrepancies`. */
+const DISCREPANCY_ALERTS = {
+  announcement: {
+    rules: { 'announced-hash': 'hash', 'announced-size': 'size' },
+    title: 'the file differs from the announced one',
+    verbs: ['announced', 'received'],
+    consequence: 'The received file is loaded and counts.',
+  },
+  totals: {
+    rules: { 'shipment-count': 'shipments', 'total-amount': 'total', currency: 'currency' },
+    title: 'its file contradicts its totals',
+    verbs: ['stated', 'in its file'],
+    consequence: "The file's rows are loaded and count.",
+  },
+} as const;
+type DiscrepancyAlert = keyof typeof DISCREPANCY_ALERTS;
+type DiscrepancyKey = `${DiscrepancyAlert}/${string}`;
+
+interface DiscrepancyAlertOptions {
   readonly databasePath: string;
   /** `run` of the data folder: alerts that an earlier process raised are resolved, too. */
   readonly runFolder: string;
@@ -130,35 +146,38 @@ interface AnnouncementAlertOptions {
 }
 
 /**
- * Keeps an alert open for each invoice whose current file differs from the announced hash. Read from the published file,
- * because a person's decision or a command without this worker changes it as well.
+ * Keeps an alert open for each invoice whose current file differs from its announcement or its totals. Read from the
+ * published file, because a person's decision or a command without this worker changes it as well as a load.
  */
-export function watchAnnouncements(
-  options: AnnouncementAlertOptions,
+export function createDiscrepancyAlerts(
+  options: DiscrepancyAlertOptions,
 ): PublicationListener & { close(): Promise<void> } {
   const { alerts, log } = options;
-  let raised: ReadonlySet<string> | null = null;
+  let raised: ReadonlySet<DiscrepancyKey> | null = null;
   let reading: Promise<void> | null = null;
   let isStale = false;
 
   async function update(): Promise<void> {
-    raised ??= new Set(
-      (await openAlerts(options.runFolder)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
-    );
-    const differing = await readDiffering(options.databasePath);
-    for (const invoiceId of raised) {
-      if (!differing.has(invoiceId)) alerts.resolve(`announcement/${invoiceId}`);
+    raised ??= new Set((await openAlerts(options.runFolder)).map(({ key }) => key).filter(isDiscrepancyKey));
+    const current = await readDiscrepancies(options.databasePath);
+    for (const key of raised) if (!current.has(key)) alerts.resolve(key);
+    for (const [key, differences] of current) {
+      const [kind, invoiceId] = key.split('/') as [DiscrepancyAlert, string];
+      const { title, consequence } = DISCREPANCY_ALERTS[kind];
+      alerts.raise({
+        key,
+        title: `Invoice ${invoiceId}: ${title}`,
+        detail: `${differences.join('; ')}. ${consequence} Ask the billing service which of the two is right; \`billsync invoices show ${invoiceId}\` shows both.`,
+      });
     }
-    for (const [invoiceId, discrepancies] of differing)
-      alerts.raise(announcementAlert(invoiceId, discrepancies));
-    raised = new Set(differing.keys());
+    raised = new Set(current.keys());
   }
 
   async function updateWhileStale(): Promise<void> {
     while (isStale) {
       isStale = false;
       await unlessUnpublished(update, undefined).catch((error: unknown) =>
-        log.error({ err: error }, 'announced hashes could not be compared with the published file'),
+        log.error({ err: error }, 'the discrepancies of the published file could not be read'),
       );
     }
     reading = null;
@@ -178,19 +197,29 @@ export function watchAnnouncements(
   };
 }
 
-async function readDiffering(path: string): Promise<ReadonlyMap<string, readonly Discrepancy[]>> {
+function isDiscrepancyKey(key: string): key is DiscrepancyKey {
+  return Object.hasOwn(DISCREPANCY_ALERTS, key.split('/')[0] ?? '');
+}
+
+/** The differences of each alert. */
+async function readDiscrepancies(path: string): Promise<ReadonlyMap<DiscrepancyKey, readonly string[]>> {
   const file = await openPublishedFile(path);
   try {
     const result = await file.query(
       'select invoice_id::varchar, rule, stated, found from discrepancies order by invoice_id, rule',
     );
-    const byInvoice = new Map<string, Discrepancy[]>();
+    const differences = new Map<DiscrepancyKey, string[]>();
     for (const [invoiceId, rule, stated, found] of result.getRows()) {
-      const discrepancy = { rule: String(rule), stated: String(stated), found: String(found) };
-      if (!differsFromAnnouncement(discrepancy)) continue;
-      byInvoice.set(String(invoiceId), [...(byInvoice.get(String(invoiceId)) ?? []), discrepancy]);
+      for (const kind of Object.keys(DISCREPANCY_ALERTS) as DiscrepancyAlert[]) {
+        const { rules, verbs } = DISCREPANCY_ALERTS[kind];
+        const name = (rules as Readonly<Record<string, string>>)[String(rule)];
+        if (name === undefined) continue;
+        const text = `${name} ${stated} ${verbs[0]}, ${found} ${verbs[1]}`;
+        const key = `${kind}/${invoiceId}` as const;
+        differences.set(key, [...(differences.get(key) ?? []), text]);
+      }
     }
-    return byInvoice;
+    return differences;
   } finally {
     file.close();
   }

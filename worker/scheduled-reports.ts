@@ -2,15 +2,13 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StatementRefusedError } from '../finance/statements/errors.ts';
 import {
   makeStatements,
   type StatementSources,
   statementMonth,
 } from '../finance/statements/make-statements.ts';
-import { PAPERS } from '../finance/statements/paper-sizes.ts';
-import { renderStatement, STATEMENT_FORMATS } from '../finance/statements/render-statement.ts';
-import { writeFiles } from '../finance/statements/write-files.ts';
+import { renderStatement, STATEMENT_FORMATS, writeFiles } from '../finance/statements/render-statement.ts';
+import { PAPERS, StatementRefusedError } from '../finance/statements/statement.ts';
 import { writeWhole } from '../lib/files/files.ts';
 import { sumOfAmounts } from '../lib/wire/decimal.ts';
 import { ReportFilterError } from '../reports/errors.ts';
@@ -18,7 +16,7 @@ import { parsePeriod } from '../reports/period.ts';
 import { headLines } from '../reports/render/labels.ts';
 import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.ts';
 import { checkFilters } from '../reports/report-filters.ts';
-import { runReport } from '../reports/run-report.ts';
+import { runReport } from '../reports/report-session.ts';
 import { type ScheduledReport, TENANT_STATEMENTS, type WrittenReport } from '../workflows/activities.ts';
 
 /** Longer than for a report at a terminal, where a person waits. */

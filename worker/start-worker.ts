@@ -38,11 +38,11 @@ import {
   reportPublisherFailures,
 } from './process-checks.ts';
 import {
+  createDiscrepancyAlerts,
   measureContents,
   publishedPath,
   readGaps,
   readMissingFiles,
-  watchAnnouncements,
 } from './published-data.ts';
 import { createRetryAlert } from './retry-alert.ts';
 import { installRuntime } from './runtime.ts';
@@ -140,10 +140,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const dashboardUrl = settings.alerts.dashboardUrl ?? null;
     const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
-    const announcements = watchAnnouncements({
+    const discrepancies = createDiscrepancyAlerts({
       ...{ databasePath, runFolder: join(settings.dataDir, 'run'), alerts, log },
     });
-    closers.defer(() => announcements.close());
+    closers.defer(() => discrepancies.close());
     const traced = activeTracing()?.publications();
     warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(reportPublisherFailures(warehouse, sinks), {
@@ -151,7 +151,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       onPublished(publication) {
         contents.published();
         costs.published();
-        announcements.published();
+        discrepancies.published();
         traced?.published(publication);
       },
     });

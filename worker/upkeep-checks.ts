@@ -28,7 +28,6 @@ const MINUTE_MS = 60_000;
 /** One request to the bucket: 5,760 a day. */
 const ARCHIVE_INTERVAL_MS = 15_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** As the alert `quarantine/old`. */
 const MAX_QUARANTINE_MS = 24 * HOUR_MS;
 const MAX_FILE_DELAY_MS = HOUR_MS;
 /** The hash of no file. */
@@ -49,6 +48,10 @@ export function upkeepChecks(options: UpkeepOptions): readonly StateWatch[] {
     {
       component: 'quarantine',
       ...minutely,
+      alert: {
+        key: 'quarantine/old',
+        title: 'Refused deliveries or files have waited for more than a day',
+      },
       look: async () => {
         const held = await quarantine.list();
         const [since = null] = held.map(({ at }) => at).sort();

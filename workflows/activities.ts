@@ -72,7 +72,6 @@ export interface WarehouseActivities {
   /** Starts, asks or retries the workflows of overdue invoices. Safe to repeat. */
   reconcileInvoices(request: ReconcileInvoicesRequest): Promise<void>;
   findGaps(request: FindGapsRequest): Promise<FindGapsResult>;
-  checkQuarantine(): Promise<{ readonly held: number; readonly olderThanADay: number }>;
   /** Compares the warehouse with the archive; returns the first 200 differences. */
   verifyWarehouse(request: { readonly full: boolean }): Promise<Verification>;
   /** Imports a file that lies on the worker's machine. */
@@ -243,6 +242,8 @@ export interface FindOverdueResult {
   /** Need attention for a reason that may have passed (not for a rejected file). */
   readonly toRetry: readonly DueInvoice[];
   readonly needAttention: number;
+  /** Refused deliveries and files. */
+  readonly quarantined: number;
 }
 
 export interface ReconcileInvoicesRequest {

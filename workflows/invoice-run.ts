@@ -75,8 +75,6 @@ export class InvoiceRun {
   /** An earlier run, or the endpoint, marked the invoice; the mark ends with the problem. */
   hadAttention = false;
   lastFailure: InvoiceStatus['lastFailure'] = null;
-  /** For the status query. */
-  doing = 'starting';
   readonly #replyTo: Set<string>;
   #publishedState: InvoiceState | null;
 
@@ -158,7 +156,6 @@ export class InvoiceRun {
 
   /** Ends early for an event or a new request. */
   async pause(milliseconds: number): Promise<void> {
-    this.doing = 'backing off';
     const wasLookUp = this.requests.isLookUp;
     await condition(
       () => this.events.length > 0 || this.requests.isRetry || (this.requests.isLookUp && !wasLookUp),
@@ -246,9 +243,9 @@ export class InvoiceRun {
   }
 
   #status(): InvoiceStatus {
-    const { knowledge, lastFailure, doing } = this;
+    const { knowledge, lastFailure } = this;
     const { attention, seen } = knowledge;
-    return { state: lifecycle.stateOf(knowledge), seen: seen.length, attention, lastFailure, doing };
+    return { state: lifecycle.stateOf(knowledge), seen: seen.length, attention, lastFailure };
   }
 }
 

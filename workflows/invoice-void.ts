@@ -46,7 +46,6 @@ export async function confirmVoid(run: InvoiceRun): Promise<void> {
     run.knowledge = lifecycle.setVoidBasis(run.knowledge, 'unanswered');
     return;
   }
-  run.doing = 'asking the service about the void';
   run.takeRequests();
   const answer = await askAboutVoid(run);
   switch (answer.outcome) {

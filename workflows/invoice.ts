@@ -92,7 +92,6 @@ interface Answer {
 
 /** @returns null when the service could not be asked */
 async function lookUp(run: InvoiceRun): Promise<Answer | null> {
-  run.doing = 'asking the service';
   const requests = run.takeRequests();
   try {
     const answer = await askService(run);
@@ -155,7 +154,6 @@ async function waitForFinalized(run: InvoiceRun): Promise<void> {
   if ((isLookUp || isRetry) && (await lookUp(run)) === null) return run.backOff();
   if (lifecycle.nextStep(run.knowledge) !== 'wait') return;
   await run.reply({ state: 'draft', reason: null });
-  run.doing = 'waiting for the invoice to be finalized';
   // The first pause counts from the run's scheduled start, which may have been delayed by that pause (ADR 1).
   const { overdueChecks } = run;
   const passed = overdueChecks === 0 ? Date.now() - workflowInfo().startTime.getTime() : 0;
@@ -172,7 +170,6 @@ async function fetchAndLoad(run: InvoiceRun): Promise<void> {
   const { invoiceId } = run.input;
   const { announcement } = run.knowledge;
   run.takeRequests();
-  run.doing = 'fetching the file';
   const location = announcement?.location ?? null;
   const isRejected = location !== null && location.fileHashSha256 === run.rejectedSha256;
   const { freshUrl: regenerated, failedSeries } = run;
@@ -200,7 +197,6 @@ async function loadFile(
   file: FetchedFile,
   announcement: Announcement | null,
 ): Promise<void> {
-  run.doing = 'loading';
   const { sha256, tag, mismatch } = file;
   let loaded: LoadInvoiceResult;
   try {
@@ -270,7 +266,6 @@ async function waitForPerson(run: InvoiceRun): Promise<void> {
   run.takeRequests();
   const { attention } = run.knowledge;
   await run.reply({ state: 'needs_attention', reason: attention?.reason ?? null });
-  run.doing = 'waiting for a person or a new event';
   if (attention?.code === 'csv-rejected') await waitForRepair(run);
   else await condition(() => run.hasNews);
 }

@@ -63,8 +63,6 @@ export interface InvoiceStatus {
   readonly attention: Attention | null;
   /** The last failure that was, or will be, retried. */
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: string } | null;
-  /** The current activity, for people. */
-  readonly doing: string;
 }
 
 export interface InvoiceResult {

@@ -40,7 +40,10 @@ export interface ReconcileResult {
 /** Per kind and run; the others stay due. */
 const LIMIT = 1_000;
 
-const NOTHING_DUE: FindOverdueResult = { unwatched: [], toRecheck: [], toRetry: [], needAttention: 0 };
+const NOTHING_DUE: FindOverdueResult = {
+  ...{ unwatched: [], toRecheck: [], toRetry: [] },
+  ...{ needAttention: 0, quarantined: 0 },
+};
 const NOTHING_VERIFIED: Verification = {
   invoices: 0,
   shipments: 0,
@@ -87,14 +90,13 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   const previous = workflowInfo().lastResult as ReconcileResult | undefined;
   const reported = previous?.reportedGaps ?? '';
   const gaps = await part(() => activities.findGaps({ reported }), { findings: [], reported, gaps: 0 });
-  const { held } = await part(() => activities.checkQuarantine(), { held: 0, olderThanADay: 0 });
   const full = input.isFull ?? false;
   const verified = await part(() => activities.verifyWarehouse({ full }), NOTHING_VERIFIED);
   const { invoices, shipments, driftInAll: drift = verified.drift.length } = verified;
   if (drift > 0) log.error('the warehouse differs from the archive', { drift });
   if (failures.length > 0) throw failures[0];
   return {
-    ...{ until, ingested, needAttention: due.needAttention, quarantined: held, ...inbox },
+    ...{ until, ingested, needAttention: due.needAttention, quarantined: due.quarantined, ...inbox },
     ...{ gaps: gaps.findings, reportedGaps: gaps.reported },
     ...{ watched: due.unwatched.length, rechecked: due.toRecheck.length, retried: due.toRetry.length },
     proved: { invoices, shipments, drift },

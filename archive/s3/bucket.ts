@@ -209,7 +209,7 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
         { subject: url, hint: 'let a proxy in between pass the header: it orders new keys' },
       );
     },
-    clock: { name: `the archive's S3`, aheadMs: clock.aheadMs, ask: () => getBytes('clock') },
+    clock: { name: `the archive's S3`, aheadMs: clock.aheadMs, request: () => getBytes('clock') },
     close() {
       client.destroy();
       downloads.destroy();

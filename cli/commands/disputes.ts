@@ -8,13 +8,12 @@ import {
   checkNext,
   chosenOf,
   NEXT_STATES,
+  NOTHING,
 } from '../../finance/disputes/claim.ts';
 import { claimableJson, claimJson, totalsJson, wholeClaimJson } from '../../finance/disputes/claim-json.ts';
-import type { Claimable } from '../../finance/disputes/claimable.ts';
+import { type StandingClaim, totalsOf } from '../../finance/disputes/claim-status.ts';
 import type { Disputes } from '../../finance/disputes/disputes.ts';
-import { FINDING_NAMES } from '../../finance/disputes/finding-kinds.ts';
-import type { StandingClaim } from '../../finance/disputes/standing.ts';
-import { NOTHING, totalsOf } from '../../finance/disputes/totals.ts';
+import { type Claimable, FINDING_NAMES } from '../../finance/disputes/findings.ts';
 import { CLAIM_FORMATS, type ClaimFormat } from '../../finance/disputes/workbook.ts';
 import { writeWhole } from '../../lib/files/files.ts';
 import { userName } from '../../lib/runtime.ts';

@@ -303,7 +303,7 @@ function whyOutranked(
   const what = {
     chosen: `${counts} because a person chose it, its hash is ${by.sha256}`,
     announced: `${version === null ? '' : `${counts}, `}the hash ${by.sha256} was announced`,
-    asked: `${version === null ? '' : `${counts}, `}the service names the hash ${by.sha256}`,
+    named: `${version === null ? '' : `${counts}, `}the service names the hash ${by.sha256}`,
     none: `${counts}, its hash is ${by.sha256}`,
   }[proof];
   const kept =

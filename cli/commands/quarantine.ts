@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import type { Quarantine, QuarantinedThing } from '../../lib/wire/quarantine.ts';
+import type { Quarantine, QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/interaction.ts';
@@ -47,7 +47,7 @@ function showCommand(): Command {
   );
   return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
     const { settings, output } = contextOf(command);
-    const { thing, body } = await find(await open(settings), id);
+    const { item: thing, body } = await find(await open(settings), id);
     const bodyText = body === null ? null : Buffer.from(body).toString('utf8');
     output.thing({ ...asJson(thing), findings: thing.findings, body: bodyText }, () =>
       describe(thing, bodyText),
@@ -112,7 +112,7 @@ async function find(quarantine: Quarantine, id: string) {
   });
 }
 
-function asJson(thing: QuarantinedThing) {
+function asJson(thing: QuarantinedItem) {
   return {
     quarantine_id: thing.quarantineId,
     kind: thing.kind,
@@ -135,7 +135,7 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'why', value: ({ reason }) => reason, canShrink: true },
 ];
 
-function describe(thing: QuarantinedThing, body: string | null): string {
+function describe(thing: QuarantinedItem, body: string | null): string {
   const facts = Object.entries(asJson(thing)).map(
     ([name, value]) => `${name.padEnd(13)}  ${printable(value)}`,
   );

@@ -5,6 +5,7 @@ import type { Settings } from '../../lib/config/settings.ts';
 import {
   EXTRA_TABLES,
   type ExtraTable,
+  exampleTables,
   findReportNow,
   listReports,
   PURPOSES,
@@ -12,7 +13,6 @@ import {
 import type { OptionalTables } from '../../reports/optional-tables.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
-import { exampleTables } from '../../reports/worked-example.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
 import type { ScheduleAction } from '../report-schedule.ts';
@@ -169,7 +169,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
     ...{ filters, parameters, tables },
     timeLimitMs: flags.timeout * 1000,
   };
-  const { runCompared } = await import('../../reports/compare/run-compared.ts');
+  const { runCompared } = await import('../../reports/compare.ts');
   const result = await runCompared(request, flags);
   await printResult(result, { format, output, flags });
 }

@@ -4,9 +4,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
-import type { ShipmentsAnswer } from '../../reports/shipments/ask-shipments.ts';
 import { USUAL_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
+import type { ShipmentsAnswer } from '../../reports/shipments/list-shipments.ts';
 import { chosenFormat, printResult, printStreamed, withFilterFlags } from '../report-output.ts';
 import { checkEnvironment, collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 

@@ -35,7 +35,7 @@ export function sqlCommand(): Command {
       }
       const sql = statement === '-' ? await text(process.stdin) : statement;
       const timeLimitMs = (flags.timeout ?? 60) * 1000;
-      const { askSql } = await import('../../reports/ask-sql.ts');
+      const { askSql } = await import('../../reports/run-sql.ts');
       const { columns, rows } = await askSql({ databasePath, sql, timeLimitMs });
       output.rows(
         rows,

@@ -2,9 +2,8 @@
 
 import { type Command, Option } from 'commander';
 import type { MadeStatement } from '../../finance/statements/make-statements.ts';
-import { PAPERS, type PaperSize } from '../../finance/statements/paper-sizes.ts';
 import type { StatementFormat } from '../../finance/statements/render-statement.ts';
-import type { Statement } from '../../finance/statements/statement.ts';
+import { PAPERS, type PaperSize, type Statement } from '../../finance/statements/statement.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
 import { recordOutcome } from '../audited-commands.ts';
@@ -173,7 +172,7 @@ async function deliver(
   if (flags.format === undefined) return;
   const [{ renderStatement }, { writeFiles }] = await Promise.all([
     import('../../finance/statements/render-statement.ts'),
-    import('../../finance/statements/write-files.ts'),
+    import('../../finance/statements/render-statement.ts'),
   ]);
   const files = await renderStatement(made, flags.format, flags.paper);
   if (flags.dryRun === true) {

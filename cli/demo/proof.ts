@@ -1,7 +1,7 @@
 /** Confronts the reports with what the service billed, cell by cell, as text: one digit off and the demo fails. */
 
 import type { ReportResult } from '../../reports/report-result.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { runReport } from '../../reports/report-session.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 
 export interface ProvedReport {

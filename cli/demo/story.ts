@@ -1,7 +1,7 @@
 /** Plays the demo: bills invoices at the sandbox, lets things go wrong, and waits until billsync has settled them all. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
+import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import type { Sandbox, SandboxAccount } from '../../sandbox/service.ts';
 import { CliError, EXIT } from '../errors.ts';
 
@@ -19,7 +19,7 @@ export interface DemoContext {
   readonly registrationId: string;
   readonly states: States;
   /** Items in quarantine; they leave it when a corrected file is loaded. */
-  readonly quarantined: () => Promise<readonly QuarantinedThing[]>;
+  readonly quarantined: () => Promise<readonly QuarantinedItem[]>;
   /** Retries an invoice that needs attention. */
   readonly retry: (invoiceId: string) => Promise<void>;
   readonly progress: (text: string) => void;
@@ -33,7 +33,7 @@ export interface Story {
   readonly invoices: readonly PlayedInvoice[];
   readonly partnerInvoice: PlayedInvoice;
   /** Refused files, as they were in quarantine. */
-  readonly refused: readonly QuarantinedThing[];
+  readonly refused: readonly QuarantinedItem[];
 }
 
 /** @throws CliError (exit 1) naming the invoices that do not settle */
@@ -127,7 +127,7 @@ export function expectedAtLast(fault: Fault): string {
 async function refusedFiles(
   context: DemoContext,
   poisoned: readonly PlayedInvoice[],
-): Promise<readonly QuarantinedThing[]> {
+): Promise<readonly QuarantinedItem[]> {
   return settled(context, async () => {
     const things = (await context.quarantined()).filter(({ findingCount }) => findingCount > 0);
     const open = poisoned.filter(({ invoiceId }) => !things.some((thing) => thing.invoiceId === invoiceId));

@@ -102,7 +102,7 @@ export async function checkClock({ service, archive }: Settings): Promise<Findin
   try {
     const clocks = [...(baseUrl === null ? [] : [http.clock]), ...(bucket === null ? [] : [bucket.clock])];
     if (clocks.length === 0) return ok('no server to compare with');
-    const compared = await compareClocks(clocks, { asksAll: true });
+    const compared = await compareClocks(clocks, { includesUnknown: true });
     // Checks of the service and the archive report why they do not answer.
     if (compared.length === 0) return { result: 'note', detail: 'skipped: no server answers', hint: null };
     const wrong = differing(compared, MAX_UNALERTED_MS);

@@ -79,7 +79,7 @@ async function describeRefused(
 ): Promise<Described> {
   const shown = /^[df]-[0-9a-f]{16}$/.test(id) ? await quarantine.show(id) : null;
   if (shown === null) throw new CliError(EXIT.nothingMatched, 'nothing in quarantine has that id');
-  const { kind, reason } = shown.thing;
+  const { kind, reason } = shown.item;
   const common = { ...PLAIN, command: `quarantine ${action}`, target: [id], back: `/quarantine/${id}` };
   if (action === 'requeue') {
     const what =

@@ -38,7 +38,7 @@ export function registerQuarantine(app: FastifyInstance, context: PageContext): 
         view: 'quarantined',
         title: `In quarantine: ${id}`,
         section: '/quarantine',
-        values: { thing: shown.thing, body },
+        values: { thing: shown.item, body },
       }),
     );
   });

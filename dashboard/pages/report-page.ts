@@ -1,9 +1,8 @@
 /** A report's page: one currency at a time, the columns that were chosen, a page of the rows, and where to go on from here. */
 
 import type { ReportDefinition } from '../../reports/catalogue.ts';
-import { isComparable } from '../../reports/compare/compare-results.ts';
-import { acrossOf, type Pivoted, pivoted } from '../../reports/compare/pivot.ts';
-import { takesTwoPeriods } from '../../reports/compare/run-compared.ts';
+import { isComparable, takesTwoPeriods } from '../../reports/compare.ts';
+import { acrossOf, type Pivoted, pivoted } from '../../reports/pivot.ts';
 import { renderReportBody } from '../../reports/render/html-page.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';

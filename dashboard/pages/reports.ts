@@ -1,7 +1,6 @@
 /** Every report with its filters as a form, its chart, its table and its downloads. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { bindParameters } from '../../reports/bind-parameters.ts';
 import {
   findReport,
   listReports,
@@ -9,11 +8,11 @@ import {
   type Purpose,
   type ReportDefinition,
 } from '../../reports/catalogue.ts';
-import { isComparable } from '../../reports/compare/compare-results.ts';
-import { pivoted } from '../../reports/compare/pivot.ts';
-import { sideBySide, takesTwoPeriods } from '../../reports/compare/run-compared.ts';
+import { isComparable, sideBySide, takesTwoPeriods } from '../../reports/compare.ts';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
-import { fileNameOf } from '../../reports/render/names.ts';
+import { bindParameters } from '../../reports/parameters.ts';
+import { pivoted } from '../../reports/pivot.ts';
+import { fileNameOf } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';

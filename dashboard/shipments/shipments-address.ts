@@ -1,8 +1,8 @@
 /** What an address asks of the list of shipments, and addresses that ask for its shipments. */
 
-import type { ShipmentsAsked } from '../../reports/shipments/ask-shipments.ts';
 import { USUAL_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
 import { CONDITION_NAMES, type ShipmentConditions } from '../../reports/shipments/conditions.ts';
+import type { ShipmentsAsked } from '../../reports/shipments/list-shipments.ts';
 import { all, one, type Query } from '../address.ts';
 
 const ROWS_ON_A_PAGE = 100;

@@ -2,21 +2,19 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
-import { shownCell } from '../../reports/render/cell-labels.ts';
-import { columnLabel, grouped } from '../../reports/render/labels.ts';
-import { fileNameOf } from '../../reports/render/names.ts';
+import { columnLabel, fileNameOf, grouped, shownCell } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
+import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
+import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 import {
   checkAsked,
   type ShipmentsAnswer,
   type ShipmentsAsked,
-} from '../../reports/shipments/ask-shipments.ts';
-import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
-import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
-import type { ShipmentTotals } from '../../reports/shipments/total-shipments.ts';
+  type ShipmentTotals,
+} from '../../reports/shipments/list-shipments.ts';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
 import { sendFigures } from '../figures.ts';
 import { filterFields } from '../filter-form.ts';

@@ -6,15 +6,14 @@
 import { type CallToolResult, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
-import { listReports } from '../../reports/catalogue.ts';
-import { runCompared } from '../../reports/compare/run-compared.ts';
+import { findReport, listReports, type ReportDefinition } from '../../reports/catalogue.ts';
+import { runCompared } from '../../reports/compare.ts';
 import { ReportInterruptedError } from '../../reports/errors.ts';
 import { expectMatches } from '../../reports/match-filters.ts';
-import { aboutResult } from '../../reports/render/about-text.ts';
+import { aboutResult } from '../../reports/render/render-report.ts';
 import { filtersNamed } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { openReportSession } from '../../reports/report-session.ts';
-import { catalogue, definition } from './definitions.ts';
 import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.ts';
 
 export interface AssistantSettings {
@@ -187,4 +186,39 @@ async function answered(work: () => Promise<object>): Promise<CallToolResult> {
     const hint = error instanceof BillsyncError && error.hint !== null ? ` ${error.hint}` : '';
     return { content: [{ type: 'text', text: `${words}${hint}` }], isError: true };
   }
+}
+
+/** Every report, in the order of the catalogue. */
+export async function catalogue() {
+  return (await listReports()).map(described);
+}
+
+/** One of them, with its worked example. @throws ReportNotFoundError naming the nearest that exist */
+export async function definition(name: string) {
+  const report = await findReport(name);
+  return { ...described(report), order: report.order, example: report.example?.text ?? null };
+}
+
+function described(report: ReportDefinition) {
+  const { name, title, purpose, grain, means, cannotSay, parameters } = report;
+  return {
+    name,
+    title,
+    purpose,
+    grain,
+    means,
+    cannot_say: cannotSay,
+    parameters: parameters.map(parameterOf),
+  };
+}
+
+function parameterOf({
+  name,
+  type,
+  choices,
+  takesSeveral,
+  about,
+  ...parameter
+}: ReportDefinition['parameters'][number]) {
+  return { name, type, choices, takes_several: takesSeveral, default: parameter.default, about };
 }

@@ -13,9 +13,8 @@ import { expectMatches } from '../../reports/match-filters.ts';
 import { type Period, parsePeriod, weeksBefore } from '../../reports/period.ts';
 import { filtersNamed, type ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { runReport } from '../../reports/report-session.ts';
 import type { CostRule } from './rules.ts';
-import { whereToLook } from './where-to-look.ts';
 
 export interface CostFinding {
   readonly rule: string;
@@ -173,4 +172,38 @@ function findingOf(
     what: said([...shown, ...new Set([...figures, ...Object.keys(rule.when)])]),
     ...whereToLook(rule, days),
   };
+}
+
+/** The command and the dashboard's page that answer what the rule asked, of the days it was asked about. */
+export function whereToLook(
+  rule: CostRule,
+  days: Partial<Period>,
+): { readonly command: string; readonly page: string } {
+  const { partner, tenant, carrier, zone, currency, level, by } = rule.filters;
+  const lists = { partner, tenant, carrier, zone, currency };
+  const asked: [string, string][] = [
+    ...Object.entries({ ...days, level, by }).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, value]],
+    ),
+    ...Object.entries(lists).flatMap(([name, values]) =>
+      values.map((value): [string, string] => [name, value]),
+    ),
+  ];
+  const own = Object.entries(rule.parameters);
+  const flags = [...asked, ...own.map(([name, value]) => ['param', `${name}=${value}`] as const)];
+  const query = new URLSearchParams(asked);
+  for (const [name, value] of own) query.append(`p_${name}`, value);
+  return {
+    command: [
+      'billsync report',
+      rule.report,
+      ...flags.map(([name, value]) => `--${name} ${quoted(value)}`),
+    ].join(' '),
+    page: `/reports/${rule.report}${query.size === 0 ? '' : `?${query}`}`,
+  };
+}
+
+/** As a shell takes it for one word. */
+function quoted(word: string): string {
+  return /^[\w.:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

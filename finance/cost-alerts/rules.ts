@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { readCheckedYaml } from '../../lib/checked-yaml.ts';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
-import { bindParameters } from '../../reports/bind-parameters.ts';
 import { findReport } from '../../reports/catalogue.ts';
+import { bindParameters } from '../../reports/parameters.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 
 const names = z.array(z.string()).default([]);

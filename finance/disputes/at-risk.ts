@@ -2,9 +2,8 @@
 
 import { ReportFilterError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';
-import type { Claimable } from './claimable.ts';
-import type { FindRequest } from './findings.ts';
-import type { StandingClaim } from './standing.ts';
+import type { StandingClaim } from './claim-status.ts';
+import type { Claimable, FindRequest } from './findings.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
 /** The strongest evidence first: a line that several reports find counts for the first of them. */

@@ -1,9 +1,8 @@
 /** A claim as programs read it: snake case, amounts as text. */
 
 import { NEXT_STATES } from './claim.ts';
-import type { Claimable } from './claimable.ts';
-import type { StandingClaim } from './standing.ts';
-import type { ClaimTotals } from './totals.ts';
+import type { ClaimTotals, StandingClaim } from './claim-status.ts';
+import type { Claimable } from './findings.ts';
 
 /** What lists show of a claim. */
 export function claimJson(claim: StandingClaim) {

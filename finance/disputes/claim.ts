@@ -145,3 +145,6 @@ export function noteOf(note: string): string {
   if (kept.length <= LONGEST_NOTE) return kept;
   throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${LONGEST_NOTE}`);
 }
+
+/** Zero as amounts are written. */
+export const NOTHING = '0.0000';

@@ -3,14 +3,20 @@
 import { join } from 'node:path';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
-import { type ClaimChangeAsked, changeClaims } from './change-claims.ts';
-import type { Claim } from './claim.ts';
-import { type Claimable, claimableOf } from './claimable.ts';
-import { type FindRequest, findLines } from './findings.ts';
-import { type Claims, openClaimJournal } from './journal.ts';
-import { openClaims } from './open-claims.ts';
+import {
+  type Claim,
+  ClaimChangedError,
+  ClaimRefusedError,
+  type ClaimState,
+  checkNext,
+  isAlive,
+  lineKey,
+  noteOf,
+} from './claim.ts';
+import { type StandingClaim, standingOf } from './claim-status.ts';
+import { type Claimable, claimableOf, type FindRequest, findLines } from './findings.ts';
+import { type ClaimJournal, type Claims, openClaimJournal } from './journal.ts';
 import { NOTHING_PUBLISHED, readPublished } from './published.ts';
-import { type StandingClaim, standingOf } from './standing.ts';
 import { readClaimWindows } from './windows.ts';
 
 export interface DisputesOptions {
@@ -92,4 +98,94 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     open: (lines, said) => openClaims(journal, lines, { ...said, now }),
     change: (asked) => changeClaims(journal, asked, { standing, now }),
   };
+}
+
+/** More at once than people ever do. */
+const MOST_TRIES = 100;
+
+/** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.open` */
+export async function openClaims(
+  journal: ClaimJournal,
+  lines: readonly Claimable[],
+  { note, by, now }: { readonly note: string; readonly by: string; readonly now: () => Date },
+): Promise<readonly Claim[]> {
+  const wanted = lines.filter(({ hindrance }) => hindrance === null);
+  if (wanted.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const { nextNumber } = await journal.read();
+    const claims = wanted.map(({ hindrance: _, ...line }, index) => ({
+      id: `D-${nextNumber + index}`,
+      ...line,
+    }));
+    const change = { kind: 'opened', at: now().toISOString(), by, note: noteOf(note), claims } as const;
+    const written = await journal.append(change);
+    const after = await journal.read();
+    if (after.counts(written)) return claims.map(({ id }) => after.all.get(id) as Claim);
+    const keys = new Set(wanted.map(lineKey));
+    const taken = [...after.all.values()].find((claim) => isAlive(claim) && keys.has(lineKey(claim)));
+    if (taken !== undefined)
+      throw new ClaimChangedError(`${taken.trackingNumber} was claimed meanwhile, as ${taken.id}`, {
+        hint: 'nothing was opened: look again at what can be claimed',
+      });
+    // Only the numbers were taken by another who opened at the same time.
+  }
+  throw new ClaimChangedError('Others open claims without a pause; nothing was opened', {
+    hint: 'try again',
+  });
+}
+
+export interface ClaimChangeAsked {
+  /** With the version that the person saw; null: whatever it is now. */
+  readonly claims: readonly { readonly id: string; readonly version: number | null }[];
+  /** null: stays. */
+  readonly state: ClaimState | null;
+  readonly note: string;
+  readonly by: string;
+}
+
+/** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.change` */
+export async function changeClaims(
+  journal: ClaimJournal,
+  { claims: asked, state, note, by }: ClaimChangeAsked,
+  world: {
+    readonly standing: (claims: Claims) => Promise<readonly StandingClaim[]>;
+    readonly now: () => Date;
+  },
+): Promise<readonly Claim[]> {
+  const before = await journal.read();
+  const found = asked.map(({ id, version }) => {
+    const claim = before.all.get(id);
+    if (claim === undefined) throw new ClaimRefusedError(`There is no claim ${id}`);
+    if (version !== null && version !== claim.version) throw changedMeanwhile(claim);
+    if (state !== null) checkNext(claim, state);
+    return claim;
+  });
+  if (found.length === 0) throw new ClaimRefusedError('No claim is named');
+  if (state === null && note.trim() === '') throw new ClaimRefusedError('The note is empty');
+  if (state === 'sent' || state === 'open') refuseVoided(await world.standing(before), found, state);
+  const written = await journal.append({
+    ...{ kind: 'changed', at: world.now().toISOString(), by, note: noteOf(note), state },
+    claims: found.map(({ id, version }) => ({ id, version: version + 1 })),
+  });
+  const after = await journal.read();
+  if (after.counts(written)) return found.map(({ id }) => after.all.get(id) as Claim);
+  const other = found.find(({ id, version }) => after.all.get(id)?.version !== version);
+  throw changedMeanwhile(after.all.get((other ?? found[0])?.id ?? '') as Claim);
+}
+
+function refuseVoided(all: readonly StandingClaim[], found: readonly Claim[], state: ClaimState): void {
+  const voided = all.find(({ id, voidedAt }) => voidedAt !== null && found.some((claim) => claim.id === id));
+  if (voided === undefined) return;
+  throw new ClaimRefusedError(
+    `Claim ${voided.id} cannot become ${state}: its invoice was voided on ${voided.voidedAt?.slice(0, 10)}`,
+    { hint: 'close it; nothing is claimed of it any more' },
+  );
+}
+
+function changedMeanwhile({ id, version, state, history }: Claim): ClaimChangedError {
+  const last = history.at(-1);
+  return new ClaimChangedError(
+    `Claim ${id} has changed: ${last?.by} made it version ${version} (${state}) at ${last?.at}`,
+    { hint: 'nothing was changed now: look at it again, then decide' },
+  );
 }

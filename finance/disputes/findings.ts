@@ -1,14 +1,15 @@
 /** From rows of audit reports to the lines that can be claimed, each with what it should have cost. */
 
 import { statementIn } from '../../lib/sql-file.ts';
-import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { expectMatches } from '../../reports/match-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import type { ClaimedLine } from './claim.ts';
-import { FINDINGS, type Finding, type FindingName, NAMED, rowKey } from './finding-kinds.ts';
+import { type ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
+import type { StandingClaim } from './claim-status.ts';
+import type { Published } from './published.ts';
 
 export interface FindRequest extends SessionRequest {
   readonly finding: FindingName;
@@ -165,4 +166,116 @@ function byAmount(one: Valued, other: Valued): number {
   if (mine !== others) return mine < others ? -1 : 1;
   if (one.amount !== other.amount) return one.amount > other.amount ? -1 : 1;
   return String(one.row.tracking_number) < String(other.row.tracking_number) ? -1 : 1;
+}
+
+/** Of a report from whose rows claims are made. */
+export interface Finding {
+  /** Columns that tell its rows apart, besides `partner_id`. */
+  readonly keys: readonly string[];
+  /** What is claimed of a row that is a line; null: a statement of `statements.sql` finds the lines of its rows. */
+  readonly claimed: ((row: ReportRow) => string) | null;
+  readonly reason: string;
+}
+
+export const FINDINGS = {
+  duplicates: {
+    keys: ['carrier', 'tracking_number', 'currency_code'],
+    claimed: null,
+    reason: 'Charged more than once',
+  },
+  outliers: {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.difference),
+    reason: 'Charged far above the usual price of this service, zone and weight',
+  },
+  'rate-variance': {
+    keys: ['carrier', 'service_level', 'currency_code'],
+    claimed: null,
+    reason: 'Charged above the agreed rate',
+  },
+  rebills: {
+    keys: ['invoice_id', 'replacement_id', 'currency_code'],
+    claimed: null,
+    reason: 'Charged more on the replacement than on the voided invoice',
+  },
+  'price-changes': {
+    // A row has a zone where the report was asked by zone.
+    keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
+    claimed: null,
+    reason: 'Charged above the price of the months before',
+  },
+  'dimensional-weight': {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.difference ?? 0),
+    reason: 'Billed by a weight far above the usual of this service and origin',
+  },
+  'late-billed': {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.billing_cost),
+    reason: 'Charged too late',
+  },
+} satisfies Readonly<Record<string, Finding>>;
+
+/** What is claimed without a report: lines that a person names by their tracking numbers. */
+export const NAMED = 'shipments';
+export type FindingName = keyof typeof FINDINGS | typeof NAMED;
+export const FINDING_NAMES = [...Object.keys(FINDINGS), NAMED] as readonly FindingName[];
+
+/** What a row of a report is told by, in a form and at a terminal; null: nothing is claimed of that report. */
+export function rowKey(report: string, row: ReportRow): string | null {
+  if (!Object.hasOwn(FINDINGS, report)) return null;
+  const { keys } = FINDINGS[report as keyof typeof FINDINGS];
+  return JSON.stringify([row.partner_id ?? null, ...keys.map((name) => row[name] ?? null)]);
+}
+
+/** A line that was found, and whether it can be claimed now. */
+export interface Claimable extends FoundLine {
+  readonly creditedBefore: string;
+  /** Why not, in words; null: it can. */
+  readonly hindrance: string | null;
+}
+
+/** @param claims all there are */
+export function claimableOf(
+  lines: readonly FoundLine[],
+  { claims, published }: { readonly claims: readonly StandingClaim[]; readonly published: Published },
+): readonly Claimable[] {
+  const byLine = Map.groupBy(claims, lineKey);
+  const byNumber = Map.groupBy(claims, numberKey);
+  /** What was credited of a number and answers no claim, as far as no line before has taken it off. */
+  const unassigned = new Map<string, bigint>();
+
+  /** Duplicates are found less their credits; elsewhere what was credited, and answers no other claim, is taken off. */
+  function claimedOf(line: FoundLine, ofLine: readonly StandingClaim[]): string {
+    if (line.finding === 'duplicates') return fromTenThousandths(greater(toTenThousandths(line.claimed), 0n));
+    const key = numberKey(line);
+    const recovered = recoveredOf(byNumber.get(key) ?? []);
+    const left = unassigned.get(key) ?? greater(toTenThousandths(published.creditedOf(line)) - recovered, 0n);
+    const found = toTenThousandths(line.claimed) - recoveredOf(ofLine);
+    const off = left < found ? left : greater(found, 0n);
+    unassigned.set(key, left - off);
+    return fromTenThousandths(greater(found - off, 0n));
+  }
+
+  return lines.map((line) => {
+    const creditedBefore = published.creditedOf(line);
+    const ofLine = byLine.get(lineKey(line)) ?? [];
+    const other = ofLine.find(isAlive);
+    if (other !== undefined)
+      return { ...line, creditedBefore, hindrance: `it is claimed already, as ${other.id}` };
+    const claimed = claimedOf(line, ofLine);
+    return {
+      ...{ ...line, claimed, creditedBefore },
+      hindrance: claimed === NOTHING ? 'it was credited already' : null,
+    };
+  });
+}
+
+/** In ten-thousandths. */
+function recoveredOf(claims: readonly StandingClaim[]): bigint {
+  return toTenThousandths(addDecimals(...claims.map(({ recovered }) => recovered)));
+}
+
+function greater(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
 }

@@ -3,10 +3,8 @@
 import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
-import { readColumns, readRows } from '../../reports/read-rows.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
-import { type NumberOf, numberKey } from './claim.ts';
-import { NOTHING } from './totals.ts';
+import { type ReportRow, readColumns, readRows } from '../../reports/report-result.ts';
+import { NOTHING, type NumberOf, numberKey } from './claim.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 

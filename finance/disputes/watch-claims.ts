@@ -5,9 +5,9 @@ import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
+import { NOTHING } from './claim.ts';
+import type { StandingClaim } from './claim-status.ts';
 import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
-import type { StandingClaim } from './standing.ts';
-import { NOTHING } from './totals.ts';
 import { type ClaimWindows, readClaimWindows } from './windows.ts';
 
 export interface ClaimWatchOptions extends DisputesOptions {

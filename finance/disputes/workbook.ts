@@ -4,9 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
-import { ClaimRefusedError } from './claim.ts';
-import type { StandingClaim } from './standing.ts';
-import { NOTHING, totalsOf } from './totals.ts';
+import { ClaimRefusedError, NOTHING } from './claim.ts';
+import { type StandingClaim, totalsOf } from './claim-status.ts';
 
 export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
 export type ClaimFormat = (typeof CLAIM_FORMATS)[number];

@@ -1,9 +1,23 @@
 /** Makes a tenant's statement of what is billed now and of what earlier statements said: nothing here is asked or kept. */
 
-import type { ReportRow } from '../../reports/report-result.ts';
-import { type Billed, type Composing, correctionsOf } from './corrections.ts';
-import { cellOf, invoiceOf, isOf, leftOut, markUpOf, tenantOf, text } from './stated-rows.ts';
-import { keyOf, type Statement, totalsOf } from './statement.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import type { DateBasis } from '../../reports/report-filters.ts';
+import type { ReportCell, ReportRow } from '../../reports/report-result.ts';
+import {
+  type Correction,
+  cellOf,
+  invoiceOf,
+  isOf,
+  keyOf,
+  leftOut,
+  markUpOf,
+  orNull,
+  type Statement,
+  type StatementTenant,
+  tenantOf,
+  textOf,
+  totalsOf,
+} from './statement.ts';
 
 /** A draft without shipments. */
 export function composeStatement(billed: Billed, asked: Composing): Statement {
@@ -32,7 +46,7 @@ export function composeStatement(billed: Billed, asked: Composing): Statement {
 }
 
 function isIn({ first_month: first, last_month: last }: ReportRow, period: string): boolean {
-  return text(first) !== '' && text(first) <= period && period <= text(last);
+  return textOf(first) !== '' && textOf(first) <= period && period <= textOf(last);
 }
 
 const CANNOT_SAY: readonly string[] = [
@@ -41,3 +55,121 @@ const CANNOT_SAY: readonly string[] = [
   'Why a line was credited or billed again. Lines are taken for billed again when the tracking number stood on an invoice of the same tenant that is void now and is dated on or before theirs.',
   'Invoices that had not come when this was made, and months before the first statement that was sent; what changes in a month that was sent is corrected by the next statement.',
 ];
+
+/** Rows of one publication. `invoices` and `notCounted` are of every month that may have to be corrected. */
+export interface Billed {
+  readonly publication: number;
+  readonly publishedAt: string;
+  readonly cells: readonly ReportRow[];
+  readonly invoices: readonly ReportRow[];
+  readonly notCounted: readonly ReportRow[];
+}
+
+export interface Composing {
+  readonly tenant: StatementTenant;
+  readonly period: string;
+  readonly by: DateBasis;
+  /** What was sent to this tenant before. */
+  readonly sent: readonly Statement[];
+  /** The month from which on each month was stated, or has to be made up for. */
+  readonly since: string;
+  readonly markUp: readonly ReportRow[] | null;
+}
+
+/** Differences of zero are none. In order of the months, then as the invoices are asked, then those that are gone. */
+export function correctionsOf(
+  { period, sent, since }: Composing,
+  { invoices, notCounted }: Pick<Billed, 'invoices' | 'notCounted'>,
+): readonly Correction[] {
+  const said = saidIn(sent);
+  const stated = new Set(sent.map((each) => each.period));
+  const found = new Map(invoices.map((row) => [placeOf(row), row]));
+  const due = invoices.filter(
+    (row) => textOf(row.period) !== period && (stated.has(textOf(row.period)) || between(row, since, period)),
+  );
+  const places = new Set([...said.keys(), ...due.map(placeOf)]);
+  return [...places]
+    .flatMap((place): readonly Correction[] => {
+      const before = said.get(place);
+      const row = found.get(place);
+      const isCountedAbove = before?.period === period;
+      const is = isCountedAbove || row === undefined ? 0n : toTenThousandths(textOf(row.amount));
+      const was = toTenThousandths(before?.amount ?? '0');
+      if (is === was) return [];
+      const named = before ?? namedBy(row);
+      const gone = notCounted.find((each) => each.invoice_id === named.invoice_id);
+      return [
+        {
+          ...{ period: named.period, invoice_id: named.invoice_id, invoice_number: named.invoice_number },
+          currency_code: named.currency_code,
+          ...{ told: fromTenThousandths(was), now: fromTenThousandths(is) },
+          difference: fromTenThousandths(is - was),
+          why: isCountedAbove
+            ? 'stands above now, and an earlier statement had corrected it in'
+            : whyOf(row, { gone, wasSaid: before !== undefined }),
+        },
+      ];
+    })
+    .sort((one, other) => compare(sortKey(one), sortKey(other)));
+}
+
+/** What statements say of an invoice. */
+interface SaidBefore {
+  readonly period: string;
+  readonly invoice_id: string;
+  readonly invoice_number: string | null;
+  readonly currency_code: string;
+  readonly amount: string;
+}
+
+/** What all statements that were sent come to, by month, invoice and currency. */
+function saidIn(sent: readonly Statement[]): ReadonlyMap<string, SaidBefore> {
+  const all = new Map<string, SaidBefore>();
+  const add = (said: SaidBefore): void => {
+    const place = placeOf({ ...said });
+    const before = all.get(place)?.amount ?? '0';
+    const amount = fromTenThousandths(toTenThousandths(before) + toTenThousandths(said.amount));
+    all.set(place, { ...said, amount });
+  };
+  for (const { period, invoices, corrections } of sent) {
+    for (const { invoice_id, invoice_number, currency_code, amount } of invoices)
+      add({ period, invoice_id, invoice_number, currency_code, amount });
+    for (const { difference, ...said } of corrections) add({ ...said, amount: difference });
+  }
+  return all;
+}
+
+function whyOf(
+  row: ReportRow | undefined,
+  { gone, wasSaid }: { readonly gone: ReportRow | undefined; readonly wasSaid: boolean },
+): string {
+  const day = (cell: ReportCell | undefined): string => textOf(cell).slice(0, 10);
+  if (row !== undefined && wasSaid) return `another file counts since ${day(row.loaded_at)}`;
+  if (row !== undefined) return `came late: loaded on ${day(row.loaded_at)}`;
+  if ((gone?.voided_at ?? null) !== null) return `voided on ${day(gone?.voided_at)}`;
+  return 'no longer billed to this tenant in that month';
+}
+
+function between(row: ReportRow, since: string, until: string): boolean {
+  return textOf(row.period) >= since && textOf(row.period) < until;
+}
+
+function namedBy(row: ReportRow | undefined): SaidBefore {
+  if (row === undefined) throw new Error('A correction needs what was said or what is billed.');
+  return {
+    ...{ period: textOf(row.period), invoice_id: textOf(row.invoice_id), amount: '0' },
+    ...{ invoice_number: orNull(row.invoice_number), currency_code: textOf(row.currency_code) },
+  };
+}
+
+function placeOf(row: ReportRow): string {
+  return JSON.stringify([row.period, row.invoice_id, row.currency_code]);
+}
+
+function sortKey({ period, invoice_number, invoice_id, currency_code }: Correction): string {
+  return [period, invoice_number ?? '', invoice_id, currency_code].join('\0');
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

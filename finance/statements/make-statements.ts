@@ -4,15 +4,20 @@ import { ReportInterruptedError } from '../../reports/errors.ts';
 import { type Period, parsePeriod, shiftDay } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
-import { runReport } from '../../reports/run-report.ts';
-import { askBilled, type BilledSession } from './ask-billed.ts';
-import { composeStatement } from './compose.ts';
-import type { Billed } from './corrections.ts';
-import { StatementRefusedError, StatementsFailedError } from './errors.ts';
+import { runReport } from '../../reports/report-session.ts';
+import { askBilled, type BilledSession } from './billed.ts';
+import { type Billed, composeStatement } from './compose.ts';
 import { openSentStatements, type SentStatements } from './sent-statements.ts';
-import { namedLines, type ShipmentLines } from './shipment-lines.ts';
-import { tenantOf } from './stated-rows.ts';
-import { keyOf, type Statement, type StatementTenant } from './statement.ts';
+import {
+  keyOf,
+  namedLines,
+  type ShipmentLines,
+  type Statement,
+  StatementRefusedError,
+  StatementsFailedError,
+  type StatementTenant,
+  tenantOf,
+} from './statement.ts';
 
 export interface StatementsWanted {
   /** By id or name; empty: all that have something to report. */

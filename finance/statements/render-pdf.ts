@@ -1,9 +1,11 @@
 /** A statement on paper, A4 or Letter; its lines go with it as a CSV file, which it names by its SHA-256. */
 
-import type { PaperSize } from './paper-sizes.ts';
-import { UNKNOWN, unknownLetters } from './pdf/fonts.ts';
-import { openPaper } from './pdf/paper.ts';
-import type { Statement } from './statement.ts';
+import { buffer } from 'node:stream/consumers';
+import PDFDocument from 'pdfkit';
+import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
+import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
+import { registerFonts, runsOf, UNKNOWN, unknownLetters, type Weight } from './pdf-fonts.ts';
+import type { PaperSize, Statement } from './statement.ts';
 import { headOf, tablesOf } from './statement-tables.ts';
 
 /** The same bytes for the same statement and paper. */
@@ -28,4 +30,265 @@ export async function statementPdf(statement: Statement, size: PaperSize): Promi
   for (const sentence of [...statement.cannot_say, ...(unknown.length === 0 ? [] : [said])])
     paper.words(`– ${sentence}`);
   return paper.end(`${tenant} · ${period}${sent_at === null ? ' · draft' : ''}`);
+}
+
+/** In points, a 72nd of an inch. */
+const MARGIN = 40;
+const GAP = 8;
+const FOOT = 24;
+const LEADING = 1.3;
+const PLAIN: Style = { weight: 'plain', size: 8.5 };
+const BOLD: Style = { weight: 'bold', size: 8.5 };
+const SMALL: Style = { weight: 'plain', size: 7 };
+const LINE = PLAIN.size * LEADING;
+
+export interface Paper {
+  heading(text: string, size: number): void;
+  /** Wrapped at the edge of the paper. */
+  words(text: string): void;
+  labelled(pairs: readonly (readonly [string, string])[]): void;
+  table(columns: readonly ReportColumn[], rows: readonly ReportRow[]): void;
+  /** @param foot stands on each page, beside its number */
+  end(foot: string): Promise<Buffer>;
+}
+
+/** @param about.at instant that stands in the file, so that one statement is always the same bytes */
+export function openPaper(size: PaperSize, about: { readonly title: string; readonly at: Date }): Paper {
+  const document = new PDFDocument({
+    size: size === 'a4' ? 'A4' : 'LETTER',
+    // pdfkit would begin a page of its own where text comes near an edge.
+    margin: 0,
+    bufferPages: true,
+    lang: 'en',
+    displayTitle: true,
+    info: { Title: about.title, Producer: 'billsync', Creator: 'billsync', CreationDate: about.at },
+  });
+  registerFonts(document);
+  return new PdfPaper(document);
+}
+
+type Document = InstanceType<typeof PDFDocument>;
+
+class PdfPaper implements Paper {
+  readonly #document: Document;
+  readonly #ink: Ink;
+  readonly #written: Promise<Buffer>;
+  readonly #width: number;
+  readonly #bottom: number;
+  /** Where the next line begins, in points from the upper edge. */
+  #y = MARGIN;
+
+  constructor(document: Document) {
+    this.#document = document;
+    this.#ink = inkFor(document);
+    this.#written = buffer(document);
+    this.#width = document.page.width - 2 * MARGIN;
+    this.#bottom = document.page.height - MARGIN - FOOT;
+  }
+
+  heading(text: string, size: number): void {
+    const style: Style = { weight: 'bold', size };
+    this.#y += size;
+    // A heading alone at the foot of a page would head nothing.
+    this.#makeRoom(size * LEADING + 4 * LINE);
+    for (const line of this.#ink.wrapped(text, this.#width, style)) {
+      this.#ink.put(line, MARGIN, this.#y, style);
+      this.#y += size * LEADING;
+    }
+  }
+
+  words(text: string): void {
+    for (const line of this.#ink.wrapped(text, this.#width, PLAIN)) {
+      this.#makeRoom(LINE);
+      this.#ink.put(line, MARGIN, this.#y, PLAIN);
+      this.#y += LINE;
+    }
+  }
+
+  labelled(pairs: readonly (readonly [string, string])[]): void {
+    const label = Math.max(...pairs.map(([text]) => this.#ink.widthOf(text, BOLD))) + GAP;
+    for (const [name, value] of pairs) {
+      const lines = this.#ink.wrapped(value, this.#width - label, PLAIN);
+      this.#makeRoom(lines.length * LINE);
+      this.#ink.put(name, MARGIN, this.#y, BOLD);
+      for (const line of lines) {
+        this.#ink.put(line, MARGIN + label, this.#y, PLAIN);
+        this.#y += LINE;
+      }
+    }
+  }
+
+  table(columns: readonly ReportColumn[], rows: readonly ReportRow[]): void {
+    const cellOf = (text: string, { align }: ReportColumn): Cell => ({ text, isRight: align === 'right' });
+    const header = columns.map((column) => cellOf(columnLabel(column), column));
+    const body = rows.map((row) =>
+      columns.map((column) => cellOf(cellLabel(row[column.name] ?? null, column), column)),
+    );
+    const widths = widthsFor([header, ...body], this.#width - GAP * (columns.length - 1), (text) =>
+      this.#ink.widthOf(text, BOLD),
+    );
+    const head = this.#linesOf(header, widths, BOLD);
+    const putHead = (): void => {
+      this.#putRow(head);
+      this.#rule();
+    };
+    this.#makeRoom(head.height + 2 * LINE);
+    putHead();
+    for (const cells of body) {
+      const row = this.#linesOf(cells, widths, PLAIN);
+      if (this.#makeRoom(row.height)) putHead();
+      this.#putRow(row);
+    }
+    this.#rule();
+  }
+
+  async end(foot: string): Promise<Buffer> {
+    const { count } = this.#document.bufferedPageRange();
+    for (let page = 0; page < count; page += 1) {
+      this.#document.switchToPage(page);
+      const number = `${page + 1} / ${count}`;
+      const y = this.#document.page.height - MARGIN;
+      this.#ink.put(foot, MARGIN, y, SMALL);
+      this.#ink.put(number, MARGIN + this.#width - this.#ink.widthOf(number, SMALL), y, SMALL);
+    }
+    this.#document.end();
+    return this.#written;
+  }
+
+  /** Begins a page when so much does not fit on this one. @returns whether it did */
+  #makeRoom(height: number): boolean {
+    if (this.#y + height <= this.#bottom) return false;
+    this.#document.addPage();
+    this.#y = MARGIN;
+    return true;
+  }
+
+  /** The cells cut into lines, and how high they stand together. */
+  #linesOf(cells: readonly Cell[], widths: readonly number[], style: Style): TableRow {
+    const wrapped = cells.map((cell, index) => {
+      const width = widths[index] ?? 0;
+      return { ...cell, width, lines: this.#ink.wrapped(cell.text, width, style) };
+    });
+    const height = Math.max(...wrapped.map(({ lines }) => lines.length)) * LINE + 4;
+    return { cells: wrapped, height, style };
+  }
+
+  #putRow({ cells, height, style }: TableRow): void {
+    let x = MARGIN;
+    for (const { lines, width, isRight } of cells) {
+      for (const [place, line] of lines.entries()) {
+        const indent = isRight ? width - this.#ink.widthOf(line, style) : 0;
+        this.#ink.put(line, x + indent, this.#y + 2 + place * LINE, style);
+      }
+      x += width + GAP;
+    }
+    this.#y += height;
+  }
+
+  #rule(): void {
+    this.#document
+      .moveTo(MARGIN, this.#y)
+      .lineTo(MARGIN + this.#width, this.#y)
+      .lineWidth(0.5)
+      .strokeColor('#888888')
+      .stroke();
+  }
+}
+
+interface Cell {
+  readonly text: string;
+  readonly isRight: boolean;
+}
+
+interface TableRow {
+  readonly cells: readonly (Cell & { readonly width: number; readonly lines: readonly string[] })[];
+  readonly height: number;
+  readonly style: Style;
+}
+
+/**
+ * Widths of columns: what each needs when all have room. Else the narrow ones have what they need, so that no amount is cut,
+ * and the wide ones share what is left.
+ */
+export function widthsFor(
+  rows: readonly (readonly { readonly text: string }[])[],
+  width: number,
+  measure: (text: string) => number,
+): readonly number[] {
+  const [header = []] = rows;
+  const needed = header.map((_, index) => {
+    const longest = rows.reduce((found, cells) => {
+      const text = cells[index]?.text ?? '';
+      return text.length > found.length ? text : found;
+    }, '');
+    // The longest text is not always the widest.
+    return Math.max(measure(longest), measure(header[index]?.text ?? '')) * 1.04 + 1;
+  });
+  const all = needed.reduce((sum, each) => sum + each, 0);
+  if (all <= width) return needed.map((each) => each + ((width - all) * each) / all);
+  let left = width;
+  let open = needed.length;
+  let most = width / Math.max(1, open);
+  for (const each of [...needed].sort((one, other) => one - other)) {
+    most = left / open;
+    if (each > most) break;
+    left -= each;
+    open -= 1;
+  }
+  return needed.map((each) => Math.min(each, most));
+}
+
+export interface Style {
+  readonly weight: Weight;
+  /** In points. */
+  readonly size: number;
+}
+
+export interface Ink {
+  widthOf(text: string, style: Style): number;
+  /** On one line, whose upper left corner this is. */
+  put(text: string, x: number, y: number, style: Style): void;
+  /** Lines no wider than `most` points; a word that is wider is cut. */
+  wrapped(text: string, most: number, style: Style): readonly string[];
+}
+
+export function inkFor(document: InstanceType<typeof PDFDocument>): Ink {
+  const widthOf = (text: string, { weight, size }: Style): number =>
+    runsOf(text, weight).reduce(
+      (sum, run) => sum + document.font(run.font).fontSize(size).widthOfString(run.text),
+      0,
+    );
+
+  return {
+    widthOf,
+    put(text, x, y, { weight, size }) {
+      let left = x;
+      for (const run of runsOf(text, weight)) {
+        document.font(run.font).fontSize(size).fillColor('#111111');
+        document.text(run.text, left, y, { lineBreak: false });
+        left += document.widthOfString(run.text);
+      }
+    },
+    wrapped(text, most, style) {
+      const isTooWide = (line: string): boolean => widthOf(line.trimEnd(), style) > most;
+      const lines: string[] = [];
+      let line = '';
+      for (const word of text.split(/(?<=\s)/)) {
+        if (!isTooWide(`${line}${word}`)) {
+          line += word;
+          continue;
+        }
+        if (line !== '') lines.push(line.trimEnd());
+        line = '';
+        for (const letter of word) {
+          if (line !== '' && isTooWide(`${line}${letter}`)) {
+            lines.push(line);
+            line = '';
+          }
+          line += letter;
+        }
+      }
+      return [...lines, line.trimEnd()];
+    },
+  };
 }

@@ -5,9 +5,7 @@ import { columnLabel } from '../../reports/render/labels.ts';
 import { type Row, type Sheet, writeWorkbook } from '../../reports/render/workbook.ts';
 import { rowOf, widthOf } from '../../reports/render/xlsx-file.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
-import type { PaperSize } from './paper-sizes.ts';
-import type { ShipmentLines } from './shipment-lines.ts';
-import type { Statement } from './statement.ts';
+import type { PaperSize, ShipmentLines, Statement } from './statement.ts';
 import { headOf, tablesOf } from './statement-tables.ts';
 
 /** Text stays text, whatever it looks like; a decimal of more than 15 digits is written as text, so that none is lost. */

@@ -15,9 +15,13 @@ import { createDurably, makeFolder, syncFolder, writeSynced } from '../../lib/fi
 import { namesIn, sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { systemCode } from '../../lib/system-errors.ts';
 import { DATE_BASES } from '../../reports/report-filters.ts';
-import { SentStatementError } from './errors.ts';
-import type { ShipmentLines } from './shipment-lines.ts';
-import { keyOf, type Statement, type StatementTenant } from './statement.ts';
+import {
+  keyOf,
+  SentStatementError,
+  type ShipmentLines,
+  type Statement,
+  type StatementTenant,
+} from './statement.ts';
 
 export interface SentStatements {
   /** Oldest first. @throws SentStatementError one of them cannot be read, or is missing */

@@ -1,7 +1,11 @@
 /** What a tenant was billed in a month, as data: every form of a statement shows this and nothing else. */
 
+import { createHash } from 'node:crypto';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
+import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
+import { renderCsv } from '../../reports/render/csv-text.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 
 /** What a line is taken for; each is of one kind. */
 export type LineKind = 'charge' | 'billed again' | 'credit';
@@ -138,4 +142,140 @@ export function totalsOf(
       ...{ corrections: corrected, total: sumOfAmounts([billed, corrected]) },
     };
   });
+}
+
+/** Whose row it is: `tenant`, `tenant_id` and `partner_id` are among its columns. */
+export function tenantOf(row: ReportRow): StatementTenant {
+  return {
+    tenant: textOf(row.tenant),
+    tenant_id: orNull(row.tenant_id),
+    partner_id: orNull(row.partner_id),
+  };
+}
+
+export function cellOf(row: ReportRow): BilledCell {
+  return {
+    kind: textOf(row.kind) as LineKind,
+    ...{ carrier: textOf(row.carrier), service_level: orNull(row.service_level), zone: orNull(row.zone) },
+    currency_code: textOf(row.currency_code),
+    ...{ lines: Number(row.lines), packages: Number(row.packages), amount: textOf(row.amount) },
+  };
+}
+
+export function invoiceOf(row: ReportRow): InvoiceProof {
+  return {
+    ...{ invoice_id: textOf(row.invoice_id), invoice_number: orNull(row.invoice_number) },
+    ...{ currency_code: textOf(row.currency_code), lines: Number(row.lines), amount: textOf(row.amount) },
+    proved_by: provedBy(row),
+    ...{ file_sha256: textOf(row.file_sha256), loaded_at: textOf(row.loaded_at) },
+  };
+}
+
+/** An invoice of the month that no total has. */
+export function leftOut(row: ReportRow): LeftOut {
+  const voidedAt = orNull(row.voided_at);
+  return {
+    ...{ invoice_id: textOf(row.invoice_id), invoice_number: orNull(row.invoice_number) },
+    state: textOf(row.state).replaceAll('_', ' '),
+    reason: voidedAt === null ? orNull(row.reason) : `voided on ${voidedAt.slice(0, 10)}`,
+    ...{ stated_total: orNull(row.stated_total), currency_code: orNull(row.currency_code) },
+  };
+}
+
+/** `margin` tells tenants by their label; with one partner, invoices that name none are its own. */
+export function isOf({ tenant, partner_id }: StatementTenant, row: ReportRow): boolean {
+  const isSame = row.partner_id === null || partner_id === null || row.partner_id === partner_id;
+  return row.tenant === tenant && isSame;
+}
+
+export function markUpOf(row: ReportRow): MarkUp {
+  return {
+    ...{ carrier: textOf(row.carrier), currency_code: textOf(row.currency_code) },
+    ...{ tracking_numbers: Number(row.tracking_numbers), covered_numbers: Number(row.covered_numbers) },
+    coverage_percent: orNull(row.coverage_percent),
+    ...{ billing_cost: textOf(row.billing_cost), covered_cost: textOf(row.covered_cost) },
+    ...{
+      own_cost: textOf(row.own_cost),
+      margin: textOf(row.margin),
+      margin_percent: orNull(row.margin_percent),
+    },
+  };
+}
+
+const PROVED: Readonly<Record<string, string>> = {
+  hash: 'the SHA-256 that the billing service told',
+  header: 'the count and sum that the invoice states',
+};
+
+function provedBy({ proof, discrepancy_rules: broken }: ReportRow): string {
+  const by = PROVED[textOf(proof)] ?? 'nothing: neither its SHA-256 nor its count and sum were announced';
+  return broken === null || broken === undefined ? by : `${by}; it differs in ${broken}`;
+}
+
+export function textOf(cell: ReportCell | undefined): string {
+  return cell === null || cell === undefined ? '' : String(cell);
+}
+
+export function orNull(cell: ReportCell | undefined): string | null {
+  return cell === null || cell === undefined ? null : String(cell);
+}
+
+export interface ShipmentLines {
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
+}
+
+/** Its hash stands in the statement and it lies beside it, so it is asked for twice. */
+const rendered = new WeakMap<ShipmentLines, string>();
+
+/** RFC 4180; the same bytes for the same lines. */
+export function shipmentsCsv(lines: ShipmentLines): string {
+  const csv = rendered.get(lines) ?? renderCsv(lines);
+  rendered.set(lines, csv);
+  return csv;
+}
+
+/** How a statement names the file that goes with it. */
+export function namedLines(lines: ShipmentLines): { readonly lines: number; readonly sha256: string } {
+  const sha256 = createHash('sha256').update(shipmentsCsv(lines)).digest('hex');
+  return { lines: lines.rows.length, sha256 };
+}
+
+export const PAPERS = ['a4', 'letter'] as const;
+export type PaperSize = (typeof PAPERS)[number];
+
+/** What was asked for cannot be meant: two tenants of one name, a month that is none, more lines than a file takes. */
+export class StatementRefusedError extends BillsyncError {
+  readonly code = 'statement-refused';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** No tenant has that name or id. */
+export class NoSuchTenantError extends BillsyncError {
+  readonly code = 'no-such-tenant';
+  override readonly exitCode = EXIT.nothingMatched;
+}
+
+/** These tenants got no statement; all others did. */
+export class StatementsFailedError extends BillsyncError {
+  readonly code = 'statements-failed';
+  override readonly exitCode = EXIT.checkFailed;
+
+  constructor(made: number, failed: readonly { readonly tenant: string; readonly error: unknown }[]) {
+    const named = failed.map(({ tenant, error }) => `${tenant} (${reasonOf(error)})`).join(', ');
+    super(`no statement could be made of ${named}; ${made} of ${made + failed.length} were`, {
+      hint: 'the same command makes those that are missing once the reason is gone',
+      cause: failed[0]?.error,
+    });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
+}
+
+/** What was sent before cannot be read, so nobody can say what has to be corrected. */
+export class SentStatementError extends BillsyncError {
+  readonly code = 'sent-statement-damaged';
+  override readonly exitCode = EXIT.checkFailed;
 }

@@ -1,4 +1,4 @@
-/** Compares this machine's clock with the clocks of the servers that it calls, by the `Date` header of their answers. */
+/** Compares this machine's clock with those of the servers that it calls, by the `Date` header of their answers. */
 
 import { setTimeout } from 'node:timers/promises';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
@@ -10,11 +10,11 @@ export const MAX_STARTED_MS = 5 * 60_000;
 export interface ServerClock {
   /** @param sentAt `performance.now()` when the request was sent */
   answered(dateHeader: string | undefined, sentAt: number): void;
-  /** Milliseconds since 1970 by the server's clock, counted on from the newest answer; null before the first. */
+  /** Milliseconds since 1970 by the server's clock, counted from the newest answer; null before the first. */
   now(): number | null;
   /**
-   * By how many milliseconds this machine's clock is ahead of the server's now; negative: behind; null before the first
-   * answer. The smallest difference that the answer's duration and the header's whole seconds allow.
+   * How far this machine's clock is ahead of the server's; negative: behind; null before the first answer. The smallest
+   * difference that the answer's duration and the header's whole seconds allow.
    */
   aheadMs(): number | null;
 }
@@ -24,7 +24,7 @@ export interface ComparedClock {
   readonly name: string;
   aheadMs: ServerClock['aheadMs'];
   /** Sends a request whose answer has a `Date`. */
-  ask(): Promise<unknown>;
+  request(): Promise<unknown>;
 }
 
 interface Difference {
@@ -34,11 +34,11 @@ interface Difference {
 
 /** The header has no milliseconds. */
 const HEADER_MS = 999;
-/** The `Date` of an answer that took longer says too little. */
+/** The `Date` of a slower answer is too inexact. */
 const MAX_DURATION_MS = 10_000;
-/** A server that cannot be reached must not keep a process from starting. */
-const ANSWERS_WITHIN_MS = 3_000;
-const WATCHED_EVERY_MS = 30_000;
+/** An unreachable server must not prevent a start. */
+const ANSWER_TIMEOUT_MS = 3_000;
+const CHECK_EVERY_MS = 30_000;
 export const CLOCK_HINT = 'set the clock, e.g. with NTP (`timedatectl` shows whether it is synchronized)';
 
 export class WrongClockError extends BillsyncError {
@@ -76,18 +76,18 @@ export function createServerClock(): ServerClock {
 }
 
 /**
- * Asks the servers that have not answered yet, when that is wanted, and those whose clock differs: the monotonic clock, by
- * which an older answer is counted on, stops while a machine is suspended. A server that does not answer is left out.
+ * Sends a request to servers whose clock differs, because the monotonic clock, by which an older answer is extrapolated, stops while
+ * a machine is suspended; with `includesUnknown` also to servers that have not answered yet. A server without an answer is left out.
  */
 export async function compareClocks(
   clocks: readonly ComparedClock[],
-  { asksAll }: { readonly asksAll: boolean },
+  { includesUnknown }: { readonly includesUnknown: boolean },
 ): Promise<readonly Difference[]> {
-  const compared = clocks.map(async ({ name, aheadMs, ask }) => {
+  const compared = clocks.map(async ({ name, aheadMs, request }) => {
     const seenMs = aheadMs();
-    if (seenMs === null ? asksAll : Math.abs(seenMs) > MAX_UNALERTED_MS) {
-      const late = setTimeout(ANSWERS_WITHIN_MS, undefined, { ref: false });
-      await Promise.race([ask().catch(() => undefined), late]);
+    if (seenMs === null ? includesUnknown : Math.abs(seenMs) > MAX_UNALERTED_MS) {
+      const late = setTimeout(ANSWER_TIMEOUT_MS, undefined, { ref: false });
+      await Promise.race([request().catch(() => undefined), late]);
     }
     const ahead = aheadMs();
     return ahead === null ? [] : [{ name, aheadMs: ahead }];
@@ -97,7 +97,7 @@ export async function compareClocks(
 
 /** @throws WrongClockError (exit 1) a server's clock differs by more than five minutes */
 export async function refuseWrongClock(clocks: readonly ComparedClock[]): Promise<void> {
-  const wrong = differing(await compareClocks(clocks, { asksAll: true }), MAX_STARTED_MS);
+  const wrong = differing(await compareClocks(clocks, { includesUnknown: true }), MAX_STARTED_MS);
   if (wrong.length > 0) throw new WrongClockError(wrong);
 }
 
@@ -106,9 +106,9 @@ export function clockWatch(clocks: readonly ComparedClock[]): StateWatch {
     component: 'clock',
     alert: { key: 'clock', title: "This machine's clock differs from a server's" },
     isOutside: true,
-    everyMs: WATCHED_EVERY_MS,
+    everyMs: CHECK_EVERY_MS,
     async look() {
-      const wrong = differing(await compareClocks(clocks, { asksAll: false }), MAX_UNALERTED_MS);
+      const wrong = differing(await compareClocks(clocks, { includesUnknown: false }), MAX_UNALERTED_MS);
       return { isHealthy: wrong.length === 0, detail: describeDifferences(wrong) };
     },
   };

@@ -7,11 +7,10 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { isAlive, listenOnce } from '../processes.ts';
+import { findProcesses, isAlive, listenOnce } from '../processes.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../wire/names.ts';
 import { openConnection } from './connect.ts';
-import { findProcesses } from './processes.ts';
 
 export interface ServerPlace {
   /** Absolute, without symbolic links: servers are found by it. */

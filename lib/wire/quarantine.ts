@@ -1,34 +1,34 @@
-/** Deliveries and files that were refused: kept whole, bounded, with a reason, until somebody requeues or discards them. */
+/** Refused deliveries and files, kept with a reason until a person requeues or discards them. */
 
 import type { CsvFinding } from './csv-file.ts';
 
-export interface QuarantinedThing {
+export interface QuarantinedItem {
   readonly quarantineId: string;
   readonly kind: 'delivery' | 'file';
   readonly at: string;
   /** Stable code: `not-json`, `invalid-payload`, `unknown-event-type`, `unknown-schema-version`, `foreign-partner`, `csv-rejected`, … */
   readonly code: string;
-  /** What a person reads: what, where, what to do. */
+  /** For people: the problem, its place, the remedy. */
   readonly reason: string;
   readonly invoiceId: string | null;
   readonly eventId: string | null;
-  /** A file's hash (its bytes lie in the archive); null for deliveries. */
+  /** Of a file, whose bytes are in the archive; null for deliveries. */
   readonly sha256: string | null;
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** Of a delivery's raw body as it is kept here, presigned query removed; of a file as it lies in the archive. */
+  /** Of a delivery's body, without the query of its URL, or of the archived file. */
   readonly sizeBytes: number;
 }
 
-/** What is refused, before it is kept. A file says its size, a delivery's is that of its body. */
-export type RefusedThing = Omit<QuarantinedThing, 'quarantineId' | 'sizeBytes'> &
-  Partial<Pick<QuarantinedThing, 'sizeBytes'>>;
+/** A file has a size, a delivery gets that of its body. */
+export type RefusedItem = Omit<QuarantinedItem, 'quarantineId' | 'sizeBytes'> &
+  Partial<Pick<QuarantinedItem, 'sizeBytes'>>;
 
 export interface Quarantine {
-  put(thing: RefusedThing, body?: Uint8Array): Promise<string>;
-  list(): Promise<readonly QuarantinedThing[]>;
+  put(item: RefusedItem, body?: Uint8Array): Promise<string>;
+  list(): Promise<readonly QuarantinedItem[]>;
   show(
     quarantineId: string,
-  ): Promise<{ readonly thing: QuarantinedThing; readonly body: Uint8Array | null } | null>;
+  ): Promise<{ readonly item: QuarantinedItem; readonly body: Uint8Array | null } | null>;
   remove(quarantineId: string): Promise<void>;
 }

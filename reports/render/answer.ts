@@ -1,13 +1,12 @@
 /** A report's answer in one sentence, with the figures that a reader asks for first. */
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
-import { percentOf } from '../compare/compare-results.ts';
+import { percentOf } from '../compare.ts';
 import { incompleteWords } from '../completeness.ts';
 import { daysName } from '../period.ts';
 import type { ReportResult, ReportRow } from '../report-result.ts';
-import { digitsOf, roundedTo } from './cell-labels.ts';
-import { escapeHtml } from './escape-html.ts';
-import { grouped } from './labels.ts';
+import { digitsOf, grouped, roundedTo } from './labels.ts';
+import { escapeHtml } from './templates.ts';
 
 /** The column whose sum is the answer, and what the sum is called; other reports are answered by their number of rows. */
 const SUMMED: Readonly<Record<string, readonly [column: string, meaning: string]>> = {

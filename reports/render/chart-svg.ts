@@ -6,8 +6,8 @@ import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts'
 import { type Drawing, MOST_BARS, optionOf } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
 import { drawInThread } from './draw-in-thread.ts';
-import { escapeAttribute } from './escape-html.ts';
 import { columnLabel, grouped } from './labels.ts';
+import { escapeAttribute } from './templates.ts';
 
 export interface Chart {
   readonly title: string;

@@ -8,7 +8,7 @@ import { parentPort } from 'node:worker_threads';
 import { GRID_LINE, INK, PALETTE } from './chart-look.ts';
 import { type Drawing, optionOf } from './chart-options.ts';
 import type { Drawn, Wanted } from './draw-in-thread.ts';
-import { escapeAttribute } from './escape-html.ts';
+import { escapeAttribute } from './templates.ts';
 
 /** A tenant can be called `__proto__`; here that is a key like any other. */
 Reflect.deleteProperty(Object.prototype, '__proto__');

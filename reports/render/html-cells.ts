@@ -1,8 +1,8 @@
 /** Cells of tables on pages, as HTML; every value in them is escaped. */
 
 import type { ReportCell } from '../report-result.ts';
-import { shownCell } from './cell-labels.ts';
-import { escapeHtml } from './escape-html.ts';
+import { shownCell } from './labels.ts';
+import { escapeHtml } from './templates.ts';
 
 /** HTML of an amount and its currency, with the exact digits as its title. */
 export function money(cell: ReportCell | undefined, currency?: ReportCell): string {

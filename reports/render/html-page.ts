@@ -2,16 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { exampleTables } from '../catalogue.ts';
 import type { ReportResult, ReportRow } from '../report-result.ts';
-import { exampleTables } from '../worked-example.ts';
 import { answerOf } from './answer.ts';
-import { shownCell } from './cell-labels.ts';
 import { drawCharts } from './chart-svg.ts';
-import { escapeAttribute, escapeHtml } from './escape-html.ts';
-import { headerProse, sentence } from './header-prose.ts';
-import { columnLabel, grouped, headLines, instantLabel } from './labels.ts';
+import { columnLabel, grouped, headerProse, headLines, instantLabel, sentence, shownCell } from './labels.ts';
 import { sumsOf } from './table-order.ts';
-import { templatesIn } from './templates.ts';
+import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
 
 const eta = templatesIn(new URL('.', import.meta.url));
 /** Styles of charts, which the dashboard serves as well. */

@@ -19,7 +19,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import type { ReportCell, ReportColumn, StreamedResult } from '../report-result.ts';
-import { renderAbout } from './about-text.ts';
+import { renderAbout } from './render-report.ts';
 
 /**
  * The bytes of the Parquet file. It is made in a temporary folder, since DuckDB writes to paths only; rows wait in a file there,

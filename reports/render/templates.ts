@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
-import { escapeHtml } from './escape-html.ts';
+import { visible } from '../../lib/wire/text.ts';
 
 /** Those of a folder, read now: a process that goes on while another version is installed keeps the ones it was made for. */
 export function templatesIn(folder: URL): Eta {
@@ -25,3 +25,21 @@ export function templatesIn(folder: URL): Eta {
   };
   return eta;
 }
+
+/** For what a person reads. Control and bidirectional characters are written out, so no name can pass for another. */
+export function escapeHtml(value: unknown): string {
+  return escapeAttribute(visible(String(value)));
+}
+
+/** For the value of a form's field, which has to come back as it was. */
+export function escapeAttribute(value: unknown): string {
+  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};

@@ -1,8 +1,7 @@
 /** Writes a result as an Excel workbook: the rows on one sheet, what has to be known to trust them on another. */
 
 import type { ReportCell, ReportColumn, ReportRow, StreamedResult } from '../report-result.ts';
-import { cellLabel, columnLabel, headLines } from './labels.ts';
-import { sheetNameOf } from './names.ts';
+import { cellLabel, columnLabel, headLines, sheetNameOf } from './labels.ts';
 import { addUp } from './table-order.ts';
 import { type Cell, type Row, writeWorkbook } from './workbook.ts';
 

@@ -5,6 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import type { Connection } from '../connection.ts';
@@ -59,7 +61,11 @@ const ROUTES: readonly Route[] = [
 const ASSETS = [
   { file: 'page.css', type: 'text/css; charset=utf-8' },
   { file: 'page.js', type: 'text/javascript; charset=utf-8' },
+  { file: 'scheme.js', type: 'text/javascript; charset=utf-8' },
 ] as const;
+const KIT = gzipSync(
+  readFileSync(fileURLToPath(import.meta.resolve('@tabler/core/dist/css/tabler.min.css'))),
+);
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -94,6 +100,12 @@ export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): vo
     const content = readFileSync(join(import.meta.dirname, 'assets', file));
     app.get(`/page/${file}`, (_request, reply) => reply.type(type).send(content));
   }
+  app.get('/page/kit.css', (_request, reply) =>
+    reply
+      .type('text/css; charset=utf-8')
+      .headers({ 'content-encoding': 'gzip', 'cache-control': 'private, max-age=86400' })
+      .send(KIT),
+  );
   for (const route of ROUTES) addRoute(app, route, { base, options });
 }
 

@@ -1,5 +1,7 @@
 /** Turns views into pages: Eta with escaping on, and the few words and forms that every view needs. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import type { Account } from '../account.ts';
 import type { InternalStatus } from '../model.ts';
@@ -36,7 +38,7 @@ const STATUS_WORDS: Readonly<Record<InternalStatus, string>> = {
   CANCELED: 'Canceled',
 };
 
-const HELPERS = { statusWord, instant, duration, amount, count, bytes, plural };
+const HELPERS = { statusWord, instant, duration, amount, count, bytes, plural, icon };
 
 export function renderPage(page: Page, { base, account, sequence, notice, problem }: Surroundings): string {
   const { environment, partner } = account;
@@ -52,6 +54,23 @@ export function renderPage(page: Page, { base, account, sequence, notice, proble
   };
   const body = eta.render(`./${page.view}`, { ...page.data, ...frame, h: HELPERS });
   return eta.render('./layout', { ...frame, body, h: HELPERS, sections: SECTIONS });
+}
+
+const ICONS: Readonly<Record<Section, string>> = {
+  ...{ overview: iconNamed('home'), invoices: iconNamed('file'), webhooks: iconNamed('webhook') },
+  ...{ schedules: iconNamed('clock'), deliveries: iconNamed('paper-airplane'), faults: iconNamed('bug') },
+};
+
+function icon(section: Section): string {
+  return ICONS[section];
+}
+
+function iconNamed(name: string): string {
+  const file = import.meta.resolve(`@primer/octicons/build/svg/${name}-16.svg`);
+  return readFileSync(fileURLToPath(file), 'utf8').replace(
+    '<svg ',
+    '<svg class="icon" fill="currentColor" aria-hidden="true" ',
+  );
 }
 
 function statusWord(status: InternalStatus): string {

@@ -1,7 +1,7 @@
 /** docs/reference/reports.md, from the header of each report's SQL file. */
 
 import { listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
-import { headerProse, sentence } from '../../reports/render/header-prose.ts';
+import { headerProse, sentence } from '../../reports/render/labels.ts';
 import { code, page, table } from './markdown.ts';
 
 export async function reportsPage(): Promise<string> {

@@ -45,6 +45,7 @@ function activities(recheckLoadedDays = 60) {
       warehouse: t.warehouse,
       settings,
       service: { partnerIds: () => [] },
+      quarantine: { list: async () => [] },
       metrics: createMetrics('worker'),
     },
   } as unknown as WarehouseDependencies);

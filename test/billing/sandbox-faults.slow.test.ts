@@ -238,8 +238,7 @@ describe('the API', () => {
 
 describe('downloadCsv', () => {
   test('archives the file under its hash with its origin', async () => {
-    const seen: number[] = [];
-    const file = await download({ onProgress: ({ bytesDone }) => seen.push(bytesDone) });
+    const file = await download();
     expect(file.scan).toMatchObject({ records: 400, findingCount: 0, endsWithLineEnd: true });
     const [fact] = await factsOf('file');
     expect(fact).toMatchObject({

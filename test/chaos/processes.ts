@@ -4,7 +4,7 @@
  * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the figures.
  */
 
-import { findProcesses } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/processes.ts';
 import { startForeignService } from '../support/foreign-service/foreign-service.ts';
 import {
   createRandom,

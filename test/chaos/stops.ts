@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findProcesses } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/processes.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { createStory, settled } from '../support/foreign-service/foreign-story.ts';
 import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';

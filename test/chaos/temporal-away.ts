@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { findProcesses } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/processes.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
 import { settled } from '../support/foreign-service/foreign-story.ts';
 import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';

@@ -3,9 +3,9 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { askSql } from '../../reports/ask-sql.ts';
 import { SqlRefusedError } from '../../reports/errors.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { runReport } from '../../reports/report-session.ts';
+import { askSql } from '../../reports/run-sql.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
 import { seededInvoices } from '../support/reports/seeded-invoices.ts';

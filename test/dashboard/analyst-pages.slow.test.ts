@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openSavedViews } from '../../dashboard/saved-views/saved-views.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { daysName } from '../../reports/period.ts';
-import { cellLabels } from '../../reports/render/cell-labels.ts';
+import { cellLabels } from '../../reports/render/labels.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
 import { monthsInvoices } from '../support/reports/months-invoices.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';

@@ -410,9 +410,9 @@ describe('quarantine', () => {
 
   test('is listed and shown, and an id is not used as a path', async () => {
     const asked: string[] = [];
-    const show = async (id: string): Promise<{ thing: typeof thing; body: Uint8Array }> => {
+    const show = async (id: string): Promise<{ item: typeof thing; body: Uint8Array }> => {
       asked.push(id);
-      return { thing, body: Buffer.from('{<oops>') };
+      return { item: thing, body: Buffer.from('{<oops>') };
     };
     const running = await dashboardOver(fixture.path, { quarantine: { list: async () => [thing], show } });
     expect(await (await fetch(`${running.url}/quarantine`)).text()).toContain('The body is no JSON.');

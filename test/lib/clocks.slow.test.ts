@@ -72,7 +72,7 @@ test('raises an alert for a clock difference, and refuses a start beyond five mi
     vi.restoreAllMocks();
     expect(await alerted()).toBeUndefined();
     proxy.skewMs = 310_000;
-    await bucket.clock.ask().catch(() => undefined);
+    await bucket.clock.request().catch(() => undefined);
     expect(await alerted()).toBe("this machine's clock is 5 min behind that of the archive's S3");
     await expect(refuseWrongClock(clocks)).rejects.toMatchObject({
       exitCode: 1,
@@ -99,7 +99,7 @@ test('allows a start without an answer of the service', async () => {
     settings,
     archive: await openFolderArchive(join(folder, 'archive')),
   });
-  const silent = { name: 'a silent one', aheadMs: () => null, ask: () => new Promise(() => undefined) };
+  const silent = { name: 'a silent one', aheadMs: () => null, request: () => new Promise(() => undefined) };
   moveClock(360_000);
   await refuseWrongClock([billing.clock, silent]);
   await billing.close();

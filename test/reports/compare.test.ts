@@ -2,10 +2,10 @@
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.ts';
-import { pivoted } from '../../reports/compare/pivot.ts';
-import { runCompared } from '../../reports/compare/run-compared.ts';
+import { runCompared } from '../../reports/compare.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { pivoted } from '../../reports/pivot.ts';
+import { runReport } from '../../reports/report-session.ts';
 import { cells } from '../support/reports/ask-report.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
 import { seededInvoices } from '../support/reports/seeded-invoices.ts';

@@ -3,9 +3,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { runCompared } from '../../reports/compare/run-compared.ts';
+import { runCompared } from '../../reports/compare.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { runReport } from '../../reports/report-session.ts';
 import { writeReport } from '../../worker/scheduled-reports.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import {

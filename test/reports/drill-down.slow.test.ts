@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDecimals, compareDecimals } from '../../lib/wire/decimal.ts';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
-import { type CellLead, leadOfCell } from '../../reports/drill-down/leads.ts';
+import { type CellLead, leadOfCell } from '../../reports/drilldown.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult, ReportRow } from '../../reports/report-result.ts';

@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runReport } from '../../reports/run-report.ts';
+import { runReport } from '../../reports/report-session.ts';
 import { BILLSYNC } from '../support/processes/billsync.ts';
 import { reportsFixture } from '../support/reports/reports-fixture.ts';
 import { seededInvoices } from '../support/reports/seeded-invoices.ts';

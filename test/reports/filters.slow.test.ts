@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
-import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { openReportSession, runReport, type SessionRequest } from '../../reports/report-session.ts';
 import { INJECTIONS } from '../support/hostile/injections.ts';
 import { askReport, cells } from '../support/reports/ask-report.ts';
 import {

@@ -14,8 +14,7 @@ import {
 } from '../../reports/errors.ts';
 import { openPublishedFile } from '../../reports/published-file.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
-import { openReportSession } from '../../reports/report-session.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { reportsFixture } from '../support/reports/reports-fixture.ts';
 import { seededInvoices } from '../support/reports/seeded-invoices.ts';
 

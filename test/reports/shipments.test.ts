@@ -5,7 +5,7 @@ import { ReportFilterError } from '../../reports/errors.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
-import type { ShipmentsAnswer, ShipmentsAsked } from '../../reports/shipments/ask-shipments.ts';
+import type { ShipmentsAnswer, ShipmentsAsked } from '../../reports/shipments/list-shipments.ts';
 import {
   anInvoice,
   aShipment,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
-import { runReport } from '../../reports/run-report.ts';
+import { runReport } from '../../reports/report-session.ts';
 import { cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,

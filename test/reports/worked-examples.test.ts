@@ -4,8 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.ts';
-import type { ExampleTable, WorkedExample } from '../../reports/worked-example.ts';
+import { type ExampleTable, listReports, type WorkedExample } from '../../reports/catalogue.ts';
 import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,

@@ -164,6 +164,7 @@ describe('every page', () => {
   test('shows the production account separately', async () => {
     await sandbox.production.createInvoice({ set: { invoiceNumber: 'PRODUCTION-1' } });
     const page = await open('production/invoices');
+    await page.setViewportSize({ width: 1280, height: 800 });
     expect(await page.getByRole('link', { name: 'PRODUCTION-1' }).count()).toBe(1);
     await follow(page, page.getByRole('link', { name: 'Overview' }));
     expect(page.url()).toBe(`${sandbox.pageUrl}production/`);

@@ -73,7 +73,7 @@ beforeAll(async () => {
   health.set('temporal', { isHealthy: false, detail: EVERYWHERE });
   const quarantine = {
     list: async () => [refused],
-    show: async () => ({ thing: refused, body: Buffer.from(EVERYWHERE) }),
+    show: async () => ({ item: refused, body: Buffer.from(EVERYWHERE) }),
   };
   open = await dashboardOver(fixture.path, { health, quarantine, warmUpEveryMs: null, firstWordsMs: 60_000 });
   const admin = { basicAuth: { user: 'ops', password: PASSWORD } };

@@ -7,8 +7,8 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { askSql } from '../../reports/ask-sql.ts';
 import { SqlRefusedError } from '../../reports/errors.ts';
+import { askSql } from '../../reports/run-sql.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { attack } from '../support/hostile/attack.ts';
 import {

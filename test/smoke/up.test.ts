@@ -4,7 +4,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findProcesses } from '../../lib/temporal/processes.ts';
+import { findProcesses } from '../../lib/processes.ts';
 import { AdminClient } from '../../sandbox/commands/admin-client.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 import { eventually } from '../support/eventually.ts';

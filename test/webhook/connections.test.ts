@@ -4,10 +4,8 @@ import { EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createLogger } from '../../lib/log/log.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { createProxyCheck, limitConnections } from '../../webhook/connections.ts';
-import { testSettings } from './a-delivery.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -43,7 +41,6 @@ function limited(connections: number, connectionsPerAddress: number) {
   const authenticated = limitConnections(server, {
     limits: { connections, connectionsPerAddress },
     isProxy: createProxyCheck(['10.9.0.0/16']),
-    log: createLogger(testSettings('/nowhere'), 'webhook', { write: () => undefined }),
     metrics: createMetrics('webhook'),
   });
   return {

@@ -57,7 +57,7 @@ describe('worker', () => {
       const texts = await Promise.all(pages.map(async (page) => (await fetch(dashboard.url + page)).text()));
       // The page of health says it in its table.
       const told =
-        /class="unwell".*<strong>temporal<\/strong>.*does not answer|<td>temporal<\/td>.*unhealthy/;
+        /class="unwell[ "].*<strong>temporal<\/strong>.*does not answer|<td>temporal<\/td>.*unhealthy/;
       return texts.map((text) => told.test(text));
     };
     expect(await unwell()).toEqual(pages.map(() => false));

@@ -41,7 +41,7 @@ export function aFinalizedWorld(): World {
 function notBegun(error: unknown): InvoiceStatus {
   const isScheduled = !(error instanceof ServiceError && /not scheduled yet/.test(`${error.cause}`));
   if (isScheduled) throw error;
-  return { state: 'draft', seen: 0, attention: null, lastFailure: null, doing: 'not begun' };
+  return { state: 'draft', seen: 0, attention: null, lastFailure: null };
 }
 
 export type Scene = (underTest: InvoiceUnderTest) => Promise<void>;
@@ -50,10 +50,9 @@ export type Scene = (underTest: InvoiceUnderTest) => Promise<void>;
 const quietWarehouse = {
   forwardInbox: async () => ({ forwarded: 0, waiting: 0 }),
   ingestArchive: async () => ({ events: 0 }),
-  findOverdue: async () => ({ unwatched: [], toRecheck: [], toRetry: [], needAttention: 0 }),
+  findOverdue: async () => ({ unwatched: [], toRecheck: [], toRetry: [], needAttention: 0, quarantined: 0 }),
   reconcileInvoices: async () => {},
   findGaps: async () => ({ gaps: 0, findings: [], reported: '' }),
-  checkQuarantine: async () => ({ held: 0, olderThanADay: 0 }),
   verifyWarehouse: async () => ({ invoices: 0, shipments: 0, filesRead: 0, drift: [], discrepancies: 0 }),
   publishSnapshot: async () => ({
     ...{ sequence: 1, publishedAt: '2026-03-09T10:00:00Z', path: '/nowhere', invoices: 0, shipments: 0 },

@@ -40,10 +40,15 @@ const part =
 const PARTS = {
   forwardInbox: part('forwardInbox', { forwarded: 1, waiting: 2 }),
   ingestArchive: part('ingestArchive', { events: 3 }),
-  findOverdue: part('findOverdue', { unwatched: [], toRecheck: [], toRetry: [], needAttention: 4 }),
+  findOverdue: part('findOverdue', {
+    unwatched: [],
+    toRecheck: [],
+    toRetry: [],
+    needAttention: 4,
+    quarantined: 5,
+  }),
   reconcileInvoices: part('reconcileInvoices', undefined),
   findGaps: part('findGaps', { gaps: 1, findings: ['a gap'], reported: 'a digest' }),
-  checkQuarantine: part('checkQuarantine', { held: 5, olderThanADay: 0 }),
   verifyWarehouse: part('verifyWarehouse', {
     ...{ invoices: 6, shipments: 7, filesRead: 6, discrepancies: 0 },
     ...{ drift: [{ invoiceId: 'a' }], driftInAll: 300 },

@@ -1,30 +1,30 @@
-/** What a warehouse holds that the archive has to know of, so that the two, or two warehouses, can be compared. */
+/** Compares the records of a warehouse with those of the archive, or of another warehouse. */
 
 import type { Fact } from '../../archive/archive.ts';
 import type { Ledgers } from '../duckdb/statements.ts';
 
-/** A load, an event, an invoice, or lines that facts of a kind left about one invoice or event. */
+/** A load, an event, an invoice, or the lines of one kind of fact about one invoice or event. */
 export interface HeldRecord {
   readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | UntracedKind>;
-  /** Load id, event id, or invoice id; ids in lower case, but for those of events that came again. */
+  /** Load id, event id, or invoice id; in lower case, except event ids of duplicates. */
   readonly subject: string;
   readonly invoiceId: string | null;
-  /** Of a load. */
+  /** Only for a load. */
   readonly sha256: string | null;
-  /** Whether totals see it; of a load. */
+  /** Whether the load is part of totals. */
   readonly isCounted: boolean;
   readonly lines: number;
 }
 
-/** How many there are, by `heldRecordKey`. */
+/** Number of lines by `heldRecordKey`. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** Of so many records, about, a part is held in memory at once. */
+/** Approximate number of records that are compared in memory at once. */
 const RECORDS_A_PART = 100_000;
 
-/** What `held` has and `there` has not, part by part, each with the number of lines that lack. */
+/** The records of `held` that `other` lacks, each with the number of missing lines. */
 export async function findLacking(
-  { held, there }: { readonly held: Pick<Ledgers, 'all'>; readonly there: Pick<Ledgers, 'all'> },
+  { held, other }: { readonly held: Pick<Ledgers, 'all'>; readonly other: Pick<Ledgers, 'all'> },
   recordsAPart = RECORDS_A_PART,
 ): Promise<readonly HeldRecord[]> {
   const [{ records = 0 } = {}] = await held.all('count-held-records');
@@ -32,17 +32,13 @@ export async function findLacking(
   const lacking: HeldRecord[] = [];
   for (let part = 0; part < 16 ** digits; part += 1) {
     const prefix = digits === 0 ? '' : part.toString(16).padStart(digits, '0');
-    const counts = countsOf(await readHeldRecords(there, prefix));
+    const counts = countsOf(await readHeldRecords(other, prefix));
     lacking.push(...lackingFrom(counts, await readHeldRecords(held, prefix)));
   }
   return lacking;
 }
 
-/**
- * Every event, load and decision that the ledgers hold, with the number of its lines.
- *
- * @param prefix in hex: only the part of them whose hashes begin so; a sixteenth with each digit
- */
+/** @param prefix hexadecimal: only records whose hash begins with it */
 export async function readHeldRecords(
   ledgers: Pick<Ledgers, 'all'>,
   prefix = '',
@@ -58,21 +54,20 @@ export async function readHeldRecords(
   }));
 }
 
-/** Kinds of facts that leave no line in the ledgers. */
+/** Facts without a line in the ledgers. */
 const UNTRACED = ['discard', 'purged', 'hold', 'hold-lifted'] as const satisfies readonly Fact['kind'][];
 type UntracedKind = (typeof UNTRACED)[number];
 
-/** Whether such a fact changes anything that the ledgers hold; that of a load is written after the load. */
+/** The fact of a load is written after the load and changes nothing. */
 export function changesLedgers({ kind }: Fact): boolean {
   return kind !== 'load' && !(UNTRACED as readonly string[]).includes(kind);
 }
 
-/** Equal for the same record in two warehouses. */
 export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subject'>): string {
   return `${kind} ${subject}`;
 }
 
-/** Where a fact shows in a warehouse; null when it does not. */
+/** The key of the record that a fact makes; null: it makes none. */
 export function heldRecordOfFact(fact: Fact): string | null {
   switch (fact.kind) {
     case 'discard':
@@ -89,20 +84,19 @@ export function heldRecordOfFact(fact: Fact): string | null {
   }
 }
 
-/** What is held and not there, each with the number of lines that lack. */
-export function lackingFrom(there: Counts, held: readonly HeldRecord[]): readonly HeldRecord[] {
-  return held.flatMap((holding) => {
-    const lines = holding.lines - (there.get(heldRecordKey(holding)) ?? 0);
-    return lines > 0 ? [{ ...holding, lines }] : [];
+/** The records of `held` that exceed `counts`, each with the number of missing lines. */
+export function lackingFrom(counts: Counts, held: readonly HeldRecord[]): readonly HeldRecord[] {
+  return held.flatMap((record) => {
+    const lines = record.lines - (counts.get(heldRecordKey(record)) ?? 0);
+    return lines > 0 ? [{ ...record, lines }] : [];
   });
 }
 
-/** Number of lines by key. */
-export function countsOf(heldRecords: readonly HeldRecord[]): Counts {
-  return new Map(heldRecords.map((holding) => [heldRecordKey(holding), holding.lines]));
+export function countsOf(records: readonly HeldRecord[]): Counts {
+  return new Map(records.map((record) => [heldRecordKey(record), record.lines]));
 }
 
-/** Facts one by one say little: how many of a kind lack, and of which invoice when it is one. */
+/** Missing facts by kind; the invoice id only if all are about one invoice. */
 export function lackingFacts(
   lacking: readonly HeldRecord[],
 ): readonly { readonly kind: string; readonly invoiceId: string | null; readonly lines: number }[] {

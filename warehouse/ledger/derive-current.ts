@@ -1,31 +1,30 @@
-/** Which version of an invoice counts, and what is open about it since. */
+/** Derives which version of an invoice counts, and which attention or failure is open. */
 
 import type { OutrankedBy } from '../warehouse.ts';
 import { VOID_CONTRADICTED } from './derive-status.ts';
 import { type AttentionLine, compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
 
-/** How strongly a file is proven. Count and sum of the header rank like nothing: a load that contradicts them is refused. */
+/** How strongly a file is proved. The header's count and sum add nothing: a load that contradicts them is refused. */
 type Strength =
-  /** Nobody named its hash. */
+  /** The service never named its hash. */
   | 0
-  /** The service named its hash when it was asked for the file (spec 4.3). */
+  /** The service named its hash in a response (spec 4.3). */
   | 1
-  /** An event announced its hash, or a person chose the file. */
+  /** An event announced its hash, or an operator chose the file. */
   | 2;
 
 interface Ranked {
   readonly load: LoadLine;
   readonly strength: Strength;
-  /** The file is as new as this instant. */
+  /** The age of the file for the comparison. */
   readonly since: string;
-  /** A person brought it although the service had named another hash: it counts only if a person chooses it. */
+  /** Imported although the service had named another hash: it counts only if an operator chooses it. */
   readonly isDenied: boolean;
 }
 
 /**
- * The version with the strongest proof, and of these the newest, so that a weaker file never replaces a stronger one. A
- * choice of a person is as strong as an announcement, so that only a file announced after it takes its place. The macro
- * `current_loads_as_known_on` gives the same answer for any instant of the past.
+ * The newest version among those with the strongest proof. A choice of an operator is as strong as an announcement, so
+ * that only a file announced later replaces it. The macro `current_loads_as_known_on` has the same rule for a past instant.
  */
 export function currentLoad(lines: InvoiceLines): LoadLine | null {
   const ranked = lines.loads.map((load) => rank(load, lines)).filter(({ isDenied }) => !isDenied);
@@ -62,20 +61,17 @@ function rank(load: LoadLine, { evidence, attention }: Omit<InvoiceLines, 'loads
   return { load, strength: 0, since, isDenied: load.is_denied };
 }
 
-/** Whether the service named the file's hash, or a person chose the file. */
+/** Whether the service named the file's hash, or an operator chose the file. */
 export function isNamed(load: LoadLine, lines: InvoiceLines): boolean {
   return rank(load, lines).strength > 0;
 }
 
-/** Whether the service has named another file than this one, which a person brings: it then counts only if a person chooses it. */
+/** Whether an operator imports a file although the service named another one. */
 export function isDenied(load: LoadLine, lines: InvoiceLines): boolean {
   return load.file_source === 'file' && !isNamed(load, lines) && namedHash(lines) !== null;
 }
 
-/**
- * The hash that the service named last for the invoice's file: the newest announced one, else the newest it answered
- * with. null: none.
- */
+/** The newest announced hash, else the newest that the service returned. */
 export function namedHash({ evidence, loads, attention }: InvoiceLines): NamedHash | null {
   const announced = evidence.flatMap((line) => {
     const { announced_sha256: sha256, announced_size_bytes: sizeBytes, event_id: eventId } = line;
@@ -98,7 +94,7 @@ export function namedHash({ evidence, loads, attention }: InvoiceLines): NamedHa
 
 export interface NamedHash {
   readonly sha256: string;
-  /** null: it was not announced. */
+  /** null: not announced. */
   readonly sizeBytes: number | null;
   readonly eventId: string | null;
   readonly at: string;
@@ -113,10 +109,7 @@ function newest(named: readonly NamedHash[]): NamedHash | null {
   );
 }
 
-/**
- * Why a version does not count although it was loaded; null: it counts, or no person chose the one that counts and its proof
- * is as strong as that one's.
- */
+/** null: the version counts, or its proof is as strong as that of the one that counts, which no operator chose. */
 export function outrankedBy(
   load: LoadLine,
   current: LoadLine | null,
@@ -128,7 +121,7 @@ export function outrankedBy(
     const named = namedHash(lines);
     return named === null
       ? null
-      : { version: null, sha256: named.sha256, proof: named.eventId === null ? 'asked' : 'announced' };
+      : { version: null, sha256: named.sha256, proof: named.eventId === null ? 'named' : 'announced' };
   }
   const { version, file_sha256: sha256 } = current;
   if (lines.attention.some(({ kind, file_sha256 }) => kind === 'version' && file_sha256 === sha256)) {
@@ -138,9 +131,9 @@ export function outrankedBy(
   return { version, sha256, proof: PROOFS[of.strength] };
 }
 
-const PROOFS = ['none', 'asked', 'announced'] as const;
+const PROOFS = ['none', 'named', 'announced'] as const;
 
-/** A load that came after ends the need for a person as well as an answer does; a denied void is no matter of loads. */
+/** A later load resolves it too. Without a denied void, which a load does not resolve. */
 export function openAttention(
   attention: readonly AttentionLine[],
   current: LoadLine | null,
@@ -149,7 +142,7 @@ export function openAttention(
   return lastOpenLine(personal, current);
 }
 
-/** What goes wrong while work goes on, unless it went well since. What is said of a void is said while it stands. */
+/** The current failure, unless a later success or load ended it. */
 export function openFailure(
   attention: readonly AttentionLine[],
   current: LoadLine | null,

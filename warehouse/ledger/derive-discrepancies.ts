@@ -1,4 +1,4 @@
-/** Where the service's statements about an invoice differ from each other or from the file that is loaded. */
+/** Derives where the service's statements about an invoice differ from each other or from the loaded file. */
 
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
@@ -14,7 +14,7 @@ import {
   latest,
 } from './invoice-lines.ts';
 
-/** Everything that two honest sources say differently of an invoice; nothing of it stops a load. */
+/** None of them stops a load. */
 export function discrepanciesOf(
   lines: InvoiceLines,
   current: LoadLine | null,
@@ -29,7 +29,7 @@ export function discrepanciesOf(
   ];
 }
 
-/** Compares what the header states with what a load holds; shared with the load, which refuses on it without a hash. */
+/** Compares the header with a load. A load without a named hash is refused for these. */
 export function contradictions(
   stated: Pick<HeaderCells, 'stated_total' | 'stated_shipments' | 'currency_code'>,
   load: Pick<LoadLine, 'shipments' | 'billing_cost' | 'currencies'>,
@@ -71,15 +71,12 @@ function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly
   return found.map((line) => ({ ...line, ...from }));
 }
 
-/**
- * Compares the file that counts with the hash that the service named last, by whatever way the file came: a URL that the
- * service made later, its export and a person's file are all compared with it.
- */
+/** Compares the file that counts, from whatever source, with the hash that the service named last. */
 function announcedDiscrepancies(load: LoadLine | null, lines: InvoiceLines): readonly DiscrepancyLine[] {
   const named = namedHash(lines);
   if (load === null || named === null) return [];
   const { sha256: hash, sizeBytes: size, eventId: event_id } = named;
-  // Hash and size are those of the encoded file: what came is what was announced.
+  // Hash and size were announced of the file as HTTP encoded it.
   if (hash === load.encoded_sha256) return [];
   const recorded_at = latest([load.loaded_at, named.recordedAt]) ?? load.loaded_at;
   const of = { file_sha256: load.file_sha256, event_id, recorded_at };
@@ -106,7 +103,7 @@ function statusDiscrepancies(evidence: readonly Evidence[]): readonly Discrepanc
     }));
 }
 
-/** The newest details answer names a status that nobody knows: it may mean a void, so a person has to read it. */
+/** An unknown status in the newest details may mean a void, so an operator has to read it. */
 function unknownStatus(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
   const details = evidence.filter((line) => line.event_id === null && line.invoice_status !== null);
   const newest = details.toSorted((a, b) => compare(b.recorded_at, a.recorded_at))[0];

@@ -1,8 +1,6 @@
 /**
- * Makes an invoice's row from all that the ledgers say about it: a pure function, so any order of arrival ends alike.
- *
- * The state is a lattice, created < finalized < voided: the highest rank ever heard, never the latest clock. Which
- * header and which version count is decided by rank and by what was stated last, not by what came last.
+ * Derives the row of an invoice from its lines in the ledgers: a pure function, so that the order of arrival does not
+ * matter. The state is the highest rank of created < finalized < voided, whatever the clocks say.
  */
 
 import { type InvoiceState, RANKS, type Rank } from '../../lib/wire/names.ts';
@@ -26,7 +24,7 @@ export interface DerivedInvoice {
   readonly discrepancies: readonly DiscrepancyLine[];
 }
 
-/** null when the ledgers say nothing about the invoice (a test event is nothing). */
+/** @returns null: the ledgers have no line of the invoice (test events do not count) */
 export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   const { evidence, loads, attention } = lines;
   const firstSeenAt = earliest([
@@ -37,9 +35,9 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   if (firstSeenAt === null) return null;
   const header = deriveHeader(evidence);
   const current = currentLoad(lines);
-  const heard = (rank: Rank): string | null =>
+  const firstAt = (rank: Rank): string | null =>
     earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.recorded_at));
-  const heardAt = { nothing: null, draft: heard('draft'), finalized: heard('finalized'), voided: null };
+  const reachedAt = { nothing: null, draft: firstAt('draft'), finalized: firstAt('finalized'), voided: null };
   const voided = deriveVoid(
     evidence
       .filter((line) => rankOf(line) === 'voided')
@@ -49,7 +47,7 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   const { voidedAt, restoredAt } = voided;
   const open = openAttention(attention, current);
   const failure = openFailure(attention, current);
-  const decided = decideState({ firstSeenAt, heardAt, voided, current, open, failure });
+  const decided = decideState({ firstSeenAt, reachedAt, voided, current, open, failure });
   const personal = attention.filter(({ kind }) => kind === null);
   const row: InvoiceRow = {
     ...decided,
@@ -60,8 +58,8 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
     partner_id: header.partnerId,
     event_id: header.eventId,
     first_seen_at: firstSeenAt,
-    created_at: heardAt.draft,
-    finalized_at: heardAt.finalized,
+    created_at: reachedAt.draft,
+    finalized_at: reachedAt.finalized,
     first_loaded_at: earliest(loads.map((line) => line.loaded_at)),
     loaded_at: current?.loaded_at ?? null,
     voided_at: voidedAt,
@@ -69,7 +67,7 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
     resolved_at: latest(personal.filter((line) => !line.is_open).map((line) => line.recorded_at)),
     versions: loads.length,
     attention_lines: attention.length,
-    void_basis: voided.word,
+    void_basis: voided.basis,
     restored_at: restoredAt,
     past_voids: voided.past.length === 0 ? null : JSON.stringify(voided.past),
   };
@@ -78,8 +76,8 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
 
 interface Moments {
   readonly firstSeenAt: string;
-  /** When each rank was first heard of that is a state by itself; a void is derived apart. */
-  readonly heardAt: Readonly<Record<Rank, string | null>>;
+  /** When each rank was first reported, except voids. */
+  readonly reachedAt: Readonly<Record<Rank, string | null>>;
   readonly voided: DerivedVoid;
   readonly current: LoadLine | null;
   readonly open: AttentionLine | null;
@@ -88,24 +86,24 @@ interface Moments {
 
 type Decided = Pick<InvoiceRow, 'state' | 'state_since' | 'reason_code' | 'reason'>;
 
-/** What keeps failing is said of an invoice in whatever state it is; it changes none. */
+/** A current failure sets the reason and does not change the state. */
 function decideState(moments: Moments): Decided {
   const { voided, open, failure } = moments;
-  const { voidedAt, denial, word } = voided;
-  const said = { reason_code: failure?.code ?? null, reason: failure?.reason ?? null };
+  const { voidedAt, denial, basis } = voided;
+  const reason = { reason_code: failure?.code ?? null, reason: failure?.reason ?? null };
   if (denial !== null) return needsAttention(denial);
   if (voidedAt !== null) {
-    const unsaid = { reason_code: null, reason: null };
-    return { state: 'voided', state_since: voidedAt, ...(word === 'unanswered' ? said : unsaid) };
+    const none = { reason_code: null, reason: null };
+    return { state: 'voided', state_since: voidedAt, ...(basis === 'unanswered' ? reason : none) };
   }
-  return open === null ? { ...reached(moments), ...said } : needsAttention(open);
+  return open === null ? { ...reached(moments), ...reason } : needsAttention(open);
 }
 
 function needsAttention({ recorded_at, code, reason }: AttentionLine): Decided {
   return { state: 'needs_attention', state_since: recorded_at, reason_code: code, reason };
 }
 
-/** The state of an invoice that has come so far and is not loaded; null: its state is derived apart, or it has none. */
+/** The state of an invoice that is not loaded, by rank; null: not decided by rank. */
 const STATE_AT: Readonly<Record<Rank, InvoiceState | null>> = {
   nothing: null,
   draft: 'draft',
@@ -113,15 +111,15 @@ const STATE_AT: Readonly<Record<Rank, InvoiceState | null>> = {
   voided: null,
 };
 
-/** What a person restored is in its state since then, however long ago it got there before. */
-function reached({ voided, current, heardAt, firstSeenAt }: Moments): {
+/** A restored invoice is in its state since the restore. */
+function reached({ voided, current, reachedAt, firstSeenAt }: Moments): {
   readonly state: InvoiceState;
   readonly state_since: string;
 } {
   const since = (at: string): string => latest([at, voided.restoredAt ?? at]) ?? at;
   if (current !== null) return { state: 'loaded', state_since: since(current.loaded_at) };
   for (const rank of RANKS.toReversed()) {
-    const [state, at] = [STATE_AT[rank], heardAt[rank]];
+    const [state, at] = [STATE_AT[rank], reachedAt[rank]];
     if (state !== null && at !== null) return { state, state_since: since(at) };
   }
   return { state: 'draft', state_since: since(firstSeenAt) };

@@ -1,4 +1,9 @@
-/** What the service says of an invoice itself: its header and its status, from everything that was heard. */
+/**
+ * Derives header, status and void of an invoice from all events and details.
+ *
+ * A void counts from the time it is recorded. An operator's restore undoes all voids recorded before it, so that a repeated
+ * event changes nothing; a later void counts again.
+ */
 
 import {
   EVENTS,
@@ -18,18 +23,18 @@ import {
   type HeaderCells,
 } from './invoice-lines.ts';
 
-/** An event's type decides, whatever status its payload carries (a contradiction is a discrepancy). */
+/** The type of an event decides, whatever status its payload has (a contradiction is a discrepancy). */
 export function statusOf({ event_type: type, invoice_status: status }: Evidence): string | null {
   return isEventType(type) ? EVENTS[type].status : status;
 }
 
-/** Details without a status that we know rank below all. */
+/** Details without a known status rank below all. */
 export function rankOf(line: Evidence): Rank {
   const status = statusOf(line);
   return isWebhookStatus(status) ? RANK_OF_STATUS[status] : 'nothing';
 }
 
-/** What was stated once finalized is what the file was billed under; then a void's header, then the draft's. */
+/** The file was billed under the header of the finalized invoice; then a void's header, then the draft's. */
 const HEADER_RANK: Readonly<Record<Rank, number>> = { nothing: 0, draft: 1, voided: 2, finalized: 3 };
 
 export function deriveHeader(evidence: readonly Evidence[]): {
@@ -38,15 +43,17 @@ export function deriveHeader(evidence: readonly Evidence[]): {
   readonly partnerId: string | null;
   readonly eventId: string | null;
 } {
-  // Details that name no status that we know speak of the invoice as it is: they rank with the best of the others.
+  // Details without a known status describe the invoice as it is, so their header ranks with the best of the others.
   const unranked = Math.max(0, ...evidence.filter((line) => rankOf(line) !== 'voided').map(headerRank));
   const order = (line: Evidence): string =>
     `${rankOf(line) === 'nothing' ? unranked : headerRank(line)}${line.event_time}${line.event_id ?? ''}`;
   const byHeader = evidence.toSorted((a, b) => compare(order(b), order(a)));
   const byStatus = evidence.toSorted((a, b) => compare(statusOrder(b), statusOrder(a)));
-  const told = (cell: HeaderCell): string | number | null =>
+  const cellOf = (cell: HeaderCell): string | number | null =>
     byHeader.find((line) => line[cell] !== null)?.[cell] ?? null;
-  const cells = Object.fromEntries(HEADER_CELLS.map((cell) => [cell, told(cell)])) as unknown as HeaderCells;
+  const cells = Object.fromEntries(
+    HEADER_CELLS.map((cell) => [cell, cellOf(cell)]),
+  ) as unknown as HeaderCells;
   const isPartnerLevel = cells.invoice_level === 'partner';
   return {
     cells: isPartnerLevel ? { ...cells, tenant_id: null, partner_tenant_id: null } : cells,
@@ -64,38 +71,31 @@ function statusOrder(line: Evidence): string {
   return `${RANKS.indexOf(rankOf(line))}${line.event_time}${line.event_id ?? ''}`;
 }
 
-/*  * Whether an invoice is voided, on whose word, and which voids a person undid: a pure function of the ledgers' lines.
- *
- * A void counts from the instant it is heard of. What a person restores is restored for good as far as was heard until
- * then, so the same event told again changes nothing; whatever says so later voids the invoice anew.
- */
-
-/** Code of the attention that stands while the service denies a void. */
+/** Code of the attention while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';
-/** Code of the note that stands when the service could not be asked about a void. */
-export const VOID_UNCONFIRMED = 'void-unconfirmed';
+/** Code of the failure while the service cannot be asked about a void. */
+const VOID_UNCONFIRMED = 'void-unconfirmed';
 
 export interface DerivedVoid {
   /** ISO 8601 UTC; null: not voided. */
   readonly voidedAt: string | null;
-  readonly word: VoidBasis | null;
-  /** When a person last undid a void; null: nobody did. */
+  readonly basis: VoidBasis | null;
+  /** When an operator last undid a void. */
   readonly restoredAt: string | null;
-  /** Voids that were undone: from when until when no total had the invoice. */
+  /** Voids that were undone; no total included the invoice between these times. */
   readonly past: readonly { readonly voided_at: string; readonly restored_at: string }[];
-  /** The attention that a denied void stands for; null unless `contradicted`. */
+  /** null unless `contradicted`. */
   readonly denial: AttentionLine | null;
 }
 
-/** When somebody said that the invoice is void. */
 export interface VoidLine {
   readonly recordedAt: string;
   readonly isEvent: boolean;
 }
 
-export function deriveVoid(lines: readonly VoidLine[], notes: readonly AttentionLine[]): DerivedVoid {
+export function deriveVoid(lines: readonly VoidLine[], attention: readonly AttentionLine[]): DerivedVoid {
   const voids = lines.toSorted((a, b) => (a.recordedAt < b.recordedAt ? -1 : 1));
-  const restores = notes
+  const restores = attention
     .filter(({ kind }) => kind === 'restored')
     .map(({ recorded_at }) => recorded_at)
     .sort();
@@ -109,23 +109,23 @@ export function deriveVoid(lines: readonly VoidLine[], notes: readonly Attention
   const open = voids.filter(({ recordedAt }) => recordedAt > since);
   const voidedAt = open[0]?.recordedAt ?? null;
   const restoredAt = restores.at(-1) ?? null;
-  if (voidedAt === null) return { voidedAt, word: null, restoredAt, past, denial: null };
-  const standing = (code: string): AttentionLine | null => lastOpen(notes, code, since);
-  const denial = standing(VOID_CONTRADICTED);
+  const times = { voidedAt, restoredAt, past };
+  if (voidedAt === null) return { ...times, basis: null, denial: null };
   const isConfirmed = open.some(({ isEvent }) => !isEvent);
-  const told = { voidedAt, restoredAt, past };
-  if (isConfirmed) return { ...told, word: 'details', denial: null };
-  if (denial !== null) return { ...told, word: 'contradicted', denial };
-  return { ...told, word: standing(VOID_UNCONFIRMED) === null ? 'event' : 'unanswered', denial: null };
+  if (isConfirmed) return { ...times, basis: 'details', denial: null };
+  const denial = lastOpen(attention, VOID_CONTRADICTED, since);
+  if (denial !== null) return { ...times, basis: 'contradicted', denial };
+  const isUnanswered = lastOpen(attention, VOID_UNCONFIRMED, since) !== null;
+  return { ...times, basis: isUnanswered ? 'unanswered' : 'event', denial: null };
 }
 
-/** The last note of that code since an instant, unless one that ends its kind came after it. */
-function lastOpen(notes: readonly AttentionLine[], code: string, since: string): AttentionLine | null {
-  const [last] = notes
+/** The last open line of that code since an instant, unless a later line ends its kind. */
+function lastOpen(attention: readonly AttentionLine[], code: string, since: string): AttentionLine | null {
+  const [last] = attention
     .filter((line) => line.is_open && line.code === code && line.recorded_at > since)
     .toSorted((a, b) => (a.recorded_at < b.recorded_at ? 1 : -1));
   if (last === undefined) return null;
-  const isEnded = notes.some(
+  const isEnded = attention.some(
     ({ is_open, kind, recorded_at }) => !is_open && kind === last.kind && recorded_at >= last.recorded_at,
   );
   return isEnded ? null : last;

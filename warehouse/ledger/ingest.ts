@@ -1,8 +1,7 @@
 /**
- * Reads on in the archive: events and facts that the ledgers do not have yet.
- *
- * This is the only way facts get into the warehouse, in daily work as in a rebuild, so both end in the same rows. The
- * cursor moves in the transaction that takes the lines in: a crash repeats or skips nothing.
+ * Ingests events and facts of the archive into the ledgers: the only way they get there, in operation and in a rebuild, so
+ * that both have the same result. The cursor moves in the same transaction, so that a crash repeats or skips nothing. A
+ * record that cannot be ingested is set aside, reported once, and blocks no other.
  */
 
 import {
@@ -25,34 +24,34 @@ export type LoadFact = Fact & { readonly kind: 'load' };
 export interface Ingested {
   readonly events: number;
   readonly facts: number;
-  /** Ledger lines written; a fact of a load that is here already is none. */
+  /** Lines written to the ledgers. */
   readonly changes: number;
-  /** What could not be taken in, and nobody was told of before. */
+  /** Records that could not be ingested, and were not reported before. */
   readonly setAside: readonly SetAside[];
-  /** Streams whose place in the archive was none, so that they were read from the beginning. */
+  /** Streams that were read from the beginning because the archive did not know their cursor. */
   readonly readAgain: readonly string[];
 }
 
-/** Told of loads that the archive tells of and the warehouse does not have. */
+/** Called with loads that the archive records and the warehouse does not have. */
 export type OnMissing = (loads: readonly LoadFact[]) => void;
 
-export interface IngestOptions extends TakeOptions {
+export interface IngestOptions {
+  readonly database: Ledgers;
   readonly archive: Archive;
-  /** Leaves facts that change no invoice to the next call, unless others came with them. */
+  readonly now: Date;
+  /** Holds the locks of the invoices around a batch. */
+  readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
+  /** See `IngestRequest`. */
   readonly deferFacts?: boolean;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
   readonly onMissing?: OnMissing;
 }
 
 const BATCH = 2_000;
-/** Loads that are repeated in one go: so many that pauses between two do not count. */
+/** Missing loads that are held in memory at once. */
 const SLICE = 20_000;
 
-/**
- * Takes in all events and facts behind the cursors, and moves the cursors in the same transactions.
- *
- * @returns how many were new, and what could not be read
- */
+/** Ingests all events and facts after the cursors, and moves the cursors in the same transactions. */
 export async function ingest(options: IngestOptions): Promise<Ingested> {
   const { database, archive, now } = options;
   const cursors = new Map(
@@ -66,28 +65,28 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   const unreadable: SetAside[] = [];
   const onUnreadable: OnUnreadable = ({ where, why }) => unreadable.push({ place: where, why });
 
-  const archived = readOn(
+  const archived = readFrom(
     (after) => archive.events({ ...(after === null ? {} : { after }), onUnreadable }),
     cursors.get('events') ?? null,
     () => readAgain.push('events'),
   );
   for await (const batch of batches(archived)) {
     const entries = batch.map(({ event, cursor }) => ({ line: event, cursor }));
-    const taken = await takeEntries(options, entries, {
+    const ingested = await ingestEntries(options, entries, {
       stream: 'events',
       placeOf: placeOfEvent,
       invoicesOf: invoicesOfEvents,
-      take: insertEvents,
+      insert: insertEvents,
     });
-    for (const each of taken.taken) events += each.fresh.length;
-    setAside.push(...taken.setAside);
+    for (const each of ingested.inserted) events += each.fresh.length;
+    setAside.push(...ingested.setAside);
     options.onProgress?.({ events, facts });
   }
 
-  // Facts carry no id: read from the beginning, those of which the ledgers have the line already are passed over.
+  // Facts have no id: read from the beginning, those with a line in the ledgers are skipped by count.
   let known: Map<string, number> | null = null;
   let before = cursors.get('facts') ?? '';
-  const told = readOn(
+  const recorded = readFrom(
     (cursor) => archive.factsAfter(cursor, onUnreadable),
     cursors.get('facts') ?? null,
     async () => {
@@ -96,7 +95,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
       known = new Map(countsOf(await readHeldRecords(database)));
     },
   );
-  for await (const batch of batches(told)) {
+  for await (const batch of batches(recorded)) {
     const entries = batch.map(({ fact, cursor }) => ({ line: fact, cursor }));
     const lines = batch.map(({ fact }) => fact);
     if (options.deferFacts === true && batch.length < BATCH && lines.every(changesNoInvoice)) break;
@@ -106,18 +105,18 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
       options.onMissing?.(missing);
     }
     const counts = known;
-    const there = new Set(counts === null ? [] : lines.filter((fact) => takeOne(counts, fact)));
-    const taken = await takeEntries(options, entries, {
+    const skipped = new Set(counts === null ? [] : lines.filter((fact) => takeOne(counts, fact)));
+    const ingested = await ingestEntries(options, entries, {
       stream: 'facts',
       placeOf: placeOfFact,
       invoicesOf: invoicesOfFacts,
-      take: (session, some) =>
+      insert: (session, some) =>
         insertFacts(
           session,
-          some.filter((fact) => !there.has(fact)),
+          some.filter((fact) => !skipped.has(fact)),
         ),
     });
-    setAside.push(...taken.setAside);
+    setAside.push(...ingested.setAside);
     facts += lines.length;
     changes += lines.filter(changesLedgers).length;
     before = entries.at(-1)?.cursor ?? before;
@@ -129,10 +128,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   return { events, facts, changes: changes + events, setAside, readAgain };
 }
 
-/**
- * Loads that are missing since the first that anybody found so and did not come to repeat, in slices: of very many only one is
- * held in memory. Each is what is missing when it is asked for.
- */
+/** Loads that were found missing and not repeated yet, in slices. Each slice is what is missing when it is read. */
 export async function* findUnrepeated(
   database: Ledgers,
   archive: Archive,
@@ -140,13 +136,13 @@ export async function* findUnrepeated(
   const rows = await database.all('read-cursors');
   const since = rows.find(({ stream }) => stream === 'loads')?.position;
   if (typeof since !== 'string') return;
-  const told = readOn(
+  const recorded = readFrom(
     (cursor) => archive.factsAfter(cursor),
     since === '' ? null : since,
     () => undefined,
   );
   let slice: LoadFact[] = [];
-  for await (const batch of batches(told)) {
+  for await (const batch of batches(recorded)) {
     slice.push(
       ...(await findMissing(
         database,
@@ -160,8 +156,8 @@ export async function* findUnrepeated(
   if (slice.length > 0) yield slice;
 }
 
-/** A place that the archive never gave says nothing: everything is read. */
-async function* readOn<T>(
+/** Reads everything if the archive does not know the cursor. */
+async function* readFrom<T>(
   read: (cursor: string | null) => AsyncIterable<T>,
   cursor: string | null,
   onReadAgain: () => unknown,
@@ -175,7 +171,7 @@ async function* readOn<T>(
   }
 }
 
-/** Where a person finds the event, for the list of what was set aside. */
+/** For the list of records that were set aside. */
 export function placeOfEvent({ eventId, receivedAt }: ArchivedEvent): string {
   return `event ${eventId}, received ${receivedAt}`;
 }
@@ -186,7 +182,7 @@ function placeOfFact(fact: Fact): string {
   return `fact of kind ${fact.kind}, ${fact.at}${of}`;
 }
 
-/** Whether the ledgers have a line of such a fact that none was found for yet. */
+/** Whether the ledgers have a line of such a fact that is not matched yet; counts it as matched. */
 function takeOne(known: Map<string, number>, fact: Fact): boolean {
   const key = heldRecordOfFact(fact);
   const count = key === null ? 0 : (known.get(key) ?? 0);
@@ -194,17 +190,17 @@ function takeOne(known: Map<string, number>, fact: Fact): boolean {
   return count > 0;
 }
 
-/** Where a file came from, that it was loaded, that a delivery came twice: the ledgers have a line of it, no invoice's row does. */
+/** These facts have a line in the ledgers, but change no row of an invoice. */
 function changesNoInvoice({ kind }: Fact): boolean {
   return kind === 'file' || kind === 'load' || kind === 'duplicate' || kind === 'discard';
 }
 
 async function findMissing(database: Ledgers, facts: readonly Fact[]): Promise<readonly LoadFact[]> {
-  const told = new Map<number, LoadFact>();
-  for (const fact of facts) if (fact.kind === 'load') told.set(fact.loadId, fact);
-  if (told.size === 0) return [];
-  const rows = await database.all('unknown-loads', { load_ids: `[${[...told.keys()].join(', ')}]` });
-  return rows.flatMap((row) => told.get(Number(row.load_id)) ?? []);
+  const loads = new Map<number, LoadFact>();
+  for (const fact of facts) if (fact.kind === 'load') loads.set(fact.loadId, fact);
+  if (loads.size === 0) return [];
+  const rows = await database.all('unknown-loads', { load_ids: `[${[...loads.keys()].join(', ')}]` });
+  return rows.flatMap((row) => loads.get(Number(row.load_id)) ?? []);
 }
 
 function invoicesOfEvents(events: readonly ArchivedEvent[]): readonly string[] {
@@ -231,126 +227,103 @@ async function* batches<T>(source: AsyncIterable<T>): AsyncGenerator<readonly T[
   if (batch.length > 0) yield batch;
 }
 
-/* Takes a batch of the archive's records into the ledgers, and leaves out the one that cannot be taken. */
-
-export interface TakeOptions {
-  readonly database: Ledgers;
-  readonly now: Date;
-  /** Holds the invoices' locks around a batch. */
-  readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
-}
-
-export interface Entry<Line> {
+interface Entry<Line> {
   readonly line: Line;
   readonly cursor: string;
 }
 
-export interface Stream<Line, T extends Taken> {
+interface Stream<Line, T extends Taken> {
   readonly stream: string;
   readonly placeOf: (line: Line) => string;
   readonly invoicesOf: (lines: readonly Line[]) => readonly string[];
-  readonly take: (session: Statements, lines: readonly Line[]) => Promise<T>;
+  readonly insert: (session: Statements, lines: readonly Line[]) => Promise<T>;
 }
 
-export interface TakenEntries<T> {
-  readonly taken: readonly T[];
+interface IngestedEntries<T> {
+  readonly inserted: readonly T[];
   readonly setAside: readonly SetAside[];
 }
 
-/** One transaction when all is well; when one of them is at fault, halves of it, until that one is alone. */
-export async function takeEntries<Line, T extends Taken>(
-  options: TakeOptions,
+/** One transaction; if a record fails, halves of the batch, until the failing record is alone and is set aside. */
+async function ingestEntries<Line, T extends Taken>(
+  options: IngestOptions,
   entries: readonly Entry<Line>[],
   stream: Stream<Line, T>,
-): Promise<TakenEntries<T>> {
+): Promise<IngestedEntries<T>> {
+  const { database, lock, now } = options;
   const lines = entries.map(({ line }) => line);
   const [first] = lines;
   const position = entries.at(-1)?.cursor;
-  if (first === undefined || position === undefined) return { taken: [], setAside: [] };
+  if (first === undefined || position === undefined) return { inserted: [], setAside: [] };
   const cursor = { stream: stream.stream, position };
   try {
-    const taken = await takeBatch(options, cursor, stream.invoicesOf(lines), (session) =>
-      stream.take(session, lines),
+    const inserted = await lock(stream.invoicesOf(lines), () =>
+      database.transaction(async (session) => {
+        const taken = await stream.insert(session, lines);
+        await refreshInvoices(session, taken);
+        await moveCursor(session, cursor);
+        return taken;
+      }),
     );
-    return { taken: [taken], setAside: [] };
+    return { inserted: [inserted], setAside: [] };
   } catch (error) {
     if (!isRecordError(error)) throw error;
     if (entries.length === 1) {
       const record = { place: stream.placeOf(first), why: error.message };
-      const setAside = await options.database.transaction(async (session) => {
+      const setAside = await database.transaction(async (session) => {
         await moveCursor(session, cursor);
-        return insertSetAside(session, [record], options.now);
+        return insertSetAside(session, [record], now);
       });
-      return { taken: [], setAside };
+      return { inserted: [], setAside };
     }
   }
   const half = Math.ceil(entries.length / 2);
-  const before = await takeEntries(options, entries.slice(0, half), stream);
-  const after = await takeEntries(options, entries.slice(half), stream);
+  const before = await ingestEntries(options, entries.slice(0, half), stream);
+  const after = await ingestEntries(options, entries.slice(half), stream);
   return {
-    taken: [...before.taken, ...after.taken],
+    inserted: [...before.inserted, ...after.inserted],
     setAside: [...before.setAside, ...after.setAside],
   };
 }
 
-interface StreamPlace {
-  readonly stream: string;
-  readonly position: string;
+/** An upsert costs five times as much. */
+async function moveCursor(
+  session: Statements,
+  cursor: { readonly stream: string; readonly position: string },
+): Promise<void> {
+  const moved = await session.all('move-cursor', cursor);
+  if (moved.length === 0) await session.all('insert-cursor', cursor);
 }
-
-async function takeBatch<T extends Taken>(
-  { database, lock }: TakeOptions,
-  cursor: StreamPlace,
-  invoiceIds: readonly string[],
-  take: (session: Statements) => Promise<T>,
-): Promise<T> {
-  return lock(invoiceIds, () =>
-    database.transaction(async (session) => {
-      const taken = await take(session);
-      await refreshInvoices(session, taken);
-      await moveCursor(session, cursor);
-      return taken;
-    }),
-  );
-}
-
-/** An upsert would do, at five times the cost. */
-async function moveCursor(session: Statements, cursor: StreamPlace): Promise<void> {
-  const moved = await session.all('move-cursor', { ...cursor });
-  if (moved.length === 0) await session.all('insert-cursor', { ...cursor });
-}
-
-/* Writes batches of events and facts into the ledgers; the caller refreshes the invoices that were touched. */
 
 export interface TakenEvents extends Taken {
-  /** Ids that were not in the ledger before, or were refused before. */
+  /** Ids that were not in the ledger, or only as quarantined. */
   readonly fresh: readonly string[];
 }
 
-/** Inside the caller's transaction. Does not refresh. */
+/** Inside the caller's transaction; the caller refreshes the invoices. */
 export async function insertEvents(
   session: Statements,
   events: readonly ArchivedEvent[],
 ): Promise<TakenEvents> {
-  // One statement must not meet an id twice; the first line is the one the archive has.
+  // A statement must not have an id twice; the first record is the one that the archive keeps.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
-  const asked = { event_ids: wellFormedJson([...byId.keys()]) };
-  const areKnown = (await session.all('are-events-known', asked)).length > 0;
-  const known = areKnown ? await session.all('known-events', asked) : [];
-  const refused: ArchivedEvent[] = [];
+  const params = { event_ids: wellFormedJson([...byId.keys()]) };
+  const areKnown = (await session.all('are-events-known', params)).length > 0;
+  const known = areKnown ? await session.all('known-events', params) : [];
+  const released: ArchivedEvent[] = [];
   for (const { event_id: eventId, verdict } of known) {
     const event = byId.get(String(eventId));
     if (event !== undefined && verdict === 'quarantined' && event.verdict !== 'quarantined')
-      refused.push(event);
+      released.push(event);
     else byId.delete(String(eventId));
   }
   const fresh = [...byId.values()];
   const since = oldest(fresh.map(({ receivedAt }) => receivedAt));
   if (fresh.length === 0) return { fresh: [], invoiceIds: [], since, hasAttention: false };
-  if (refused.length > 0) {
-    await session.all('release-events', { events: wellFormedJson(refused.map(eventLine)) });
+  if (released.length > 0) {
+    await session.all('release-events', { events: wellFormedJson(released.map(eventLine)) });
   }
-  const unclaimed = fresh.filter((event) => !refused.includes(event)).map(({ eventId }) => eventId);
+  const unclaimed = fresh.filter((event) => !released.includes(event)).map(({ eventId }) => eventId);
   if (unclaimed.length > 0) await session.all('claim-events', { event_ids: wellFormedJson(unclaimed) });
   const rows = await session.all('insert-events', { events: wellFormedJson(fresh.map(eventLine)) });
   const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
@@ -362,7 +335,7 @@ export async function insertEvents(
   };
 }
 
-/** Inside the caller's transaction. Does not refresh. */
+/** Inside the caller's transaction; the caller refreshes the invoices. */
 export async function insertFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
   const { invoiceIds, ...lines } = factLines(facts);
   for (const [name, batch] of Object.entries(lines)) {
@@ -371,18 +344,11 @@ export async function insertFacts(session: Statements, facts: readonly Fact[]): 
   return { invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 };
 }
 
-/** In the form in which the ledgers keep instants. */
 function oldest(instants: readonly string[]): string {
   return instants.map((at) => instant(at) ?? at).sort()[0] ?? '-infinity';
 }
 
-/*  * Records of the archive that cannot be taken in: each is set aside with the reason, told once, and passed over.
- *
- * No single record may stop the others. What sets one aside is its own fault alone, never the state of disk, memory or
- * network: those are thrown on, and everything is tried again.
- */
-
-/** Inside the caller's transaction. @returns those that nobody knew of before */
+/** Inside the caller's transaction. @returns records that were not set aside before */
 export async function insertSetAside(
   statements: Statements,
   records: readonly SetAside[],
@@ -391,13 +357,12 @@ export async function insertSetAside(
   const fresh: SetAside[] = [];
   for (const { place, why } of records) {
     const record = { place: printable(place, 300), why: printable(why, 300) };
-    const noted = await statements.all('insert-set-aside', { ...record, recorded_at: now.toISOString() });
-    if (noted.length > 0) fresh.push(record);
+    const inserted = await statements.all('insert-set-aside', { ...record, recorded_at: now.toISOString() });
+    if (inserted.length > 0) fresh.push(record);
   }
   return fresh;
 }
 
-/** All that is set aside and not repaired yet. */
 export async function readSetAside(database: {
   all(name: string): Promise<readonly Row[]>;
 }): Promise<readonly SetAside[]> {
@@ -405,13 +370,16 @@ export async function readSetAside(database: {
   return rows.map(({ place, why }) => ({ place: String(place), why: String(why) }));
 }
 
-/** Whether an error is about what was to be written, so that the same record fails again whenever it is tried. */
+/**
+ * Whether an error is caused by the record alone, so that the same record always fails. Errors of disk, memory and network
+ * are thrown, and everything is retried.
+ */
 export function isRecordError(error: unknown): error is Error {
   if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) return true;
   return isRowError(error) || isDataException(error);
 }
 
-/** PostgreSQL's classes of errors: 22 data, 23 integrity; 54000, a value larger than an index takes. */
+/** PostgreSQL's error classes 22 (data) and 23 (integrity), and 54000: a value that is too large for an index. */
 function isDataException(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^(?:22|23)[0-9A-Z]{3}$|^54000$/.test(code);

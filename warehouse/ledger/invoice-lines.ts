@@ -1,4 +1,4 @@
-/** What the ledgers say about an invoice, line by line, and the row that is made of them. */
+/** The lines of the ledgers about an invoice, and the row that is derived from them. */
 
 import type { FileSource, InvoiceState } from '../../lib/wire/names.ts';
 import type { Proof, VoidBasis } from '../warehouse.ts';
@@ -22,7 +22,7 @@ export type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'
   readonly stated_shipments: number | null;
 };
 
-/** A line of `read-evidence`: an event that counts (with `event_id`) or a details answer (without). */
+/** A row of `read-evidence`: an accepted event (with `event_id`) or a details response (without). */
 export interface Evidence extends HeaderCells {
   readonly recorded_at: string;
   readonly event_time: string;
@@ -34,18 +34,18 @@ export interface Evidence extends HeaderCells {
   readonly announced_size_bytes: number | null;
 }
 
-/** A line of `read-loads`: a version. */
+/** A row of `read-loads`: a version. */
 export interface LoadLine {
   readonly load_id: number;
   readonly version: number;
   readonly file_source: FileSource;
   readonly file_sha256: string;
   readonly announced_sha256: string | null;
-  /** The announced hash where it was that of the file as HTTP encoded it; else null. */
+  /** The announced hash if it is that of the file as HTTP encoded it. */
   readonly encoded_sha256: string | null;
-  /** A person brought it although the service had named the hash of another file. */
+  /** Imported although the service had named the hash of another file. */
   readonly is_denied: boolean;
-  /** A spreadsheet seems to have changed its cells, and the person accepted that. */
+  /** A spreadsheet seems to have changed its cells, and the operator accepted that. */
   readonly is_damaged: boolean;
   readonly file_size_bytes: number;
   readonly shipments: number;
@@ -58,17 +58,17 @@ export interface LoadLine {
   readonly loaded_at: string;
 }
 
-/** A line of `read-attention`. */
+/** A row of `read-attention`. */
 export interface AttentionLine {
   readonly recorded_at: string;
   readonly is_open: boolean;
   readonly code: string | null;
   readonly reason: string | null;
-  /** null: it needs a person. `failure`: what goes wrong while work goes on. The others are a person's decisions. */
+  /** null: needs attention. `failure`: a failure that is retried. `hash`: named by the service. The others are decisions. */
   readonly kind: 'failure' | 'restored' | 'version' | 'hash' | null;
-  /** Who decided; null: billsync itself. */
+  /** null: billsync itself. */
   readonly decided_by: string | null;
-  /** The chosen file (`version`), or the hash that the service named (`hash`); a choice is as new as `counts_from`. */
+  /** The chosen file (`version`) or the named hash (`hash`). A choice counts from `counts_from`. */
   readonly file_sha256: string | null;
   readonly counts_from: string | null;
 }
@@ -79,7 +79,7 @@ export interface InvoiceLines {
   readonly attention: readonly AttentionLine[];
 }
 
-/** A row of `invoice_state` without its id. */
+/** A row of `invoice_state` without the invoice id. */
 export interface InvoiceRow extends HeaderCells {
   readonly state: InvoiceState;
   readonly reason_code: string | null;
@@ -99,12 +99,12 @@ export interface InvoiceRow extends HeaderCells {
   readonly attention_at: string | null;
   readonly resolved_at: string | null;
   readonly versions: number;
-  /** How many lines of the attention ledger it was made of. */
+  /** Number of its lines in the attention ledger. */
   readonly attention_lines: number;
-  /** On whose word it is voided; null: it is not. */
+  /** null: not voided. */
   readonly void_basis: VoidBasis | null;
   readonly restored_at: string | null;
-  /** JSON list of voids that were undone, each with `voided_at` and `restored_at`; null: none. */
+  /** JSON list of undone voids, each with `voided_at` and `restored_at`; null: none. */
   readonly past_voids: string | null;
 }
 
@@ -117,9 +117,7 @@ export interface DiscrepancyLine {
   readonly recorded_at: string;
 }
 
-/* Instants as the ledgers have them. */
-
-/** Instants are ISO 8601 UTC of one form, so their text sorts as their time. */
+/** Also for instants: ISO 8601 UTC of one form sorts as text. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** Reads what the ledgers say about invoices, derives their rows and writes them: the only writer of `invoice_state`. */
+/** Reads the lines of invoices, derives their rows and writes them: the only writer of `invoice_state`. */
 
 import assert from 'node:assert/strict';
 import { wellFormedJson } from '../../lib/wire/json.ts';
@@ -6,32 +6,32 @@ import type { Row, Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
 
-/** What an invoice's row says of the lines that it was made of. */
+/** Facts about the stored row of an invoice and the lines it was derived from. */
 export interface HeldInvoice {
-  /** Where the row lies until the transaction ends; null: PostgreSQL finds it by its key. */
+  /** DuckDB's rowid, valid until the transaction ends; null in PostgreSQL. */
   readonly place: string | null;
-  /** ISO 8601 UTC; none of them is older. */
+  /** ISO 8601 UTC; no line is older. */
   readonly firstSeenAt: string;
   readonly hasLoads: boolean;
   readonly hasAttention: boolean;
   readonly hasDiscrepancies: boolean;
 }
 
-/** Lines that were taken into the ledgers and that no invoice's row was made of yet. */
+/** Lines that were inserted into the ledgers and are not part of the rows yet. */
 export interface Taken {
   /** In lower case. */
   readonly invoiceIds: readonly string[];
-  /** ISO 8601 UTC; none of them is older. */
+  /** ISO 8601 UTC; no line is older. */
   readonly since: string;
   readonly hasAttention: boolean;
 }
 
-/** Where the lines of some invoices may lie: each ledger that need not be asked spares planning a statement. */
+/** Limits the ledgers that are read: planning a statement costs more than running it. */
 type Scope = Pick<HeldInvoice, 'hasLoads' | 'hasAttention'> & { readonly since: string };
 
 const ANYWHERE: Scope = { since: '-infinity', hasLoads: true, hasAttention: true };
 
-/** Inside the caller's transaction. An invoice that nothing is known of has empty lines. */
+/** Inside the caller's transaction. An unknown invoice has no lines. */
 export async function readInvoiceLines(
   session: Statements,
   invoiceIds: readonly string[],
@@ -55,7 +55,7 @@ export async function readInvoiceLines(
   );
 }
 
-/** Makes the invoices' rows again from the ledgers, inside the transaction that took the lines in. */
+/** Derives the rows again, inside the transaction that inserted the lines. */
 export async function refreshInvoices(session: Statements, taken: Taken): Promise<void> {
   if (taken.invoiceIds.length === 0) return;
   const { held, lines } = await readHeldLines(session, taken.invoiceIds, taken);
@@ -63,10 +63,10 @@ export async function refreshInvoices(session: Statements, taken: Taken): Promis
 }
 
 /**
- * The invoices' rows and all lines about them. No ledger is read further back than the rows and what was taken reach, so
- * the cost follows the age of these invoices, not the number of all.
+ * Reads the rows of invoices and all their lines. No ledger is read further back than these begin, so that the cost depends
+ * on the age of these invoices, not on the number of all.
  *
- * @param taken what the ledgers have and the rows were not made of yet
+ * @param taken lines that are not part of the rows yet
  */
 export async function readHeldLines(
   session: Statements,
@@ -79,7 +79,7 @@ export async function readHeldLines(
   const ids = [...new Set(invoiceIds)];
   const held = await readHeld(session, ids);
   const rows = [...held.values()];
-  // Instants are ISO 8601 UTC of one form, so their text sorts as their time; `-infinity` sorts before them.
+  // `-infinity` sorts before every instant.
   const [first] = [
     ...rows.map(({ firstSeenAt }) => firstSeenAt),
     ...(taken === null ? [] : [taken.since]),
@@ -87,14 +87,13 @@ export async function readHeldLines(
   if (first === undefined) return { held, lines: new Map() };
   const lines = await readInvoiceLines(session, ids, {
     since: first,
-    // Loads come with their invoice's row, never by a line that is taken.
+    // A load is inserted with the row of its invoice, so an unknown row has no loads.
     hasLoads: rows.some(({ hasLoads }) => hasLoads),
     hasAttention: taken?.hasAttention === true || rows.some(({ hasAttention }) => hasAttention),
   });
   return { held, lines };
 }
 
-/** Derives and writes; answers what was derived. */
 export async function writeInvoices(
   session: Statements,
   lines: ReadonlyMap<string, InvoiceLines>,
@@ -107,8 +106,8 @@ export async function writeInvoices(
   }
   if (derived.size === 0) return derived;
   const ids = listOf([...derived.keys()]);
-  // Forgotten and inserted, never updated: this version of DuckDB can lose an update from null to a text (ADR 12).
-  await forgetStates(session, derived, held);
+  // Deleted and inserted, never updated: DuckDB can lose an update from null to a text (ADR 12).
+  await deleteStates(session, derived, held);
   const fresh = [...derived.keys()].filter((id) => !held.has(id));
   if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: listOf(fresh) });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
@@ -123,7 +122,7 @@ export async function writeInvoices(
   return derived;
 }
 
-async function forgetStates(
+async function deleteStates(
   session: Statements,
   derived: ReadonlyMap<string, DerivedInvoice>,
   held: ReadonlyMap<string, HeldInvoice>,
@@ -131,10 +130,10 @@ async function forgetStates(
   const rows = [...held].filter(([id]) => derived.has(id));
   if (rows.length === 0) return;
   const places = rows.flatMap(([, { place }]) => place ?? []);
-  const asked = { invoice_ids: listOf(rows.map(([id]) => id)), places: listOf(places) };
-  const forgotten = await session.all('delete-states', asked);
-  // A row that stayed would be a second one of its invoice.
-  if (places.length > 0) assert.equal(forgotten.length, rows.length, 'rows of invoices that are replaced');
+  const params = { invoice_ids: listOf(rows.map(([id]) => id)), places: listOf(places) };
+  const deleted = await session.all('delete-states', params);
+  // A remaining row would be a second row of its invoice.
+  if (places.length > 0) assert.equal(deleted.length, rows.length, 'rows of invoices that are replaced');
 }
 
 async function readHeld(

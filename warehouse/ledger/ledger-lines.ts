@@ -1,4 +1,4 @@
-/** Turns events and facts of the archive into lines of the warehouse's ledgers; pure, so that rebuild gives the same. */
+/** Converts events and facts of the archive to lines of the ledgers; pure, so that a rebuild has the same result. */
 
 import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
 import type { InvoiceHeader } from '../../lib/wire/names.ts';
@@ -6,13 +6,13 @@ import { uuidOrNull } from '../../lib/wire/text.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Lines of a batch of facts, by the statement that takes them (`insert-<name>` in sql/ledger.sql). */
+/** Lines of a batch of facts, by the statement that inserts them (`insert-<name>` in sql/ledger.sql). */
 export interface FactLines {
   readonly duplicates: readonly Line[];
   readonly files: readonly Line[];
   readonly details: readonly Line[];
   readonly attention: readonly Line[];
-  /** Whose rows the lines change: where a file came from, and a load that counts already, change none. */
+  /** Invoices whose rows change; facts of files and loads change none. */
   readonly invoiceIds: readonly string[];
 }
 
@@ -64,22 +64,22 @@ export function factLines(facts: readonly Fact[]): FactLines {
       const invoice_status = fact.status ?? fact.unknownStatus ?? null;
       lines.details.push({ recorded_at, invoice_id, ...headerCells(fact.header), invoice_status });
     } else {
-      const note = noteOf(fact);
-      if (note === null) continue;
+      const line = attentionLine(fact);
+      if (line === null) continue;
       invoiceIds.add(invoice_id);
-      lines.attention.push({ recorded_at, invoice_id, ...NOT_NOTED, ...note });
+      lines.attention.push({ recorded_at, invoice_id, ...EMPTY_ATTENTION, ...line });
     }
   }
   return { ...lines, invoiceIds: [...invoiceIds] };
 }
 
-const NOT_NOTED = {
+const EMPTY_ATTENTION = {
   ...{ is_open: true, code: null, reason: null },
   ...{ kind: null, decided_by: null, file_sha256: null, counts_from: null },
 } as const;
 
-/** What is noted of an invoice; null: the fact is no note. */
-function noteOf(fact: Fact): Line | null {
+/** null: the fact has no line in the attention ledger. */
+function attentionLine(fact: Fact): Line | null {
   switch (fact.kind) {
     case 'attention':
       return { code: fact.code, reason: fact.reason };
@@ -96,7 +96,7 @@ function noteOf(fact: Fact): Line | null {
         ...{ kind: 'version', reason: fact.reason, decided_by: fact.by },
         ...{ file_sha256: fact.sha256, counts_from: instant(fact.countsFrom) },
       };
-    case 'hash-asked':
+    case 'hash-answered':
       return { kind: 'hash', file_sha256: fact.sha256 };
     default:
       return null;
@@ -104,25 +104,25 @@ function noteOf(fact: Fact): Line | null {
 }
 
 /**
- * UTC text that DuckDB's TIMESTAMP takes as it stands: a cast of text with an offset would drop the offset. null when it is
- * no instant, or one of a year that is not written with four digits.
+ * UTC text for DuckDB's TIMESTAMP: a cast of text with an offset would drop the offset. null: not an instant, or one of a
+ * year that is not written with four digits.
  */
 export function instant(text: string): string | null {
   const at = new Date(text);
   return Number.isNaN(at.getTime()) || !/^(?!0000)\d{4}-/.test(at.toISOString()) ? null : at.toISOString();
 }
 
-/** What no column of numbers takes says nothing; the archive keeps it as it came. */
+/** null for a number that no column can store; the archive keeps the original. */
 function countOrNull(value: number | null | undefined): number | null {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : null;
 }
 
-/** Only what can be compared with a sum. */
+/** null for text that cannot be compared with a sum. */
 function amountOrNull(text: string | null | undefined): string | null {
   return typeof text === 'string' && /^-?\d+(?:\.\d+)?$/.test(text) ? text : null;
 }
 
-/** A header key that is absent says nothing; a tenant id of null says that the invoice is the partner's (spec 2.9). */
+/** A missing key states nothing; a tenant id of null states that the invoice is on partner level (spec 2.9). */
 function headerCells(header: Partial<InvoiceHeader>): Line {
   const { tenantId } = header;
   return {

@@ -1,4 +1,4 @@
-/** Invoices as the rest of billsync asks for them: the view `invoices`, in camelCase. */
+/** Queries about invoices: summaries, invoices that are due for reconciliation, files that a purge may remove. */
 
 import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
@@ -13,7 +13,6 @@ import type {
   RemovableFile,
 } from '../warehouse.ts';
 
-/** @param filter.states left out: all */
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,
   filter: { readonly states?: readonly InvoiceState[] },
@@ -22,7 +21,7 @@ export async function readInvoices(
   return rows.map(toSummary);
 }
 
-/** @returns in their order; null for an invoice that was never heard of: an id that is no UUID names none */
+/** @returns in their order; null: unknown, or not a UUID */
 export async function readInvoicesOf(
   database: Pick<Ledgers, 'all'>,
   invoiceIds: readonly string[],
@@ -34,7 +33,7 @@ export async function readInvoicesOf(
   return invoiceIds.map((invoiceId) => found.get(uuidOrNull(invoiceId) ?? '') ?? null);
 }
 
-/** Of those that something is known of; an id that is no UUID names none. */
+/** Without unknown invoices. */
 export async function readLedgerStatuses(
   database: Pick<Ledgers, 'all'>,
   invoiceIds: readonly string[],
@@ -72,10 +71,10 @@ function toSummary(row: Row): InvoiceSummary {
   };
 }
 
-/** Only what was said: an absent key means that nobody said. */
+/** Without the keys that the service did not state. */
 function toHeader(row: Row): Partial<InvoiceHeader> {
   const level = row.invoice_level;
-  const told = {
+  const header = {
     invoiceId: String(row.invoice_id),
     partnerInvoiceId: text(row.partner_invoice_id) ?? undefined,
     tenantId: level === null ? undefined : text(row.tenant_id),
@@ -91,7 +90,7 @@ function toHeader(row: Row): Partial<InvoiceHeader> {
     totalTransactionCount: count(row.stated_shipments) ?? undefined,
   };
   return Object.fromEntries(
-    Object.entries(told).filter(([, value]) => value !== undefined),
+    Object.entries(header).filter(([, value]) => value !== undefined),
   ) as Partial<InvoiceHeader>;
 }
 
@@ -103,9 +102,7 @@ function count(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/* Which invoices reconciliation has to look after, and the note that the service was asked about them. */
-
-/** Each kind by one statement that answers no more than is asked for, so that a run's cost is not that of all invoices. */
+/** One limited statement for each kind, so that the cost does not depend on the number of all invoices. */
 export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<DueInvoices> {
   const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
   const due = { until, limit, partner_id };
@@ -121,16 +118,16 @@ export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<Du
   };
 }
 
-/** Until they come due again, these were asked at this instant (ISO 8601 UTC). */
+/** @param checkedAt ISO 8601 UTC */
 export async function recordServiceCheck(
   ledgers: Ledgers,
   invoiceIds: readonly string[],
-  askedAt: string,
+  checkedAt: string,
 ): Promise<void> {
   const invoice_ids = JSON.stringify(invoiceIds.flatMap((id) => uuidOrNull(id) ?? []));
   await ledgers.transaction(async (statements) => {
     await statements.all('delete-service-checks', { invoice_ids });
-    await statements.all('insert-service-checks', { invoice_ids, checked_at: askedAt });
+    await statements.all('insert-service-checks', { invoice_ids, checked_at: checkedAt });
   });
 }
 
@@ -138,15 +135,12 @@ function toDue(row: Row): DueInvoice {
   return { invoiceId: String(row.invoice_id), partnerId: String(row.partner_id) };
 }
 
-/* Which files of the archive a purge may remove without changing what any report answers from an instant on (ADR 20). */
-
-/** @param before ISO 8601 UTC */
+/** Files that a purge may remove without changing a report as known from `before` on (ISO 8601 UTC; ADR 20). */
 export async function readRemovableFiles(
   database: Database,
   before: string,
 ): Promise<readonly RemovableFile[]> {
   const rows = await database.all('removable-files', { before: before.replace(/Z$/, '') });
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return rows.map((row) => ({
     sha256: String(row.file_sha256),
     sizeBytes: Number(row.file_size_bytes),

@@ -96,7 +96,7 @@ async function readLines(ledgers: Ledgers, { invoiceId, details, at }: FileToChe
   const lines = found.get(invoiceId) ?? { evidence: [], loads: [], attention: [] };
   if (details === null) return lines;
   const { hash = null, ...answered } = details;
-  const named = hash === null ? [] : [{ kind: 'hash-asked', at, invoiceId, ...hash } as const];
+  const named = hash === null ? [] : [{ kind: 'hash-answered', at, invoiceId, ...hash } as const];
   const added = factLines([{ kind: 'details', at, invoiceId, ...answered }, ...named]);
   const empty = {
     ...{ stamp: at, event_id: null, event_type: null, partner_id: null },

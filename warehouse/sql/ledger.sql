@@ -116,7 +116,7 @@ select * from (
     group by invoice_id
     union all
     select
-        case kind when 'restored' then 'restored' when 'version' then 'version-chosen' when 'hash' then 'hash-asked'
+        case kind when 'restored' then 'restored' when 'version' then 'version-chosen' when 'hash' then 'hash-answered'
             when 'failure' then case when is_open then 'failure' else 'recovered' end
             else case when is_open then 'attention' else 'resolved' end end,
         invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false

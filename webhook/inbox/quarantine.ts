@@ -15,14 +15,14 @@ import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { systemCode } from '../../lib/system-errors.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import type { Quarantine, QuarantinedThing, RefusedThing } from '../../lib/wire/quarantine.ts';
+import type { Quarantine, QuarantinedItem, RefusedItem } from '../../lib/wire/quarantine.ts';
 import { withoutUrlQueries } from '../../lib/wire/text.ts';
 
 export interface QuarantineOptions {
   readonly maxItems?: number;
   readonly maxBytes?: number;
   /** Called for each item that is dropped to stay within the limits. */
-  readonly onDropped?: (thing: QuarantinedThing) => void;
+  readonly onDropped?: (item: QuarantinedItem) => void;
 }
 
 /** Creates the folder if needed; 10,000 items and 256 MiB of bodies by default. */
@@ -31,15 +31,15 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   await makeFolder(root);
   const descriptionPath = (id: string): string => join(root, `${checked(id)}.json`);
   const bodyPath = (id: string): string => join(root, `${checked(id)}.body`);
-  const known = new Map<string, QuarantinedThing>();
+  const known = new Map<string, QuarantinedItem>();
   await sweep(root);
   await refresh();
 
-  async function put(thing: RefusedThing, body?: Uint8Array): Promise<string> {
+  async function put(item: RefusedItem, body?: Uint8Array): Promise<string> {
     const kept = body === undefined ? null : withoutQueries(body);
-    const quarantineId = idOf(thing, kept);
-    const sizeBytes = kept?.byteLength ?? thing.sizeBytes ?? 0;
-    const whole: QuarantinedThing = { ...thing, quarantineId, sizeBytes };
+    const quarantineId = idOf(item, kept);
+    const sizeBytes = kept?.byteLength ?? item.sizeBytes ?? 0;
+    const whole: QuarantinedItem = { ...item, quarantineId, sizeBytes };
     // The body first, because a description implies that the body exists.
     if (kept !== null) await replaceDurably(bodyPath(quarantineId), kept);
     await replaceDurably(descriptionPath(quarantineId), `${wellFormedJson(whole)}\n`);
@@ -51,15 +51,15 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
 
   async function dropExcess(newest: string): Promise<void> {
     let bytes = 0;
-    for (const thing of known.values()) bytes += keptBytes(thing);
+    for (const item of known.values()) bytes += keptBytes(item);
     if (known.size <= maxItems && bytes <= maxBytes) return;
     const candidates = [...known.values()].sort(byWorth);
-    for (const thing of candidates) {
+    for (const item of candidates) {
       if (known.size <= maxItems && bytes <= maxBytes) return;
-      if (thing.quarantineId === newest) continue;
-      await remove(thing.quarantineId);
-      bytes -= keptBytes(thing);
-      onDropped?.(thing);
+      if (item.quarantineId === newest) continue;
+      await remove(item.quarantineId);
+      bytes -= keptBytes(item);
+      onDropped?.(item);
     }
   }
 
@@ -83,9 +83,9 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   }
 
   /** A damaged description is listed, so that a person can read the body and discard it. */
-  async function describedBy(id: string, text: Buffer): Promise<QuarantinedThing> {
-    const thing = readThing(id, text);
-    if (thing !== null) return thing;
+  async function describedBy(id: string, text: Buffer): Promise<QuarantinedItem> {
+    const item = readThing(id, text);
+    if (item !== null) return item;
     const { mtime } = await stat(descriptionPath(id)).catch(() => ({ mtime: new Date() }));
     const body = await stat(bodyPath(id)).catch(() => null);
     return {
@@ -105,7 +105,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     async show(quarantineId) {
       const text = await readOrNull(descriptionPath(quarantineId));
       if (text === null) return null;
-      return { thing: await describedBy(quarantineId, text), body: await readOrNull(bodyPath(quarantineId)) };
+      return { item: await describedBy(quarantineId, text), body: await readOrNull(bodyPath(quarantineId)) };
     },
     remove,
   };
@@ -131,10 +131,10 @@ const Thing = z.object({
   ),
   findingCount: z.int().nonnegative(),
   sizeBytes: z.int().nonnegative(),
-}) satisfies z.ZodType<QuarantinedThing>;
+}) satisfies z.ZodType<QuarantinedItem>;
 
 /** null when the text is not a description of this item. */
-function readThing(id: string, text: Buffer): QuarantinedThing | null {
+function readThing(id: string, text: Buffer): QuarantinedItem | null {
   try {
     const read = Thing.safeParse(JSON.parse(text.toString('utf8')));
     return read.success && read.data.quarantineId === id ? read.data : null;
@@ -150,16 +150,16 @@ function withoutQueries(body: Uint8Array): Uint8Array {
 }
 
 /** The bytes of a file are in the archive. */
-function keptBytes({ kind, sizeBytes }: QuarantinedThing): number {
+function keptBytes({ kind, sizeBytes }: QuarantinedItem): number {
   return kind === 'file' ? 0 : sizeBytes;
 }
 
-function idOf(thing: RefusedThing, body: Uint8Array | null): string {
-  const parts = [thing.kind, thing.code, thing.invoiceId, thing.sha256].map(String);
+function idOf(item: RefusedItem, body: Uint8Array | null): string {
+  const parts = [item.kind, item.code, item.invoiceId, item.sha256].map(String);
   const hash = createHash('sha256').update(parts.join('\n'));
-  if (thing.eventId !== null) hash.update(thing.eventId.toLowerCase());
+  if (item.eventId !== null) hash.update(item.eventId.toLowerCase());
   else if (body !== null) hash.update(body);
-  return `${thing.kind === 'file' ? 'f' : 'd'}-${hash.digest('hex').slice(0, 16)}`;
+  return `${item.kind === 'file' ? 'f' : 'd'}-${hash.digest('hex').slice(0, 16)}`;
 }
 
 function checked(quarantineId: string): string {
@@ -169,12 +169,12 @@ function checked(quarantineId: string): string {
   return quarantineId;
 }
 
-const byAge = (a: QuarantinedThing, b: QuarantinedThing): number => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
+const byAge = (a: QuarantinedItem, b: QuarantinedItem): number => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
 
 /** Bodies that were answered with 400 first, then the rest; each oldest first. */
-function byWorth(a: QuarantinedThing, b: QuarantinedThing): number {
-  const worth = (thing: QuarantinedThing): number =>
-    ['not-json', 'invalid-metadata', 'invalid-payload'].includes(thing.code) ? 0 : 1;
+function byWorth(a: QuarantinedItem, b: QuarantinedItem): number {
+  const worth = (item: QuarantinedItem): number =>
+    ['not-json', 'invalid-metadata', 'invalid-payload'].includes(item.code) ? 0 : 1;
   return worth(a) - worth(b) || byAge(a, b);
 }
 
@@ -210,7 +210,7 @@ async function readOrNull(path: string): Promise<Buffer | null> {
 export function reportDropped(deps: {
   readonly log: Logger;
   readonly alerts: Alerts;
-}): (item: QuarantinedThing) => void {
+}): (item: QuarantinedItem) => void {
   return ({ quarantineId, kind, code, at, invoiceId, eventId }) => {
     deps.log.error({ quarantineId, kind, code, at, invoiceId, eventId }, 'dropped from a full quarantine');
     deps.alerts.raise({

@@ -1,9 +1,8 @@
 /** Renders the templates of `views/`. */
 
-import { escapeAttribute } from '../../../reports/render/escape-html.ts';
 import { money, stateBadge } from '../../../reports/render/html-cells.ts';
 import { grouped, instantLabel } from '../../../reports/render/labels.ts';
-import { templatesIn } from '../../../reports/render/templates.ts';
+import { escapeAttribute, templatesIn } from '../../../reports/render/templates.ts';
 
 const eta = templatesIn(new URL('../views', import.meta.url));
 

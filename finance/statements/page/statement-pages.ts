@@ -6,17 +6,15 @@ import { BillsyncError, EXIT, sentenceOf } from '../../../lib/wire/errors.ts';
 import { cellLabel, columnLabel } from '../../../reports/render/labels.ts';
 import { templatesIn } from '../../../reports/render/templates.ts';
 import { checkFilters, DATE_BASES, type DateBasis } from '../../../reports/report-filters.ts';
-import { askBilled } from '../ask-billed.ts';
-import { StatementRefusedError } from '../errors.ts';
+import { askBilled } from '../billed.ts';
 import {
   type MadeStatement,
   makeStatements,
   type StatementSources,
   statementMonth,
 } from '../make-statements.ts';
-import { PAPERS } from '../paper-sizes.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
-import { tenantOf } from '../stated-rows.ts';
+import { PAPERS, StatementRefusedError, tenantOf } from '../statement.ts';
 import { headOf, type StatementTable, tablesOf } from '../statement-tables.ts';
 
 const ADDRESS = '/statements';

@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../../reports/catalogue.ts';
-import { runCompared } from '../../../reports/compare/run-compared.ts';
+import { runCompared } from '../../../reports/compare.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
 import { openReportSession } from '../../../reports/report-session.ts';
 import { BILLSYNC, cleanEnvironment } from '../../support/processes/billsync.ts';

@@ -5,13 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { lineKey } from '../../../finance/disputes/claim.ts';
+import { totalsOf } from '../../../finance/disputes/claim-status.ts';
 import { type Disputes, disputePaths, openDisputes } from '../../../finance/disputes/disputes.ts';
-import { type FindingName, rowKey } from '../../../finance/disputes/finding-kinds.ts';
-import { type FindRequest, findLines } from '../../../finance/disputes/findings.ts';
-import { totalsOf } from '../../../finance/disputes/totals.ts';
+import { type FindingName, type FindRequest, findLines, rowKey } from '../../../finance/disputes/findings.ts';
 import { sumOfAmounts as sum } from '../../../lib/wire/decimal.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
-import { runReport } from '../../../reports/run-report.ts';
+import { runReport } from '../../../reports/report-session.ts';
 import { monthsInvoices, plantedIn } from '../../support/reports/months-invoices.ts';
 import {
   anInvoice,

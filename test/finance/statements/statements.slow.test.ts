@@ -14,7 +14,7 @@ import { sentFolder, shortKey } from '../../../finance/statements/sent-statement
 import type { Statement } from '../../../finance/statements/statement.ts';
 import { headOf } from '../../../finance/statements/statement-tables.ts';
 import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
-import { runReport } from '../../../reports/run-report.ts';
+import { runReport } from '../../../reports/report-session.ts';
 import {
   anInvoice,
   aShipment,

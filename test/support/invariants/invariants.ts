@@ -12,7 +12,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { runReport } from '../../../reports/run-report.ts';
+import { runReport } from '../../../reports/report-session.ts';
 import { listFiles } from '../hostile/find-secrets.ts';
 import { addTo, differences, exact, type Sum } from './exact-sums.ts';
 import { checkSecrets } from './invariant-secrets.ts';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { findProcesses } from '../../../lib/temporal/processes.ts';
+import { findProcesses } from '../../../lib/processes.ts';
 import { serverIdentity } from '../../../lib/temporal/server-process.ts';
 import type { ForeignService } from '../foreign-service/foreign-service.ts';
 import { type ServiceAddress, serviceSettings } from '../foreign-service/service-settings.ts';

@@ -1,7 +1,7 @@
 /** Asks one report of a fixture made for one test, and removes the fixture again. */
 
 import type { ReportResult } from '../../../reports/report-result.ts';
-import { type ReportRequest, runReport } from '../../../reports/run-report.ts';
+import { type ReportRequest, runReport } from '../../../reports/report-session.ts';
 import { type FixtureInvoice, reportsFixture } from './reports-fixture.ts';
 
 export async function askReport(

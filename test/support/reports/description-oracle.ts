@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ReportFilters } from '../../../reports/report-filters.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
-import { runReport } from '../../../reports/run-report.ts';
+import { runReport } from '../../../reports/report-session.ts';
 import { type DenseLine, linesOf } from './dense-invoices.ts';
 import { plainZone, ratedPounds } from './plain-arithmetic.ts';
 import {

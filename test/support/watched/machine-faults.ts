@@ -3,7 +3,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findProcesses } from '../../../lib/temporal/processes.ts';
+import { findProcesses } from '../../../lib/processes.ts';
 import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
 import { discard, run } from './invoice-faults.ts';

@@ -79,7 +79,7 @@ const removeFrom = ({ product }: RareStage, name: string): void =>
 
 /** Claims are looked at when a worker starts, and each hour. */
 export async function restartWorker({ product }: RareStage): Promise<void> {
-  const { findProcesses } = await import('../../../lib/temporal/processes.ts');
+  const { findProcesses } = await import('../../../lib/processes.ts');
   for (const pid of findProcesses(['worker', product.dataDir])) process.kill(pid, 'SIGKILL');
 }
 

@@ -93,9 +93,9 @@ async function expectRebuiltEqual(): Promise<void> {
 }
 
 describe('a copy of a file whose hash the service named', () => {
-  test.each<['announced' | 'asked', Partial<LoadRequest>]>([
+  test.each<['announced' | 'named', Partial<LoadRequest>]>([
     ['announced', {}],
-    ['asked', { source: 'regenerate' }],
+    ['named', { source: 'regenerate' }],
   ])('is kept and does not count when the hash was %s', async (proof, request) => {
     if (proof === 'announced') await t.record([announced()]);
     await loadCsv(t, GENUINE, request);
@@ -119,7 +119,7 @@ describe('a copy of a file whose hash the service named', () => {
   });
 
   test('does not count when it is the only file, and the genuine file does', async () => {
-    const outrankedBy = { version: null, sha256: sha256(GENUINE), proof: 'asked' };
+    const outrankedBy = { version: null, sha256: sha256(GENUINE), proof: 'named' };
     expect(await imported(COPY, { lookUp: SERVICE, dryRun: true })).toMatchObject({ outrankedBy });
     expect(await imported(COPY, { lookUp: SERVICE })).toMatchObject({ version: 1, outrankedBy });
     expect(await counting()).toMatchObject({ state: 'finalized', version: null });

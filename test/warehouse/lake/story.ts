@@ -1,6 +1,6 @@
 /** A story with a bit of everything for a warehouse to tell again, and all the questions that are asked of it. */
 
-import { runReport } from '../../../reports/run-report.ts';
+import { runReport } from '../../../reports/report-session.ts';
 import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { QuarantinedThing, RefusedThing } from '../../../lib/wire/quarantine.ts';
+import type { QuarantinedItem, RefusedItem } from '../../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { brokenRecord } from '../../archive/broken-records.ts';
 
@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 const aFile = { kind: 'file', code: 'csv-rejected', sha256: 'a'.repeat(64) } as const;
 
-function aThing(over: Partial<QuarantinedThing> = {}): RefusedThing {
+function aThing(over: Partial<QuarantinedItem> = {}): RefusedItem {
   return {
     kind: 'delivery',
     at: '2026-03-01T00:00:00.000Z',
@@ -41,7 +41,7 @@ describe('quarantine', () => {
     ]);
     const id = await quarantine.put(aThing(), raw);
     const shown = await quarantine.show(id);
-    expect(shown?.thing).toMatchObject({ code: 'not-json', quarantineId: id });
+    expect(shown?.item).toMatchObject({ code: 'not-json', quarantineId: id });
     expect(Buffer.from(shown?.body ?? []).toString('latin1')).toBe(
       '{"url":"https:\\/\\/s.example\\/f.csv","n":1.10} \xff\xfe',
     );
@@ -74,7 +74,7 @@ describe('quarantine', () => {
     const dropped: string[] = [];
     const quarantine = await openQuarantine(root, {
       maxItems: 3,
-      onDropped: (thing) => dropped.push(thing.quarantineId),
+      onDropped: (item) => dropped.push(item.quarantineId),
     });
     const put = (code: string, minute: number): Promise<string> =>
       quarantine.put(aThing({ code, eventId: `${minute}`, at: `2026-03-01T00:0${minute}:00.000Z` }));
@@ -85,7 +85,7 @@ describe('quarantine', () => {
     expect(dropped).toEqual([oldest]);
     await put('unknown-event-type', 4);
     expect(dropped).toEqual([oldest, newer]);
-    expect((await quarantine.list()).map((thing) => thing.quarantineId)).toContain(foreign);
+    expect((await quarantine.list()).map((item) => item.quarantineId)).toContain(foreign);
   });
 
   test('refuses an id that is a path', async () => {
@@ -115,7 +115,7 @@ test('lists all items, whatever replaces a description', async () => {
   );
   await writeFile(path, 'nonsense');
   const again = await openQuarantine(root);
-  expect((await again.show(broken))?.thing).toMatchObject({ code: 'description-damaged', kind: 'delivery' });
+  expect((await again.show(broken))?.item).toMatchObject({ code: 'description-damaged', kind: 'delivery' });
   await again.remove(broken);
   expect(await again.list()).toHaveLength(1);
 });

@@ -1,10 +1,10 @@
-/** An alert for each invoice whose counting file contradicts the hash that was named, raised and resolved whoever caused it. */
+/** Alerts for invoices whose counting file contradicts its announcement or its totals, whichever process caused it. */
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
-import { watchAnnouncements } from '../../worker/published-data.ts';
+import { createDiscrepancyAlerts } from '../../worker/published-data.ts';
 import {
   aCsv,
   anEvent,
@@ -19,10 +19,10 @@ import {
 let t: TestWarehouse;
 afterEach(() => t.close());
 
-test('is open as long as the file counts, also when a decision or another process changes that', async () => {
+test('keeps an alert open while the counting file differs from its announcement or its totals', async () => {
   t = await aWarehouse();
   const runFolder = join(t.dataDir, 'run');
-  const genuine = aCsv([{ 'Billing Cost': '4' }]);
+  const genuine = aCsv([{ 'Billing Cost': '9.16' }]);
   const copy = aCsv([{ 'Billing Cost': '5' }]);
   const decided = { invoiceId: INVOICE, by: 'ada', reason: 'by phone', isDryRun: false };
   /** One life of a worker. */
@@ -35,13 +35,13 @@ test('is open as long as the file counts, also when a decision or another proces
       ...{ scrub: (text: string) => text, memory: join(runFolder, 'alerts-worker.json') },
     });
     const { path } = await t.warehouse.publish();
-    const watch = watchAnnouncements({ databasePath: path, runFolder, alerts, log: silent });
+    const watch = createDiscrepancyAlerts({ databasePath: path, runFolder, alerts, log: silent });
     await work();
     await t.warehouse.publish();
     watch.published();
     await watch.close();
     await alerts.close();
-    return (await openAlerts(runFolder)).map(({ key, detail }) => [key, detail]);
+    return (await openAlerts(runFolder)).map(({ key, detail }) => [key, detail]).sort();
   };
   expect(
     await open(async () => {
@@ -54,6 +54,7 @@ test('is open as long as the file counts, also when a decision or another proces
   ).toEqual([]);
   expect(await open(() => t.warehouse.decide({ kind: 'use-version', version: 2, ...decided }))).toEqual([
     [`announcement/${INVOICE}`, expect.stringContaining(`hash ${sha256(genuine)} announced`)],
+    [`totals/${INVOICE}`, expect.stringContaining('total 9.16 stated, 5.0000 in its file')],
   ]);
   // A command without a worker takes the decision back.
   await t.warehouse.decide({ kind: 'use-version', version: 1, ...decided });

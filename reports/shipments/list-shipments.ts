@@ -1,21 +1,32 @@
 /** The shipments themselves, page by page, with exact totals of all that were asked for; the form of a report, so that every export takes them. */
 
-import type { DuckDBValue } from '@duckdb/node-api';
+import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
+import { statementIn } from '../../lib/sql-file.ts';
 import { type Completeness, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
-import type { Prepared } from '../prepare-session.ts';
+import { type Prepared, provideShared } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
-import { readBatches, readColumns, readRows } from '../read-rows.ts';
 import type { AppliedFilters } from '../report-filters.ts';
-import { cutNotes, headNotes, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
-import type { ReportResult, ReportRow, StreamedResult } from '../report-result.ts';
-import { provideShared } from '../shared-views.ts';
-import { checkColumns, checkSort, type ShipmentSort, USUAL_SORT } from './columns.ts';
+import { cutNotes, headNotes, type LevelCount, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
+import {
+  type ReportColumn,
+  type ReportResult,
+  type ReportRow,
+  readBatches,
+  readColumns,
+  readRows,
+  type StreamedResult,
+} from '../report-result.ts';
+import {
+  checkColumns,
+  checkSort,
+  SHIPMENT_COLUMNS,
+  type ShipmentSort,
+  USUAL_COLUMNS,
+  USUAL_SORT,
+} from './columns.ts';
 import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
-import { rowsOnPage, SHIPMENT_READING } from './page-rows.ts';
-import { filledText, query } from './statement.ts';
-import { type ShipmentTotals, totalShipments } from './total-shipments.ts';
 
 export interface ShipmentsAsked {
   readonly conditions: ShipmentConditions;
@@ -249,4 +260,123 @@ function parsed(text: string): readonly unknown[] {
 
 function nameOf({ column, isDescending }: ShipmentSort): string {
   return `${isDescending ? '-' : ''}${column}`;
+}
+
+export interface ShipmentTotals {
+  readonly publication: number;
+  readonly columns: readonly ReportColumn[];
+  /** One for each currency, and for each partner where there are several. Decimals are exact text. */
+  readonly rows: readonly ReportRow[];
+  readonly counts: readonly LevelCount[];
+}
+
+/** @throws ReportFilterError a condition that cannot be meant */
+export async function totalShipments(
+  file: PublishedFile,
+  prepared: Prepared,
+  conditions: ShipmentConditions,
+): Promise<ShipmentTotals> {
+  const { publication, all } = prepared;
+  const { sql, values } = bindConditions(conditions);
+  await provideShared(file, sql);
+  const filled = {
+    asked: filledText('asked', { conditions: sql }),
+    repeats: filledText('repeats', { conditions: sql }),
+  };
+  const reader = await query(file, 'totals', { filled, values });
+  const answered = readColumns(reader, { units: TOTAL_UNITS, details: [] });
+  const columns = answered.slice(
+    0,
+    answered.findIndex(({ name }) => name === 'level'),
+  );
+  const known = readRows(reader, answered);
+  const found = known.filter(({ level }) => level !== null);
+  const rows = readRows(reader, answered, { shown: columns }).filter(
+    (_, index) => known[index]?.level === null,
+  );
+  const counts = all.map(({ level, allShipments, allInvoices }): LevelCount => {
+    const row = found.find((each) => each.level === level);
+    const of = (name: string): number => Number(row?.[name] ?? 0);
+    return {
+      ...{ level, allShipments, allInvoices },
+      ...{ shipments: of('shipments'), invoices: of('invoices'), proved: of('proved') },
+      ...{ inPounds: of('in_pounds'), inKilograms: of('in_kilograms') },
+      contradictedInvoices: of('contradicted_invoices'),
+    };
+  });
+  return { publication, columns, rows, counts };
+}
+
+const TOTAL_UNITS = {
+  ...{ billing_cost: 'money', cost_per_shipment: 'money', credits: 'money' },
+  ...{ billable_weight_lb: 'lb', cost_per_lb: 'money/lb' },
+};
+
+const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
+const DETAILS = SHIPMENT_COLUMNS.filter((name) => !USUAL_COLUMNS.includes(name));
+/** How the columns are read. */
+export const SHIPMENT_READING = { units: { billing_cost: 'money' }, details: DETAILS };
+
+/** Named one by one, rows are found without reading the others; more than so many are found as quickly in one reading. */
+const MOST_NAMED = 1_000;
+
+/** The rows that `keys` name, in their order. */
+export async function rowsOnPage(
+  file: PublishedFile,
+  keys: readonly ReportRow[],
+): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
+  const [onPage, values] = keys.length > MOST_NAMED ? inOneReading(keys) : oneByOne(keys);
+  const reader = await query(file, 'rows', { filled: { columns: ALL_COLUMNS, on_page: onPage }, values });
+  const columns = readColumns(reader, SHIPMENT_READING);
+  const found = new Map(readRows(reader, columns).map((row) => [placeOf(row), row]));
+  const rows = keys.map((key) => found.get(placeOf(key))).filter((row) => row !== undefined);
+  return { columns, rows };
+}
+
+type Named = readonly [sql: string, values: Readonly<Record<string, DuckDBValue>>];
+
+function oneByOne(keys: readonly ReportRow[]): Named {
+  const values: Record<string, DuckDBValue> = {};
+  const among = (name: 'invoice_id' | 'row_number', type: string): string => {
+    const distinct = [...new Set(keys.map((row) => String(row[name])))];
+    for (const [index, value] of distinct.entries()) values[`${name}_${index}`] = value;
+    const list = distinct.map((_, index) => `cast($${name}_${index} as ${type})`).join(', ');
+    return `s.${name} in (${list === '' ? 'null' : list})`;
+  };
+  return [`${among('invoice_id', 'uuid')} and ${among('row_number', 'bigint')}`, values];
+}
+
+function inOneReading(keys: readonly ReportRow[]): Named {
+  const named = 'select unnest(cast($invoices as uuid[])), unnest(cast($numbers as bigint[]))';
+  const list = (name: string): DuckDBValue => listValue(keys.map((row) => String(row[name])));
+  const values = { invoices: list('invoice_id'), numbers: list('row_number') };
+  return [`(s.invoice_id, s.row_number) in (${named})`, values];
+}
+
+function placeOf(row: ReportRow): string {
+  return `${row.invoice_id}/${row.row_number}`;
+}
+
+const STATEMENTS = new URL('./statements.sql', import.meta.url);
+
+type Filled = Readonly<Record<string, string>>;
+
+/** @param more.values bound by name */
+export async function query(
+  file: PublishedFile,
+  name: string,
+  more: {
+    readonly filled?: Filled;
+    readonly values?: Readonly<Record<string, DuckDBValue | readonly string[]>>;
+  } = {},
+): Promise<DuckDBResultReader> {
+  const values = Object.entries(more.values ?? {}).map(
+    ([key, value]) => [key, Array.isArray(value) ? listValue([...value]) : (value as DuckDBValue)] as const,
+  );
+  return file.query(filledText(name, more.filled ?? {}), Object.fromEntries(values));
+}
+
+/** A statement's text, which may be filled into another. */
+export function filledText(name: string, filled: Filled): string {
+  return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, word: string) => filled[word] ?? '');
 }

@@ -1,17 +1,13 @@
 /** Asks one publication what tenants were billed: all of a statement comes from the same reading of the file. */
 
 import { statementIn } from '../../lib/sql-file.ts';
-import { interruptible } from '../../reports/interruptible.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
 import type { Period } from '../../reports/period.ts';
-import { prepareSession } from '../../reports/prepare-session.ts';
-import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
-import { readColumns, readRows } from '../../reports/read-rows.ts';
+import { prepareSession, provideShared } from '../../reports/prepare-session.ts';
+import { interruptible, openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
-import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
-import { provideShared } from '../../reports/shared-views.ts';
-import { NoSuchTenantError } from './errors.ts';
-import type { StatementTenant } from './statement.ts';
+import { type ReportColumn, type ReportRow, readColumns, readRows } from '../../reports/report-result.ts';
+import { NoSuchTenantError, type StatementTenant } from './statement.ts';
 
 export interface BilledRequest {
   /** `reports.duckdb`. */

@@ -9,8 +9,8 @@
  * they lead to, `cell=total` where the names differ, `totals` for all that have the name of one; every other number is computed of what it leads to.
  */
 
-import type { ReportCell, ReportResult, ReportRow } from '../report-result.ts';
-import { EXACT_CONDITIONS } from '../shipments/conditions.ts';
+import type { ReportCell, ReportResult, ReportRow } from './report-result.ts';
+import { EXACT_CONDITIONS } from './shipments/conditions.ts';
 
 export const LEAD_TARGETS = ['shipments', 'invoice', 'invoices', 'register'] as const;
 export type LeadTarget = (typeof LEAD_TARGETS)[number];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, expect, test } from 'vitest';
 import { createHealth, stateCheck } from '../../lib/health/health.ts';
-import type { QuarantinedThing } from '../../lib/wire/quarantine.ts';
+import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import { type MissingFiles, type UpkeepOptions, upkeepChecks } from '../../worker/upkeep-checks.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
@@ -42,7 +42,7 @@ async function told(over: Partial<UpkeepOptions> = {}) {
 }
 
 function refusedAt(...times: readonly string[]) {
-  return { list: async () => times.map((at) => ({ at }) as QuarantinedThing) };
+  return { list: async () => times.map((at) => ({ at }) as QuarantinedItem) };
 }
 const waiting =
   (since: string): (() => Promise<MissingFiles>) =>

@@ -1,10 +1,11 @@
 /** Checks the values of a report's own parameters and makes them what DuckDB binds. */
 
 import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
-import type { ReportDefinition, ReportParameter } from './catalogue.ts';
+import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
 import { ReportFilterError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import { checkDay } from './period.ts';
+import type { PublishedFile } from './published-file.ts';
 import { checkInstant } from './report-filters.ts';
 
 export interface BoundParameters {
@@ -75,4 +76,37 @@ function decimalOf(name: string, text: string): DuckDBDecimalValue {
   if (!match) throw new ReportFilterError(name, `"${text}" is no decimal number for ${name}.`);
   const digits = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`);
   return new DuckDBDecimalValue(digits, 18, 4);
+}
+
+/** Dates and instants are checked text, which the report casts. */
+const TYPES: Readonly<Record<ParameterType, string>> = {
+  text: 'varchar',
+  date: 'varchar',
+  instant: 'varchar',
+  integer: 'bigint',
+  decimal: 'decimal(18, 4)',
+};
+
+/** Questions of one session may be asked at a time, each with values of its own. */
+let asked = 0;
+
+/**
+ * Sets the variables, each bound and none written into a text.
+ *
+ * @returns the report's statement with the variables in place of `$name`
+ */
+export async function asVariables(
+  file: PublishedFile,
+  report: ReportDefinition,
+  { bound }: BoundParameters,
+): Promise<string> {
+  asked += 1;
+  const prefix = `asked_${asked}`;
+  for (const [name, value] of Object.entries(bound))
+    await file.query(`set variable ${prefix}_${name} = $value`, { value });
+  const types = new Map(report.parameters.map(({ name, type }) => [name, TYPES[type]]));
+  return report.sql.replaceAll(/\$([a-z_]+)/g, (placeholder, name: string) => {
+    const type = types.get(name);
+    return type === undefined ? placeholder : `cast(getvariable('${prefix}_${name}') as ${type})`;
+  });
 }
