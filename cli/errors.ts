@@ -41,10 +41,10 @@ export function describeError(error: unknown): DescribedError {
 /** An error for a name that does not exist, with the nearest names. */
 export function nothingIs(unmatched: {
   readonly filter: string;
-  readonly asked: string;
+  readonly given: string;
   readonly nearest: readonly string[];
 }): CliError {
-  const { filter, asked: given, nearest } = unmatched;
+  const { filter, given, nearest } = unmatched;
   const hint = nearest.length === 0 ? undefined : `did you mean ${nearest.map(printable).join(' or ')}?`;
   return new CliError(
     EXIT.nothingMatched,

@@ -40,7 +40,7 @@ const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
  *   file matched what is loaded
  * @throws ReportFilterError naming file, line and column of what cannot be read
  */
-export async function provideTables(
+export async function loadOptionalTables(
   file: PublishedFile,
   report: ReportDefinition,
   tables: OptionalTables,

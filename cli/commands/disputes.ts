@@ -11,13 +11,13 @@ import {
   NOTHING,
 } from '../../finance/disputes/claim.ts';
 import { claimableJson, claimJson, totalsJson, wholeClaimJson } from '../../finance/disputes/claim-json.ts';
-import { type StandingClaim, totalsOf } from '../../finance/disputes/claim-status.ts';
+import { type ClaimWithStatus, totalsOf } from '../../finance/disputes/claim-status.ts';
 import type { Disputes } from '../../finance/disputes/disputes.ts';
 import { type Claimable, FINDING_NAMES } from '../../finance/disputes/findings.ts';
 import { CLAIM_FORMATS, type ClaimFormat } from '../../finance/disputes/workbook.ts';
 import { writeWhole } from '../../lib/files/files.ts';
 import { userName } from '../../lib/runtime.ts';
-import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { recordOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { collectParameter, withFilterFlags } from '../report-output.ts';
@@ -160,21 +160,24 @@ export function withChoice(command: Command): Command {
 }
 
 /** Reports problems of the journal. */
-export async function listed(disputes: Disputes, output: Output): Promise<readonly StandingClaim[]> {
+export async function listed(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
   const { claims, problems } = await disputes.list();
   for (const problem of problems) output.warn(problem);
   return claims;
 }
 
 export function chosen(
-  claims: readonly StandingClaim[],
+  claims: readonly ClaimWithStatus[],
   { state, carrier }: ChooseFlags,
-): readonly StandingClaim[] {
+): readonly ClaimWithStatus[] {
   return chosenOf(claims, { state: state ?? null, carrier: carrier ?? null });
 }
 
 /** @throws CliError (exit 3) one of them is not there */
-export function named(claims: readonly StandingClaim[], ids: readonly string[]): readonly StandingClaim[] {
+export function named(
+  claims: readonly ClaimWithStatus[],
+  ids: readonly string[],
+): readonly ClaimWithStatus[] {
   return ids.map((id) => {
     const claim = claims.find((each) => each.id === id.toUpperCase());
     if (claim !== undefined) return claim;
@@ -197,7 +200,7 @@ export function totalText({
 }
 
 /** One claim with its history and its credits. */
-export function claimText(claim: StandingClaim): string {
+export function claimText(claim: ClaimWithStatus): string {
   const { id, state, version, trackingNumber, carrier, currencyCode: currency, deadline } = claim;
   const window =
     deadline === null ? 'not known' : `until ${deadline.closesOn}, ${deadline.daysLeft} days left`;
@@ -299,7 +302,7 @@ export function exportCommand(): Command {
   });
 }
 
-interface FindFlags extends NamedFilters {
+interface FindFlags extends FilterOptions {
   readonly tracking?: readonly string[];
   readonly all?: boolean;
   readonly param?: Readonly<Record<string, string>>;
@@ -392,7 +395,7 @@ async function find(
   const { rates, weights, tracking, param, timeout, reason } = flags;
   const { lines, notes } = await disputes.find({
     finding,
-    filters: filtersNamed(flags),
+    filters: toReportFilters(flags),
     parameters: param ?? {},
     tables: { rates, weights },
     ...{ rows: null, trackingNumbers: tracking ?? null, timeLimitMs: timeout * 1000, reason },

@@ -12,14 +12,14 @@ import {
 } from '../../reports/catalogue.ts';
 import type { OptionalTables } from '../../reports/optional-tables.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
-import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
 import type { ScheduleAction } from '../report-schedule.ts';
 import type { Output } from '../terminal/output.ts';
 import { checkEnvironment, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
-interface ReportFlags extends OptionalTables, NamedFilters {
+interface ReportFlags extends OptionalTables, FilterOptions {
   readonly param?: Readonly<Record<string, string>>;
   readonly compare?: string;
   readonly pivot?: string;
@@ -177,7 +177,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
 /** The request of the flags, for now or for a schedule. @throws CliError (exit 2) */
 function requestOf(flags: ReportFlags, usualFormat: ReportFormat) {
   return {
-    filters: filtersNamed(flags),
+    filters: toReportFilters(flags),
     parameters: { ...flags.param, ...(flags.limit === undefined ? {} : { limit: String(flags.limit) }) },
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.schedule === undefined ? chosenFormat(usualFormat, flags) : (flags.format ?? usualFormat),

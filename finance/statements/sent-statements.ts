@@ -32,7 +32,7 @@ export interface SentStatements {
   keep(statement: Statement, shipments: ShipmentLines | null, number: number): Promise<boolean>;
   /** The first month of which all tenants were sent statements at once; null: never. */
   allTenantsSince(): Promise<string | null>;
-  noteAllTenants(period: string): Promise<void>;
+  recordAllTenants(period: string): Promise<void>;
 }
 
 const ALL_TENANTS = 'all-tenants';
@@ -87,7 +87,7 @@ export function openSentStatements(folder: string): SentStatements {
       const names = (await namesIn(join(folder, ALL_TENANTS))).filter((name) => /^\d{4}-\d\d$/.test(name));
       return names.sort()[0] ?? null;
     },
-    async noteAllTenants(period) {
+    async recordAllTenants(period) {
       await makeFolder(join(folder, ALL_TENANTS));
       await createDurably(join(folder, ALL_TENANTS, period), '');
     },

@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LeftWalError } from '../../lib/files/published-file.ts';
 import { SqlRefusedError } from '../../reports/errors.ts';
-import { askSql } from '../../reports/run-sql.ts';
+import { runSql } from '../../reports/run-sql.ts';
 import { attack } from '../support/hostile/attack.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv } from '../warehouse/support.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const ask = (sql: string) => askSql({ databasePath: path, sql, timeLimitMs: 60_000 });
+const ask = (sql: string) => runSql({ databasePath: path, sql, timeLimitMs: 60_000 });
 
 describe('a statement', () => {
   test.each([

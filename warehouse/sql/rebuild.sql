@@ -12,7 +12,7 @@ select distinct file_sha256 from loads
 -- name: partial-rebuild-state
 -- What a rebuild that was interrupted left: of what it was being made, and how far it came. For DuckDB and PostgreSQL alike.
 select
-    (select position from ingest_cursors where stream = 'draft') as made_of,
+    (select position from ingest_cursors where stream = 'rebuild') as made_of,
     -- Once the end of the facts was reached, what could not be loaded again is known only as long as this place is kept.
     exists (select 1 from ingest_cursors where stream = 'loads')
         or not exists (select 1 from ingest_cursors where stream = 'facts') as is_open,
@@ -22,7 +22,7 @@ select
 
 -- name: finish-partial-rebuild
 -- From here on it is a warehouse like any other.
-delete from ingest_cursors where stream = 'draft'
+delete from ingest_cursors where stream = 'rebuild'
 
 -- name: delete-publications
 -- What an interrupted rebuild was told of the last publication; there may have been another since.
