@@ -1,10 +1,10 @@
 /** Records commands that change something in the audit log, before they begin and after they end (lib/audit-log.ts). */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { AuditLog, AuditNote } from '../lib/audit-log.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { userName } from '../lib/runtime.ts';
 import { checkEnvironment, contextOf } from './verb.ts';
@@ -108,7 +108,7 @@ export function recordOutcome(detail: string): void {
 }
 
 export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
-  return join(dataDir, 'audit');
+  return dataFolder(dataDir).audit;
 }
 
 export async function auditLogOf(settings: Settings): Promise<AuditLog> {

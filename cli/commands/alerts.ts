@@ -186,7 +186,7 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
 export function costsCommand(): Command {
   const command = verb(
     'costs',
-    'Lists what meets a rule of cost-rules.yaml now, also if it was reported before. Sends no alert. Exit code 1 when there is any.',
+    'Lists what meets a rule of user/cost-rules.yaml now, also if it was reported before. Sends no alert. Exit code 1 when there is any.',
     'billsync alerts costs --rules new-rules.yaml',
   );
   command

@@ -1,8 +1,8 @@
 /** Performs the actions of the dashboard's operators with the code of the commands. */
 
-import { join } from 'node:path';
 import type { OperatorWork, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { requeue } from '../requeue.ts';
@@ -140,5 +140,5 @@ async function backfill(settings: Settings, words: readonly string[]): Promise<P
 
 /** Folder of uploaded files until their import. */
 export function uploadFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
-  return join(dataDir, 'uploads');
+  return dataFolder(dataDir).uploads;
 }
