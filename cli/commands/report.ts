@@ -196,7 +196,7 @@ export function helpOfReport(name: string | undefined): string {
     return `--param ${parameter.name}=… (${kind}${usual}): ${parameter.about}`;
   });
   const files = report.sources.map(
-    (table) => `--${table} FILE, or report-files/${table}.csv in the data folder`,
+    (table) => `--${table} FILE, or user/report-files/${table}.csv in the data folder`,
   );
   const words = [
     `${report.name}: ${report.title}`,

@@ -1,8 +1,8 @@
 /** Tells of findings of the cost rules, each once, in whatever channels alerts go to. */
 
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { replaceDurably } from '../../lib/files/durable-files.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
@@ -36,7 +36,8 @@ export interface CostWatch {
 
 /** Where both lie in a data folder. */
 export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' | 'memoryPath'> {
-  return { rulesPath: join(dataDir, 'cost-rules.yaml'), memoryPath: join(dataDir, 'run/cost-findings.json') };
+  const { costRules, costFindings } = dataFolder(dataDir);
+  return { rulesPath: costRules, memoryPath: costFindings };
 }
 
 /** More new findings of one rule at a time are reported as a number: a rule's first look may find hundreds. */

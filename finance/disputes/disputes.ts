@@ -1,6 +1,6 @@
 /** What people do with claims: find what can be claimed, open, change, list and export; other folders import this file. */
 
-import { join } from 'node:path';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import {
@@ -56,7 +56,8 @@ export interface Disputes {
 
 /** Beside the archive, never in it. */
 export function disputePaths(dataDir: string): { readonly folder: string; readonly windowsPath: string } {
-  return { folder: join(dataDir, 'disputes'), windowsPath: join(dataDir, 'claim-windows.yaml') };
+  const { disputes, claimWindows } = dataFolder(dataDir);
+  return { folder: disputes, windowsPath: claimWindows };
 }
 
 /** Opens nothing until it is changes; any number of processes may have them at once. */

@@ -76,7 +76,7 @@ beforeAll(async () => {
   fixtures.set('awkward', fixture);
   const billed = monthsInvoices({ now: new Date('2026-07-15T00:00:00Z'), months: 5, shipments: 12 });
   fixtures.set('months', await reportsFixture(billed, { publishedAt: '2026-07-15T00:00:00Z' }));
-  const files = join(fixture.folder, 'report-files');
+  const files = join(fixture.folder, 'user', 'report-files');
   await mkdir(files);
   await writeFile(
     join(files, 'budget.csv'),
