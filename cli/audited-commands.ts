@@ -1,10 +1,10 @@
 /** Commands that change something are noted in the audit log, before they begin and after (lib/audit-log.ts). */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { AuditLog, AuditNote } from '../lib/audit-log.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { userName } from '../lib/runtime.ts';
 import { checkEnvironment, contextOf } from './verb.ts';
@@ -109,7 +109,7 @@ export function noteOutcome(detail: string): void {
 
 /** Where the audit log of a data folder lies. */
 export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
-  return join(dataDir, 'audit');
+  return dataFolder(dataDir).audit;
 }
 
 /** What was done in that data folder; secrets of the settings are kept out of it. */

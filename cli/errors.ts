@@ -41,14 +41,14 @@ export function describeError(error: unknown): DescribedError {
 /** What was named is not there; the nearest that is comes with it. */
 export function nothingIs(unmatched: {
   readonly filter: string;
-  readonly asked: string;
+  readonly given: string;
   readonly nearest: readonly string[];
 }): CliError {
-  const { filter, asked, nearest } = unmatched;
+  const { filter, given, nearest } = unmatched;
   const hint = nearest.length === 0 ? undefined : `did you mean ${nearest.map(printable).join(' or ')}?`;
   return new CliError(
     EXIT.nothingMatched,
-    `no ${filter} is ${printable(asked)}`,
+    `no ${filter} is ${printable(given)}`,
     hint === undefined ? {} : { hint },
   );
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
 import { statementIn } from '../lib/sql-file.ts';
-import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
+import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { type ReportRow, readColumns, readRows } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
 import { checkEnvironment } from './verb.ts';
@@ -14,7 +14,7 @@ export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' |
   const path = join(dataDir, 'reports.duckdb');
   if (warehouse.kind === 'ducklake') {
     lakeSourceOf(path, warehouse);
-    readElsewhere(path, async () => {
+    registerConnection(path, async () => {
       const { connectToLake } = await import('../warehouse/lake/lake-reader.ts');
       return connectToLake(path, warehouse);
     });

@@ -8,6 +8,7 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
 import { type Hold, isHeld, type Owner, readRetention } from '../archive/retention.ts';
+import { asideFolder } from '../lib/files/data-folder.ts';
 import { namesIn } from '../lib/files/files.ts';
 import type { Quarantine, QuarantinedItem } from '../lib/wire/quarantine.ts';
 import type { RemovableFile, Warehouse } from '../warehouse/warehouse.ts';
@@ -157,7 +158,7 @@ async function oldFiles(
 
 /** Their names say when they were moved aside. */
 async function oldCopies({ dataDir, before }: PlanOptions, mayGo: MayGo): Promise<readonly OldCopy[]> {
-  const folder = join(dataDir, 'aside');
+  const folder = asideFolder(dataDir);
   const old: OldCopy[] = [];
   for (const name of await namesIn(folder)) {
     const [, date, hour, minute, second] =

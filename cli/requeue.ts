@@ -1,7 +1,7 @@
 /** Requeues refused things: a delivery is received again, a file is requested again by its invoice's workflow. */
 
-import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { openInbox } from '../webhook/inbox/inbox.ts';
 import { requeueDelivery } from '../webhook/requeue.ts';
@@ -18,7 +18,7 @@ export interface Requeue {
 
 /** @returns a sentence for each; @throws CliError (exit 7) when one is still not acceptable, after all were tried */
 export async function requeue({ settings, quarantine, ids }: Requeue): Promise<readonly string[]> {
-  const inbox = await openInbox(join(settings.dataDir, 'inbox'));
+  const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
   const partnerIds = () => (settings.partnerId === null ? [] : [settings.partnerId]);
   const told: string[] = [];
   const refused: string[] = [];

@@ -186,7 +186,7 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
 export function costsCommand(): Command {
   const command = verb(
     'costs',
-    'Lists what meets a rule of cost-rules.yaml now, reported before or not. Sends nothing. Exit code 1 when there is anything.',
+    'Lists what meets a rule of user/cost-rules.yaml now, reported before or not. Sends nothing. Exit code 1 when there is anything.',
     'billsync alerts costs --rules draft.yaml',
   );
   command

@@ -11,13 +11,13 @@ import {
   NOTHING,
 } from '../../finance/disputes/claim.ts';
 import { claimableJson, claimJson, totalsJson, wholeClaimJson } from '../../finance/disputes/claim-json.ts';
-import { type StandingClaim, totalsOf } from '../../finance/disputes/claim-status.ts';
+import { type ClaimWithStatus, totalsOf } from '../../finance/disputes/claim-status.ts';
 import type { Disputes } from '../../finance/disputes/disputes.ts';
 import { type Claimable, FINDING_NAMES } from '../../finance/disputes/findings.ts';
 import { CLAIM_FORMATS, type ClaimFormat } from '../../finance/disputes/workbook.ts';
 import { writeWhole } from '../../lib/files/files.ts';
 import { userName } from '../../lib/runtime.ts';
-import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { noteOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { collectParameter, withFilterFlags } from '../report-output.ts';
@@ -160,7 +160,7 @@ export function withChoice(command: Command): Command {
 }
 
 /** All of them; what is wrong with the journal is said on the way. */
-export async function listed(disputes: Disputes, output: Output): Promise<readonly StandingClaim[]> {
+export async function listed(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
   const { claims, problems } = await disputes.list();
   for (const problem of problems) output.warn(problem);
   return claims;
@@ -168,14 +168,17 @@ export async function listed(disputes: Disputes, output: Output): Promise<readon
 
 /** Those in that state and against that carrier; what is not given does not choose. */
 export function chosen(
-  claims: readonly StandingClaim[],
+  claims: readonly ClaimWithStatus[],
   { state, carrier }: ChooseFlags,
-): readonly StandingClaim[] {
+): readonly ClaimWithStatus[] {
   return chosenOf(claims, { state: state ?? null, carrier: carrier ?? null });
 }
 
 /** @throws CliError (exit 3) one of them is not there */
-export function named(claims: readonly StandingClaim[], ids: readonly string[]): readonly StandingClaim[] {
+export function named(
+  claims: readonly ClaimWithStatus[],
+  ids: readonly string[],
+): readonly ClaimWithStatus[] {
   return ids.map((id) => {
     const claim = claims.find((each) => each.id === id.toUpperCase());
     if (claim !== undefined) return claim;
@@ -198,7 +201,7 @@ export function totalText({
 }
 
 /** One claim with its history and the credits of its number, in lines. */
-export function claimText(claim: StandingClaim): string {
+export function claimText(claim: ClaimWithStatus): string {
   const { id, state, version, trackingNumber, carrier, currencyCode: currency, deadline } = claim;
   const window =
     deadline === null ? 'not known' : `until ${deadline.closesOn}, ${deadline.daysLeft} days left`;
@@ -300,7 +303,7 @@ export function exportCommand(): Command {
   });
 }
 
-interface FindFlags extends NamedFilters {
+interface FindFlags extends FilterOptions {
   readonly tracking?: readonly string[];
   readonly all?: boolean;
   readonly param?: Readonly<Record<string, string>>;
@@ -393,7 +396,7 @@ async function find(
   const { rates, weights, tracking, param, timeout, reason } = flags;
   const { lines, notes } = await disputes.find({
     finding,
-    filters: filtersNamed(flags),
+    filters: toReportFilters(flags),
     parameters: param ?? {},
     tables: { rates, weights },
     ...{ rows: null, trackingNumbers: tracking ?? null, timeLimitMs: timeout * 1000, reason },

@@ -66,7 +66,7 @@ async function refuseUnknown(published: PublishedReader, invoice: string): Promi
   const numbers = await published.ask('invoice-numbers');
   const { nearestNames } = await import('../../reports/nearest-names.ts');
   const nearest = nearestNames(invoice, [...new Set(numbers.map((row) => String(row.invoice_number)))]);
-  throw nothingIs({ filter: 'invoice', asked: invoice, nearest });
+  throw nothingIs({ filter: 'invoice', given: invoice, nearest });
 }
 
 function showCommand(): Command {

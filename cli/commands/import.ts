@@ -8,6 +8,7 @@ import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { cellAdvice } from '../../lib/wire/csv-file.ts';
 import { SPREADSHEET_RULE } from '../../lib/wire/spreadsheet-damage.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
@@ -155,7 +156,7 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   const { importFiles } = await import('../../warehouse/import/import-files.ts');
   const service = await openService(settings, archive);
   const { openQuarantine } = await import('../../webhook/inbox/quarantine.ts');
-  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
   const asking = service === null ? deps : { ...deps, lookUp: service.describe };
   try {

@@ -68,10 +68,10 @@ async function refuseUnknown(published: PublishedReader, tenants: readonly strin
   if (tenants.length === 0) return;
   const names = (await published.ask('tenants-list')).map(({ name }) => String(name));
   const known = new Set(names.map((name) => name.toLowerCase()));
-  const asked = tenants.find((tenant) => !known.has(tenant.toLowerCase()));
-  if (asked === undefined) return;
+  const given = tenants.find((tenant) => !known.has(tenant.toLowerCase()));
+  if (given === undefined) return;
   const { nearestNames } = await import('../../reports/nearest-names.ts');
-  throw nothingIs({ filter: 'tenant', asked, nearest: nearestNames(asked, [...new Set(names)]) });
+  throw nothingIs({ filter: 'tenant', given, nearest: nearestNames(given, [...new Set(names)]) });
 }
 
 function showCommand(): Command {

@@ -1,7 +1,7 @@
 /** `billsync purge`: removes what is older than a date and not needed by any report; `billsync hold` keeps things from it. */
 
-import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
 import { addDecimals } from '../../lib/wire/decimal.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
@@ -52,7 +52,7 @@ export function purgeCommand(): Command {
     const { archive, warehouse, close } = await openWriter(settings, 'purge', { isAlone: !isDryRun });
     try {
       const { planPurge } = await import('../purge-plan.ts');
-      const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+      const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
       const plan = await planPurge({
         ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
         classes: flags.only ?? new Set(PURGE_CLASSES),

@@ -1,9 +1,9 @@
 /** `billsync quarantine`: what was refused, why, and what to do with it. */
 
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine, QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -22,7 +22,7 @@ export function quarantineCommand(): Command {
 
 async function open(settings: Settings): Promise<Quarantine> {
   await checkEnvironment(settings);
-  return openQuarantine(join(settings.dataDir, 'quarantine'));
+  return openQuarantine(dataFolder(settings.dataDir).quarantine);
 }
 
 function listCommand(): Command {

@@ -12,14 +12,14 @@ import {
 } from '../../reports/catalogue.ts';
 import type { OptionalTables } from '../../reports/optional-tables.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
-import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
 import type { ScheduleWord } from '../report-schedule.ts';
 import type { Output } from '../terminal/output.ts';
 import { checkEnvironment, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
-interface ReportFlags extends OptionalTables, NamedFilters {
+interface ReportFlags extends OptionalTables, FilterOptions {
   readonly param?: Readonly<Record<string, string>>;
   readonly compare?: string;
   readonly pivot?: string;
@@ -177,7 +177,7 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
 /** The question as the flags ask it, for now or for a schedule. @throws CliError (exit 2) */
 function asked(flags: ReportFlags, usualFormat: ReportFormat) {
   return {
-    filters: filtersNamed(flags),
+    filters: toReportFilters(flags),
     parameters: { ...flags.param, ...(flags.limit === undefined ? {} : { limit: String(flags.limit) }) },
     tables: Object.fromEntries(EXTRA_TABLES.map((name) => [name, flags[name]])),
     format: flags.schedule === undefined ? chosenFormat(usualFormat, flags) : (flags.format ?? usualFormat),
@@ -196,7 +196,7 @@ export function helpOfReport(name: string | undefined): string {
     return `--param ${parameter.name}=… (${kind}${usual}): ${parameter.about}`;
   });
   const files = report.sources.map(
-    (table) => `--${table} FILE, or report-files/${table}.csv in the data folder`,
+    (table) => `--${table} FILE, or user/report-files/${table}.csv in the data folder`,
   );
   const words = [
     `${report.name}: ${report.title}`,

@@ -35,8 +35,8 @@ export function sqlCommand(): Command {
       }
       const sql = statement === '-' ? await text(process.stdin) : statement;
       const timeLimitMs = (flags.timeout ?? 60) * 1000;
-      const { askSql } = await import('../../reports/run-sql.ts');
-      const { columns, rows } = await askSql({ databasePath, sql, timeLimitMs });
+      const { runSql } = await import('../../reports/run-sql.ts');
+      const { columns, rows } = await runSql({ databasePath, sql, timeLimitMs });
       output.rows(
         rows,
         columns.map(({ name, isNumber }) => ({

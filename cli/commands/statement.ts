@@ -167,7 +167,7 @@ async function deliver(
   output.note(`${whose}: ${sums === '' ? 'nothing billed' : sums}${STATES[state](statement)}`);
   for (const each of statement.corrections)
     output.note(
-      `  corrected: ${each.period} ${printable(each.invoice_number ?? each.invoice_id)} by ${each.difference} ${each.currency_code}, ${each.why}`,
+      `  corrected: ${each.period} ${printable(each.invoice_number ?? each.invoice_id)} by ${each.difference} ${each.currency_code}, ${each.reason}`,
     );
   if (flags.format === undefined) return;
   const [{ renderStatement }, { writeFiles }] = await Promise.all([

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../../lib/config/load-settings.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.ts';
@@ -95,7 +96,7 @@ function stageOf(
     sandbox,
     registrationId,
     states: watchStates(settings),
-    quarantined: async () => (await openQuarantine(join(settings.dataDir, 'quarantine'))).list(),
+    quarantined: async () => (await openQuarantine(dataFolder(settings.dataDir).quarantine)).list(),
     retry: (invoiceId: string) => retryOne(settings, { partnerId: sandbox.partnerId, invoiceId }),
     progress: narrator.progress,
     patienceMs: PATIENCE_MS,

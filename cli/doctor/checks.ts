@@ -8,6 +8,7 @@ import { openArchive } from '../../archive/open-archive.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { type Settings, suspiciousSecrets } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { lockOwner } from '../../lib/files/lock-file.ts';
 import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
 import { createLogger } from '../../lib/log/log.ts';
@@ -114,7 +115,7 @@ async function checkTemporal(settings: Settings): Promise<Finding> {
 }
 
 async function checkInbox(settings: Settings): Promise<Finding> {
-  const waiting = await (await openInbox(join(settings.dataDir, 'inbox'))).pending();
+  const waiting = await (await openInbox(dataFolder(settings.dataDir).inbox)).pending();
   if (waiting.length === 0) return ok('nothing waits');
   const oldest = waiting[0]?.receivedAt ?? '';
   return note(
@@ -186,7 +187,7 @@ async function checkPublished(settings: Settings): Promise<Finding> {
 }
 
 async function checkQuarantine(settings: Settings): Promise<Finding> {
-  const things = await (await openQuarantine(join(settings.dataDir, 'quarantine'))).list();
+  const things = await (await openQuarantine(dataFolder(settings.dataDir).quarantine)).list();
   if (things.length === 0) return ok('empty');
   return note(counted(things.length, 'refused thing'), '`billsync quarantine list` says why');
 }

@@ -1,8 +1,8 @@
 /** How the dashboard's operators act: each by the parts of the command that does the same. */
 
-import { join } from 'node:path';
 import type { OperatorWork, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { requeue } from '../requeue.ts';
@@ -140,5 +140,5 @@ async function backfill(settings: Settings, words: readonly string[]): Promise<P
 
 /** Where files lie between upload and import. */
 export function uploadFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
-  return join(dataDir, 'uploads');
+  return dataFolder(dataDir).uploads;
 }

@@ -1,7 +1,6 @@
 /** The admin port of a role: the dashboard with its pages, and `/livez`, `/readyz`, `/metrics` beside them. */
 
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
 import { startDashboard } from '../../dashboard/server.ts';
 import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts';
@@ -12,6 +11,7 @@ import { statementPages } from '../../finance/statements/page/statement-pages.ts
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { type Check, startChecks } from '../../lib/health/health.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
@@ -29,7 +29,7 @@ export async function startAdminRole({
   health,
   alerts,
 }: RoleContext): Promise<RunningRole> {
-  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const disputes = openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
   const dashboard = await startDashboard({
     settings,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Alerts, createAlerts } from '../../lib/alerts/alerts.ts';
 import { type Settings, suspiciousSecrets } from '../../lib/config/settings.ts';
+import { makeFolders } from '../../lib/files/durable-files.ts';
 import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { createHealth, type Health } from '../../lib/health/health.ts';
 import { isCallRunning } from '../../lib/health/native-calls.ts';
@@ -50,6 +51,8 @@ export async function runRole(
   const { settings, verbose } = contextOf(command, overrides);
   await checkEnvironment(settings);
   await keepPrivate(settings.dataDir);
+  // For the files that people write: cost rules, claim windows, tables that reports join.
+  await makeFolders(join(settings.dataDir, 'user'));
   takeOverSignals();
   const stopping = new AbortController();
   await serveRole({

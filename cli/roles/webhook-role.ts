@@ -1,12 +1,12 @@
 /** The endpoint with probes beside it, as a process of its own. */
 
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { startProbes } from '../../dashboard/probes.ts';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
 import { startChecks, stateCheck } from '../../lib/health/health.ts';
 import { certificateWatch } from '../../lib/health/watch-expiry.ts';
@@ -47,8 +47,8 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     if (service !== null) parts.add('billing service', () => service.close());
     const clocks = [service?.clock, archive.clock].filter((clock) => clock !== undefined);
     await refuseWrongClock(clocks);
-    const inbox = await openInbox(join(settings.dataDir, 'inbox'));
-    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
+    const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
+    const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
       onDropped: reportDropped({ log, alerts }),
     });
     const partner = learnPartner({ settings, service, log, stopping });

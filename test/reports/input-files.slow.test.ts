@@ -67,14 +67,14 @@ describe('the optional tables', () => {
     ['budget', 'budget', 'so there are no rows'],
   ])('are reported in the head when missing: no %s, %s', async (name, report, so) => {
     const { head } = await askReport(report, invoices);
-    expect(head.notes[0]).toContain(`${so} (--${name} FILE, or report-files/${name}.csv).`);
+    expect(head.notes[0]).toContain(`${so} (--${name} FILE, or user/report-files/${name}.csv).`);
   });
 
   test('are read from the folder beside the published file', async () => {
     const fixture = await reportsFixture(invoices);
-    await mkdir(join(fixture.folder, 'report-files'));
+    await mkdir(join(fixture.folder, 'user', 'report-files'));
     await writeFile(
-      join(fixture.folder, 'report-files', 'costs.csv'),
+      join(fixture.folder, 'user', 'report-files', 'costs.csv'),
       'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',
     );
     const ask = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });

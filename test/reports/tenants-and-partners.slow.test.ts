@@ -85,7 +85,7 @@ describe('tenants', () => {
     const { rows, head } = await it.ask('tenants', { tenants: ['new nam'] });
     expect(rows).toEqual([]);
     expect(head.matches).toEqual([
-      { filter: 'tenant', asked: 'new nam', matched: [], nearest: ['New Name'] },
+      { filter: 'tenant', given: 'new nam', matched: [], nearest: ['New Name'] },
     ]);
     expect(head.notes[0]).toBe('No tenant is "new nam"; the nearest is New Name.');
   });

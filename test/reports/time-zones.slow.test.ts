@@ -64,7 +64,7 @@ async function outputsIn(zone: string) {
   const player = ['-c', 'exec "$@" <"$0"', from, process.execPath, PLAYER, BILLSYNC, into];
   await promisify(execFile)('sh', player, { env: cleanEnvironment({ TZ: zone }) });
   const played = JSON.parse(readFileSync(into, 'utf8')) as readonly Played[];
-  const files = [folder, join(data, 'sent-statements')].flatMap((place) =>
+  const files = [folder, join(data, 'user', 'sent-statements')].flatMap((place) =>
     readdirSync(place, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name)),

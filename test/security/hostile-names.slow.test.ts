@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { makeStatements } from '../../finance/statements/make-statements.ts';
 import { unknownLetters } from '../../finance/statements/pdf-fonts.ts';
@@ -116,7 +117,7 @@ test('removes __proto__ from processes and threads', () => {
      }`,
   );
   const { stderr } = spawnSync(BILLSYNC, ['--version'], {
-    env: cleanEnvironment({ NODE_OPTIONS: `--import=${probe}` }),
+    env: cleanEnvironment({ NODE_OPTIONS: `--import=${pathToFileURL(probe)}` }),
     encoding: 'utf8',
   });
   expect(stderr).toBe('false;false;');

@@ -485,7 +485,7 @@ test('lists an invoice with refused deliveries and loads it by reconciliation', 
   await service.finalize(invoiceId);
   const { dataDir } = rig;
   const inbox = await openInbox(join(dataDir, 'inbox'));
-  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
   const archive = await openArchive(settings);
   const receiver = createReceiver({
     ...{ settings, inbox, archive, quarantine, partnerIds: () => [service.partnerId] },

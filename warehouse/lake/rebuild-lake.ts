@@ -10,7 +10,7 @@ import { claimDataFolder } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { RebuildLossError } from '../errors.ts';
 import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.ts';
-import { type DoneBefore, findLosses, markPartialRebuild, resumePartialRebuild } from '../rebuild.ts';
+import { findLosses, markPartialRebuild, type PartialCounts, resumePartialRebuild } from '../rebuild.ts';
 import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../warehouse.ts';
 import { generationPath } from './attach-lake.ts';
 import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
@@ -81,7 +81,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
       place: { address, dataPath, generation: next },
       now,
       isShown: false,
-      whenMade: (rows) => (done === null ? markPartialRebuild(options, made) : tidyDraft(rows, made)),
+      whenMade: (rows) => (done === null ? markPartialRebuild(options, made) : removeUncommitted(rows, made)),
     });
     database.close();
     try {
@@ -123,7 +123,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
 }
 
 /** What an interrupted rebuild had made of the next generation; null: nothing that may go on. */
-async function leftInNext(made: Ledger, options: RebuildOptions): Promise<DoneBefore | null> {
+async function leftInNext(made: Ledger, options: RebuildOptions): Promise<PartialCounts | null> {
   try {
     return await resumePartialRebuild(options, made);
   } catch (error) {
@@ -133,7 +133,7 @@ async function leftInNext(made: Ledger, options: RebuildOptions): Promise<DoneBe
 }
 
 /** Rows whose load did not come to count go, since it is repeated under the same id. */
-async function tidyDraft(rows: Database, made: Ledger): Promise<void> {
+async function removeUncommitted(rows: Database, made: Ledger): Promise<void> {
   await removeLeftovers(rows, made);
   await made.all('mark-all-recorded');
 }

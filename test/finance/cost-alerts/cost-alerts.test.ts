@@ -2,7 +2,7 @@
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
 import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
@@ -47,7 +47,10 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-const write = (rules: string): Promise<void> => writeFile(costPaths(folder).rulesPath, rules);
+const write = async (rules: string): Promise<void> => {
+  await mkdir(dirname(costPaths(folder).rulesPath), { recursive: true });
+  await writeFile(costPaths(folder).rulesPath, rules);
+};
 const options = (more: object = {}) => ({
   ...{ ...costPaths(folder), databasePath: fixture.path, dashboardUrl: null, now: () => NOW },
   log: createLogger(testSettings(folder), 'worker', { write: () => {} }),

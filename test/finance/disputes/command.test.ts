@@ -125,7 +125,7 @@ describe('billsync disputes', () => {
   });
 
   test('ends with 1 when a claim is overdue, and names the line of a window that cannot be meant', async () => {
-    const windows = join(fixture.folder, 'claim-windows.yaml');
+    const windows = join(fixture.folder, 'user', 'claim-windows.yaml');
     await writeFile(windows, 'windows: [{ carrier: fedex, days: 1 }]');
     expect(await disputes('list')).toMatchObject({
       exitCode: 1,
@@ -141,9 +141,9 @@ describe('billsync disputes', () => {
 
   test('leaves claims as they are through a rebuild, and shows them before anything is published again', async () => {
     const folder = join(fixture.folder, 'restored');
-    await mkdir(join(folder, 'disputes'), { recursive: true });
-    const journal = await readFile(join(fixture.folder, 'disputes/journal.ndjson'));
-    await writeFile(join(folder, 'disputes/journal.ndjson'), journal);
+    await mkdir(join(folder, 'user', 'disputes'), { recursive: true });
+    const journal = await readFile(join(fixture.folder, 'user/disputes/journal.ndjson'));
+    await writeFile(join(folder, 'user/disputes/journal.ndjson'), journal);
     const list = ['disputes', 'list', '--json', '--data-dir', folder];
     expect(JSON.parse((await runCommand(list)).stdout)).toMatchObject([
       { id: 'D-3', concerns: ['Its invoice is not in what is published now.'] },
@@ -156,6 +156,6 @@ describe('billsync disputes', () => {
     const rebuilt = await runCommand(['rebuild', '--data-dir', folder]);
     expect(rebuilt).toMatchObject({ exitCode: 0 });
     expect(JSON.parse((await runCommand(list)).stdout)).toHaveLength(3);
-    expect(await readFile(join(folder, 'disputes/journal.ndjson'))).toEqual(journal);
+    expect(await readFile(join(folder, 'user/disputes/journal.ndjson'))).toEqual(journal);
   });
 });

@@ -43,7 +43,10 @@ beforeAll(async () => {
     // Nothing of it is asked for by what a guest offers.
     work: {} as OperatorWork,
     decode: async () => null,
-    ...{ audit: openAuditLog(join(fixture.folder, 'audit')), uploadFolder: join(fixture.folder, 'uploads') },
+    ...{
+      audit: openAuditLog(join(fixture.folder, 'user', 'audit')),
+      uploadFolder: join(fixture.folder, 'uploads'),
+    },
   };
   acting = await dashboardOver(fixture.path, { guests, operator, admin: { operators: [ANN] } });
   showing = await dashboardOver(fixture.path, { guests });

@@ -27,8 +27,11 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
     [below('inbox/pending', '.DS_Store'), Buffer.alloc(99)],
   ]),
   put('quarantine: broken descriptions', ({ dice, below }) => [
-    [below('quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}.json`), broken(dice, THING)],
-    [below('quarantine', 'notes.txt'), Buffer.from('not ours')],
+    [
+      below('inbox/quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}.json`),
+      broken(dice, THING),
+    ],
+    [below('inbox/quarantine', 'notes.txt'), Buffer.from('not ours')],
   ]),
   put('run: what alerts remember', ({ dice, below }) =>
     ['webhook', 'worker', 'up'].map((role) => [below('run', `alerts-${role}.json`), broken(dice, ALERT)]),
@@ -40,8 +43,8 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
       for (const path of [
         `inbox/pending/${dice.uuid()}`,
         `inbox/pending/test.${dice.uuid()}`,
-        `quarantine/d-${id()}.json`,
-        `quarantine/f-${id()}.json`,
+        `inbox/quarantine/d-${id()}.json`,
+        `inbox/quarantine/f-${id()}.json`,
         `run/alerts-${id()}.json`,
       ]) {
         const link = join(product.dataDir, path);
@@ -50,7 +53,9 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
       }
     },
   },
-  put('load-attempts: foreign files', ({ below }) => [[below('load-attempts', 'x'), Buffer.from('...')]]),
+  put('run/load-attempts: foreign files', ({ below }) => [
+    [below('run/load-attempts', 'x'), Buffer.from('...')],
+  ]),
   {
     name: 'reports.duckdb: cut short',
     async play({ product, dice }) {

@@ -71,7 +71,7 @@ async function aDraft({ sandbox }: RareStage): Promise<{ invoiceId: string; work
   return { invoiceId, workflowId };
 }
 
-const COST_RULES = 'cost-rules.yaml';
+const COST_RULES = 'user/cost-rules.yaml';
 const writeTo = ({ product }: RareStage, name: string, text: string): void =>
   writeFileSync(join(product.dataDir, name), text);
 const removeFrom = ({ product }: RareStage, name: string): void =>
@@ -210,7 +210,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
     metric: 'billsync_quarantine_depth\\{kind="delivery",role="worker"\\} [1-9]',
     async inject(stage) {
       const at = new Date(Date.now() - 2 * 86_400_000).toISOString();
-      const quarantine = await openQuarantine(join(stage.product.dataDir, 'quarantine'));
+      const quarantine = await openQuarantine(join(stage.product.dataDir, 'inbox', 'quarantine'));
       const why = { code: 'not-json', reason: 'It is no JSON.', findings: [], findingCount: 0 };
       const of = { invoiceId: null, eventId: null, sha256: null };
       await quarantine.put({ kind: 'delivery', at, ...why, ...of }, Buffer.from('{'));
@@ -275,7 +275,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
   }),
   rare('claims-to-send', 'an open claim whose window ends today', {
     async inject(stage) {
-      writeTo(stage, 'claim-windows.yaml', windows(1));
+      writeTo(stage, 'user/claim-windows.yaml', windows(1));
       await aClaim(stage);
       await restartWorker(stage);
       return null;
@@ -287,10 +287,10 @@ export const RARE_FAULTS: readonly RareFault[] = [
   }),
   rare('claims-unanswered', 'a claim that was sent 40 days ago', {
     async inject(stage) {
-      writeTo(stage, 'claim-windows.yaml', windows(1));
+      writeTo(stage, 'user/claim-windows.yaml', windows(1));
       await aClaim(stage);
       await run(stage, 'disputes', 'state', 'sent', ...(await claimIds(stage, 'open')));
-      const journal = join(stage.product.dataDir, 'disputes', 'journal.ndjson');
+      const journal = join(stage.product.dataDir, 'user', 'disputes', 'journal.ndjson');
       const earlier = new Date(Date.now() - 40 * 86_400_000).toISOString();
       writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(/"at":"[^"]+"/g, `"at":"${earlier}"`));
       await restartWorker(stage);

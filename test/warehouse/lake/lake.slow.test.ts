@@ -321,7 +321,7 @@ describe('the warehouse over a lake', () => {
     const ledger = new Ledger(address, { generation: Number(generation) });
     const database = await openLakeDatabase({
       place: { address, dataPath: settings.warehouse.dataPath, generation: Number(generation) },
-      ...{ folders: [], temporaryFolder: join(settings.dataDir, 'tmp'), memoryLimit: null },
+      ...{ folders: [], temporaryFolder: join(settings.dataDir, 'run', 'tmp'), memoryLimit: null },
     });
     // The rows of a writer that died before its ledger committed.
     await database.use((session) =>
