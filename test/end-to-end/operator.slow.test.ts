@@ -80,7 +80,7 @@ test('records every action of an operator: fetch, publish, import, pause, retry,
 
   expect(await go('/operator')).toContain('Publish now');
   await page.getByLabel(/^Invoice ids, or numbers/).fill(`${missed.invoiceId}\n`);
-  expect(await press('Look them up')).toContain('The service is asked for 1 invoice');
+  expect(await press('Look them up')).toContain('Fetches 1 invoice from the service');
   expect(await press('Fetch')).toMatch(/Backfill [0-9a-f-]{36} fetches 1 invoice\./);
   await page.getByRole('link', { name: 'Follow its progress' }).click();
   await eventually(async () => (await text()).includes('1 of 1 done'));

@@ -141,7 +141,7 @@ describe('table', () => {
     for (const line of table.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(60);
     expect(table).toMatch(/^Tenant +code .* cost /m);
     expect(table.replaceAll('\n', ' ')).toMatch(
-      /Left out, as the terminal is narrow: .*cost_per_lb.* --format csv/,
+      /Columns left out on this narrow terminal: .*cost_per_lb.* --format csv/,
     );
     expect(await body('table')).not.toContain('Left out');
   });
