@@ -16,14 +16,9 @@ import { openAuditLog } from '../../lib/audit-log.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { MAX_CLICKS, MONTH_END } from '../support/month-end-story.ts';
-import { monthsInvoices } from '../support/reports/months-invoices.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { monthsInvoices } from '../support/months-invoices.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 import { barriers, barriersOfNewKinds, CONTRAST_ALONE, CONTRAST_APART } from '../support/tools/barriers.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
 import { dashboardOver } from './support.ts';
