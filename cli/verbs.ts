@@ -72,7 +72,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'report',
-    summary: 'answer a question about cost: by tenant, carrier, zone and more',
+    summary: 'run a report: cost by tenant, carrier, zone and more',
     section: 'Look',
     load: async () => (await import('./commands/report.ts')).reportCommand(),
   },
