@@ -28,7 +28,7 @@ import { nearestNames } from './nearest-names.ts';
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
-/** The files a person may add: each is a table with this name, from `--NAME FILE` or `report-files/NAME.csv`. */
+/** The files a person may add: each is a table with this name, from `--NAME FILE` or `user/report-files/NAME.csv`. */
 export const EXTRA_TABLES = [
   'rates',
   'weights',

@@ -3,6 +3,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { createDurably } from '../lib/files/durable-files.ts';
 import { readIfThere } from '../lib/files/files.ts';
 import { keepPrivate } from '../lib/files/private-folder.ts';
@@ -76,7 +77,7 @@ export function warehousePaths(
     rebuilding: `${database}.rebuilding`,
     lock: join(dirname(database), `${basename(database).replace(/\.duckdb$/, '')}.lock`),
     published: join(dataDir, 'reports.duckdb'),
-    temporaryFolder: join(dataDir, 'tmp'),
+    temporaryFolder: dataFolder(dataDir).temporary,
     readableFolders: [dataDir, ...(archive.kind === 'folder' ? [archive.path] : [])],
   };
 }

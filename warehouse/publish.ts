@@ -8,6 +8,7 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { namesIn } from '../lib/files/files.ts';
 import { leftWals } from '../lib/files/published-file.ts';
 import { Database } from './duckdb/database.ts';
@@ -133,7 +134,7 @@ async function removeLeftWals(publishedPath: string): Promise<readonly string[]>
 }
 
 function keptFolder(publishedPath: string): string {
-  return join(dirname(publishedPath), 'snapshots');
+  return dataFolder(dirname(publishedPath)).snapshots;
 }
 
 /** File names, the newest last. */

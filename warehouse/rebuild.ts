@@ -14,6 +14,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { readRetention } from '../archive/retention.ts';
+import { asideFolder } from '../lib/files/data-folder.ts';
 import { exists } from '../lib/files/durable-files.ts';
 import { refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
@@ -239,7 +240,7 @@ async function swap({
 }): Promise<string | null> {
   let movedAside: string | null = null;
   if (await isThere(database)) {
-    const folder = join(dirname(database), 'aside');
+    const folder = asideFolder(dirname(database));
     await mkdir(folder, { recursive: true, mode: 0o700 });
     movedAside = join(folder, `${at.toISOString().replaceAll(':', '-')}-${basename(database)}`);
     if (await isThere(`${database}.wal`)) await rename(`${database}.wal`, `${movedAside}.wal`);

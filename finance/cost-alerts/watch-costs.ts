@@ -1,8 +1,8 @@
 /** Alerts about findings of the cost rules, each once. */
 
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { replaceDurably } from '../../lib/files/durable-files.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
@@ -35,7 +35,8 @@ export interface CostWatch {
 }
 
 export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' | 'memoryPath'> {
-  return { rulesPath: join(dataDir, 'cost-rules.yaml'), memoryPath: join(dataDir, 'run/cost-findings.json') };
+  const { costRules, costFindings } = dataFolder(dataDir);
+  return { rulesPath: costRules, memoryPath: costFindings };
 }
 
 /** More new findings of one rule are reported as a count: its first check may find hundreds. */

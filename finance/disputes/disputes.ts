@@ -1,6 +1,6 @@
 /** Finds what can be claimed, and opens, changes and lists claims. Other folders import this file. */
 
-import { join } from 'node:path';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import {
@@ -55,7 +55,8 @@ export interface Disputes {
 }
 
 export function disputePaths(dataDir: string): { readonly folder: string; readonly windowsPath: string } {
-  return { folder: join(dataDir, 'disputes'), windowsPath: join(dataDir, 'claim-windows.yaml') };
+  const { disputes, claimWindows } = dataFolder(dataDir);
+  return { folder: disputes, windowsPath: claimWindows };
 }
 
 /** Opens no file before it is used; several processes may use it at once. */

@@ -11,6 +11,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { createDurably, makeFolder, syncFolder, writeSynced } from '../../lib/files/durable-files.ts';
 import { namesIn, sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { systemCode } from '../../lib/system-errors.ts';
@@ -40,7 +41,7 @@ const FILE = 'statement.json';
 const LINES = 'shipments.json';
 
 export function sentFolder(dataDir: string): string {
-  return join(dataDir, 'sent-statements');
+  return dataFolder(dataDir).sentStatements;
 }
 
 /** Of a tenant, for names of files and folders; 16 hex digits. */
