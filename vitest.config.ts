@@ -30,6 +30,8 @@ process.env.GOGC ??= '400';
 
 const settings = {
   setupFiles: ['test/support/processes/enter-environment.ts', 'test/support/processes/one-duckdb-thread.ts'],
+  // As bin/billsync starts the product.
+  execArgv: ['--disable-proto=delete'],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
   testTimeout: 300_000,
   hookTimeout: 300_000,

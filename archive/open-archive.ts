@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { namesIn } from '../lib/files/files.ts';
 import type { Archive } from './archive.ts';
 import { ArchiveError } from './errors.ts';
@@ -25,7 +26,7 @@ export async function openArchive(
   }
   const bucket = await openArchiveBucket(settings.archive.url, env);
   const { openS3Archive } = await import('./s3/archive.ts');
-  return openS3Archive(bucket, join(settings.dataDir, 'archive-cache'));
+  return openS3Archive(bucket, dataFolder(settings.dataDir).archiveCache);
 }
 
 export async function openArchiveBucket(

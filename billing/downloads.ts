@@ -2,9 +2,9 @@
 
 import { statfsSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { makeFolder } from '../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -60,7 +60,7 @@ export class Downloads {
 
   constructor(options: DownloadsOptions) {
     this.#options = options;
-    this.#folder = join(options.settings.dataDir, 'tmp');
+    this.#folder = dataFolder(options.settings.dataDir).temporary;
     this.#limits = { ...DOWNLOAD_LIMITS, ...options.limits };
     this.#downloaded = options.metrics?.counter('downloaded_bytes_total');
   }

@@ -1,7 +1,7 @@
 /** The address to which a number of a report's page leads: its filters, and what its row is. */
 
 import type { ReportDefinition } from '../reports/catalogue.ts';
-import { type CellLead, leadOfCell } from '../reports/drilldown.ts';
+import { type CellDrilldown, drilldownOfCell } from '../reports/drilldown.ts';
 import type { Period } from '../reports/period.ts';
 import type { ReportResult, ReportRow } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';
@@ -24,20 +24,24 @@ export interface Leading {
 }
 
 /** For the cells and charts of one answer. */
-export function leadingTo({ report: { leads }, result, query, before }: Leading): LeadTo {
+export function leadingTo({ report: { drilldowns }, result, query, before }: Leading): LeadTo {
   const filters = filtersIn(query);
   return (rows, column) => {
     // Of two numbers side by side the difference is of both, so it leads nowhere by itself.
     if (before !== null && (column === 'difference' || column === 'change_percent')) return null;
     const isBefore = before !== null && column.endsWith('_before');
-    const lead = leadOfCell({ leads, result }, rows, isBefore ? column.replace(/_before$/, '') : column);
+    const lead = drilldownOfCell(
+      { drilldowns, result },
+      rows,
+      isBefore ? column.replace(/_before$/, '') : column,
+    );
     if (lead === null) return null;
     const days = isBefore ? { ...filters, ...before, period: undefined } : filters;
     return { address: addressOf(lead, days), isTotal: lead.total !== null };
   };
 }
 
-function addressOf({ target, fields }: CellLead, filters: Query): string {
+function addressOf({ target, fields }: CellDrilldown, filters: Query): string {
   switch (target) {
     case 'shipments':
       return withQuery('/shipments', filters, fields);

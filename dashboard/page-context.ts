@@ -8,7 +8,7 @@ import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { NotPublishedError } from '../reports/errors.ts';
-import { checkFilters, letAllPass } from '../reports/report-filters.ts';
+import { checkFilters, isUnfiltered } from '../reports/report-filters.ts';
 import type { ReportCell, ReportHead } from '../reports/report-result.ts';
 import {
   type Counted,
@@ -62,7 +62,7 @@ export async function withReports<T>(
   filters: SessionRequest['filters'],
   work: (session: ReportSession) => Promise<T>,
 ): Promise<T> {
-  const counted = letAllPass(checkFilters(filters ?? {})) ? await countedOf(context) : undefined;
+  const counted = isUnfiltered(checkFilters(filters ?? {})) ? await countedOf(context) : undefined;
   return inSession(context, { ...(filters ? { filters } : {}), counted }, work);
 }
 

@@ -1,7 +1,7 @@
 /** Asks the published file the small questions that pages have and no report answers. */
 
 import type { DuckDBValue } from '@duckdb/node-api';
-import { interruptible, openPublishedFile } from '../reports/published-file.ts';
+import { openPublishedFile, withTimeLimit } from '../reports/published-file.ts';
 import { type ReportRow, readColumns, readRows } from '../reports/report-result.ts';
 import { statementText } from '../reports/statement-text.ts';
 
@@ -50,7 +50,7 @@ export async function askPublished<T>(
   };
   try {
     const limit = { file, name: 'of the page', timeLimitMs, deadline: Date.now() + timeLimitMs };
-    return await interruptible(limit, () => work(ask));
+    return await withTimeLimit(limit, () => work(ask));
   } finally {
     file.close();
   }

@@ -1,11 +1,12 @@
 /** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
 
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { durationMs } from '../lib/config/setting-values.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Scrub } from '../lib/log/scrub.ts';
@@ -127,7 +128,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   // Before the pages: those of operators are waited for, and what stands there then keeps the way it tells errors.
   answerErrors(app, context);
   registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
-  const views = openSavedViews(join(dirname(options.publishedPath), 'saved-views.json'));
+  const views = openSavedViews(dataFolder(dirname(options.publishedPath)).savedViews);
   registerOverview(app, context, views);
   registerSavedViews(app, context, views);
   registerInvoices(app, context);

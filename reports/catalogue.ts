@@ -15,20 +15,20 @@
  * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
  * - `shown` columns that are there only if the parameter `by` has a word: `service_level service`
- * - `leads` what a number counts, so that it can be looked at (see `drill-down/leads.ts`), one per line
+ * - `drilldown` what a number counts, so that it can be looked at (see `drilldown.ts`), one per line
  * - `example` a worked example (see `worked-example.ts`)
  */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { type Lead, leadsOf } from './drilldown.ts';
+import { type Drilldown, parseDrilldowns } from './drilldown.ts';
 import { ReportNotFoundError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
-/** The files a person may add: each is a table with this name, from `--NAME FILE` or `report-files/NAME.csv`. */
+/** The files a person may add: each is a table with this name, from `--NAME FILE` or `user/report-files/NAME.csv`. */
 export const EXTRA_TABLES = [
   'rates',
   'weights',
@@ -97,7 +97,7 @@ export interface ReportDefinition {
   /** The word of the parameter `by` that shows a column, by column; all others are always there. */
   readonly shownBy: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
-  readonly leads: readonly Lead[];
+  readonly drilldowns: readonly Drilldown[];
   readonly sql: string;
 }
 
@@ -159,7 +159,7 @@ export function parseReport(name: string, sql: string): ReportDefinition {
     sources: listOf(one('source')).map((item) => sourceOf(name, item)),
     shownBy: Object.fromEntries(listOf(one('shown')).map((item) => splitOnce(item, ' '))),
     example: exampleOf(name, header.get('example') ?? [], EXTRA_TABLES),
-    leads: leadsOf(name, header.get('leads') ?? []),
+    drilldowns: parseDrilldowns(name, header.get('drilldown') ?? []),
     sql,
   };
 }

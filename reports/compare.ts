@@ -16,13 +16,13 @@ const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
 
 /** Whether a report has rows of cost that another period may have as well. */
 export function isComparable({
-  leads: [lead],
+  drilldowns: [drilldown],
   shownBy,
-}: Pick<ReportDefinition, 'leads' | 'shownBy'>): boolean {
-  if (lead === undefined || Object.keys(lead.fixed).length > 0) return false;
+}: Pick<ReportDefinition, 'drilldowns' | 'shownBy'>): boolean {
+  if (drilldown === undefined || Object.keys(drilldown.fixed).length > 0) return false;
   // One that is asked by what one likes can be asked by something else than time.
-  const isTimed = lead.by.some(({ column }) => TIMES.includes(column) && shownBy[column] === undefined);
-  return !isTimed && SIDES.every((column) => Object.hasOwn(lead.exact, column));
+  const isTimed = drilldown.by.some(({ column }) => TIMES.includes(column) && shownBy[column] === undefined);
+  return !isTimed && SIDES.every((column) => Object.hasOwn(drilldown.exact, column));
 }
 
 /**
@@ -36,7 +36,7 @@ export function compareResults(
     with: period,
   }: { readonly now: ReportResult; readonly before: ReportResult; readonly with: Period },
 ): ReportResult {
-  const names = (report.leads[0]?.by ?? []).map(({ column }) => column);
+  const names = (report.drilldowns[0]?.by ?? []).map(({ column }) => column);
   const keys = now.columns.filter(({ name }) => names.includes(name) || name === 'partner_id');
   if (!isComparable(report) || keys.some(({ name }) => TIMES.includes(name))) {
     throw new ReportFilterError(
@@ -159,18 +159,18 @@ export async function runCompared(
 ): Promise<ReportResult> {
   const { name, filters = {}, parameters = {} } = request;
   const report = await findReport(name);
-  const run: Run = (asked) => runReport({ ...request, ...asked });
-  const result = await sideBySide(run, report, { filters, parameters, compare });
+  const run: Run = (of) => runReport({ ...request, ...of });
+  const result = await runWithComparison(run, report, { filters, parameters, compare });
   return pivot === undefined ? result : pivoted(report, result, pivot).result;
 }
 
-type Run = (asked: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
+type Run = (of: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
 
 /**
  * @param run answers the report with the filters and parameters that it is given
  * @throws ReportFilterError besides what `run` throws: what is to be compared cannot be
  */
-export async function sideBySide(
+export async function runWithComparison(
   run: Run,
   report: ReportDefinition,
   { filters, parameters, compare }: Compared,

@@ -2,7 +2,7 @@
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
-import { asVariables, bindParameters } from './parameters.ts';
+import { bindParameters, setParameterVariables } from './parameters.ts';
 import { parsePeriod, periodText } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { grouped } from './render/labels.ts';
@@ -30,8 +30,8 @@ export async function completenessOf(
   { from, to }: Days,
   { filters, asOf }: { readonly filters: AppliedFilters; readonly asOf: string },
 ): Promise<Completeness> {
-  const asked = { from, to };
-  const rows = (await file.run('not-counted', asked)).convertRowObjects(jsonValue);
+  const days = { from, to };
+  const rows = (await file.run('not-counted', days)).convertRowObjects(jsonValue);
   const found = Number(rows[0]?.found ?? 0);
   const named = rows
     .filter(({ number }) => number !== null)
@@ -41,7 +41,7 @@ export async function completenessOf(
     });
   // All reports of a page ask for the same days of the same file.
   const selection = [filters.partners, filters.tenants, filters.from, filters.to, from, to];
-  const gaps = await file.cached(`number gaps ${JSON.stringify(selection)}`, () => numberGaps(file, asked));
+  const gaps = await file.cached(`number gaps ${JSON.stringify(selection)}`, () => numberGaps(file, days));
   const parts = [
     ...(found === 0 ? [] : [`${counted(found, 'known invoice')}: ${listed(named, found)}`]),
     ...(gaps.length === 0
@@ -72,7 +72,7 @@ function openUntil(
 
 async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<readonly string[]> {
   const report = await findReport('gaps');
-  const sql = await asVariables(file, report, bindParameters(report, {}));
+  const sql = await setParameterVariables(file, report, bindParameters(report, {}));
   const rows = (await file.query(sql)).convertRowObjects(jsonValue);
   // Days are `YYYY-MM-DD`, so their texts compare as they do.
   const inDays = rows.filter(
@@ -130,12 +130,12 @@ export async function comparedDays(
 }
 
 /** `still open`, `incomplete` or both; null: all are whole. */
-export function incompleteWords(periods: readonly Completeness[]): string | null {
-  const words = [
+export function incompleteLabel(periods: readonly Completeness[]): string | null {
+  const labels = [
     ...(periods.some(({ stillOpen }) => stillOpen !== null) ? ['still open'] : []),
     ...(periods.some(({ notCounted }) => notCounted !== null) ? ['incomplete'] : []),
   ];
-  return words.length === 0 ? null : words.join(', ');
+  return labels.length === 0 ? null : labels.join(', ');
 }
 
 /** A sentence for each finding. */
@@ -148,11 +148,11 @@ export function comparisonNotes(periods: readonly ComparedDays[]): readonly stri
 
 /** The same answer with the finding in its title and as its first notes. */
 export function markIncomplete(result: ReportResult, periods: readonly ComparedDays[]): ReportResult {
-  const words = incompleteWords(periods);
-  if (words === null) return result;
+  const labels = incompleteLabel(periods);
+  if (labels === null) return result;
   return {
     ...result,
-    title: `${result.title} (${words})`,
+    title: `${result.title} (${labels})`,
     head: { ...result.head, notes: [...comparisonNotes(periods), ...result.head.notes] },
   };
 }

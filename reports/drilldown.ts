@@ -1,22 +1,23 @@
 /**
- * From a cell of a report to what it counts: each report's header says it in lines of `leads`, and nothing else does.
+ * From a cell of a report to the rows that it counts. Each report's header defines this in lines of `drilldown`:
  *
- *     -- leads: shipments by carrier, currency_code; shipments, billing_cost, packages
+ *     -- drilldown: shipments by carrier, currency_code; shipments, billing_cost, packages
  *
- * Before the semicolon stands where a row leads and by what: columns of the row, `column as condition` where the list of
- * shipments calls it otherwise, `column as $parameter` where a parameter says what the column is, `column?` where none
- * means all, `name=word` for a filter that is always set. Behind it stand the cells that are equal to a total of what
- * they lead to, `cell=total` where the names differ, `totals` for all that have the name of one; every other number is computed of what it leads to.
+ * Before the semicolon: the target and the columns of the row that select from it. `column as condition` names the
+ * condition of the shipment list where it differs, `column as $parameter` takes the name from a parameter, `column?` means
+ * "all" when the cell is empty, `name=value` is a filter that is always set. After the semicolon: the cells that equal a
+ * total of the target, `cell=total` where the names differ, `totals` for all that have the name of one. Every other
+ * number is only computed from the target.
  */
 
 import type { ReportCell, ReportResult, ReportRow } from './report-result.ts';
 import { EXACT_CONDITIONS } from './shipments/conditions.ts';
 
-export const LEAD_TARGETS = ['shipments', 'invoice', 'invoices', 'register'] as const;
-export type LeadTarget = (typeof LEAD_TARGETS)[number];
+export const DRILLDOWN_TARGETS = ['shipments', 'invoice', 'invoices', 'register'] as const;
+export type DrilldownTarget = (typeof DRILLDOWN_TARGETS)[number];
 
-export interface Lead {
-  readonly target: LeadTarget;
+export interface Drilldown {
+  readonly target: DrilldownTarget;
   readonly by: readonly Binding[];
   readonly fixed: Readonly<Record<string, string>>;
   /** The total that a cell is equal to, by the cell's column. */
@@ -25,50 +26,50 @@ export interface Lead {
 
 interface Binding {
   readonly column: string;
-  /** What the target calls it; `$name` is what that parameter says. */
+  /** The name that the target uses; `$name` takes the value of that parameter. */
   readonly as: string;
   readonly isOptional: boolean;
 }
 
-export interface CellLead {
-  readonly target: LeadTarget;
+export interface CellDrilldown {
+  readonly target: DrilldownTarget;
   /** Fields of the target's address, besides the filters of the report. */
   readonly fields: Readonly<Record<string, string>>;
-  /** The total of those shipments that the cell is equal to; null: the cell is computed of them. */
+  /** The total that the cell equals; null: the cell is only computed from those rows. */
   readonly total: string | null;
 }
 
-/** @throws Error when a line is none; such a header is our own mistake and a test reads them all. */
-export function leadsOf(report: string, lines: readonly string[]): readonly Lead[] {
+/** @throws Error a line is invalid; a test parses the headers of all reports */
+export function parseDrilldowns(report: string, lines: readonly string[]): readonly Drilldown[] {
   return lines
     .filter((line) => line !== '')
     .map((line) => {
       const [, target, by = '', exact = ''] = /^(\w+)(?: by ([^;]+))?(?:; (.+))?$/.exec(line) ?? [];
-      const known = LEAD_TARGETS.find((each) => each === target);
+      const known = DRILLDOWN_TARGETS.find((each) => each === target);
       if (known === undefined) throw new Error(`Report ${report}: it cannot lead to "${line}".`);
-      const words = listOf(by);
+      const items = listOf(by);
       return {
         target: known,
-        by: words.filter((word) => !word.includes('=')).map(bindingOf),
-        fixed: pairsOf(words.filter((word) => word.includes('='))),
-        exact: pairsOf(listOf(exact).flatMap((word) => (word === 'totals' ? TOTALS : word))),
+        by: items.filter((item) => !item.includes('=')).map(bindingOf),
+        fixed: pairsOf(items.filter((item) => item.includes('='))),
+        exact: pairsOf(listOf(exact).flatMap((item) => (item === 'totals' ? TOTALS : item))),
       };
     });
 }
 
-/** Where a number of these rows leads, the fields that all of them share; null: it leads nowhere. */
-export function leadOfCell(
-  { leads, result }: { readonly leads: readonly Lead[]; readonly result: ReportResult },
+/** The target of a number of these rows, by the fields that all of them share; null: it has none. */
+export function drilldownOfCell(
+  { drilldowns, result }: { readonly drilldowns: readonly Drilldown[]; readonly result: ReportResult },
   rows: readonly ReportRow[],
   column: string,
-): CellLead | null {
-  const lead = leads.find(({ exact }) => Object.hasOwn(exact, column)) ?? leads[0];
-  if (lead === undefined || rows.length === 0) return null;
-  const fields: Record<string, string> = { ...lead.fixed };
+): CellDrilldown | null {
+  const drilldown = drilldowns.find(({ exact }) => Object.hasOwn(exact, column)) ?? drilldowns[0];
+  if (drilldown === undefined || rows.length === 0) return null;
+  const fields: Record<string, string> = { ...drilldown.fixed };
   let isWhole = true;
   const bindings = result.columns.some(({ name, isDetail }) => name === 'partner_id' && !isDetail)
-    ? [...lead.by, PARTNER]
-    : lead.by;
+    ? [...drilldown.by, PARTNER]
+    : drilldown.by;
   for (const binding of bindings) {
     if (!result.columns.some(({ name }) => name === binding.column)) continue;
     const values = new Set(rows.map((row) => row[binding.column] ?? null));
@@ -77,14 +78,14 @@ export function leadOfCell(
     if (value === null && binding.isOptional) isWhole = false;
     else fields[fieldOf(binding, result)] = textOf(value);
   }
-  // What rows have in common is all of them where they are groups; of lines there may be others that have it too.
-  const areLines = lead.by.some((binding) => binding.column === 'row_number');
+  // The shared fields of groups select exactly those groups. Shared fields of single lines may select other lines too.
+  const areLines = drilldown.by.some((binding) => binding.column === 'row_number');
   if (rows.length > 1 && (areLines || Object.keys(fields).length === 0)) return null;
-  const total = lead.exact[column] ?? null;
-  return { target: lead.target, fields, total: isWhole ? total : null };
+  const total = drilldown.exact[column] ?? null;
+  return { target: drilldown.target, fields, total: isWhole ? total : null };
 }
 
-/** What a report has of these is the total of its name, where its header says `totals`. */
+/** The columns that `totals` stands for. */
 const TOTALS: readonly string[] = [
   ...['shipments', 'billing_cost', 'packages', 'invoices', 'cost_per_shipment'],
   ...['billable_weight_lb', 'cost_per_lb', 'credits'],
@@ -92,12 +93,12 @@ const TOTALS: readonly string[] = [
 
 const PARTNER: Binding = { column: 'partner_id', as: 'partner_id', isOptional: false };
 
-/** What parameters call otherwise than the list of shipments. */
+/** Columns of the shipment list by the parameter values that differ from them. */
 const CALLED: Readonly<Record<string, string>> = { service: 'service_level', weight: 'weight_break' };
 
 function fieldOf({ as }: Binding, { head }: ReportResult): string {
-  const word = as.startsWith('$') ? (head.parameters[as.slice(1)] ?? '') : as;
-  const name = CALLED[word] ?? word;
+  const item = as.startsWith('$') ? (head.parameters[as.slice(1)] ?? '') : as;
+  const name = CALLED[item] ?? item;
   return EXACT_CONDITIONS.includes(`is_${name}`) ? `is_${name}` : name;
 }
 
@@ -105,16 +106,16 @@ function textOf(cell: ReportCell): string {
   return cell === null ? '' : String(cell);
 }
 
-function bindingOf(word: string): Binding {
-  const [named = '', as] = word.split(' as ');
+function bindingOf(item: string): Binding {
+  const [named = '', as] = item.split(' as ');
   const column = named.replace('?', '');
   return { column, as: as ?? column, isOptional: named.endsWith('?') };
 }
 
-function pairsOf(words: readonly string[]): Readonly<Record<string, string>> {
+function pairsOf(items: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    words.map((word) => {
-      const [name = '', value] = word.split('=');
+    items.map((item) => {
+      const [name = '', value] = item.split('=');
       return [name, value ?? name];
     }),
   );
@@ -123,6 +124,6 @@ function pairsOf(words: readonly string[]): Readonly<Record<string, string>> {
 function listOf(text: string): readonly string[] {
   return text
     .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }

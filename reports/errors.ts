@@ -47,9 +47,9 @@ export class ReportNotFoundError extends BillsyncError {
   readonly code = 'report-not-found';
   override readonly exitCode = EXIT.usage;
   readonly suggestions: readonly string[];
-  constructor(asked: string, suggestions: readonly string[]) {
+  constructor(name: string, suggestions: readonly string[]) {
     const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.join(' or ')}?` : '';
-    super(`There is no report "${asked}".${hint} "billsync report" lists them all.`);
+    super(`There is no report "${name}".${hint} "billsync report" lists them all.`);
     this.suggestions = suggestions;
   }
 }

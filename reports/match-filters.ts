@@ -11,10 +11,10 @@ import type { AppliedFilters } from './report-filters.ts';
 
 export interface FilterMatch {
   readonly filter: 'partner' | 'tenant' | 'carrier' | 'zone' | 'currency';
-  readonly asked: string;
+  readonly given: string;
   /** As it is written in the file; a tenant or partner with its id. Empty: there is none. */
   readonly matched: readonly string[];
-  /** What was perhaps meant, when nothing matched. */
+  /** What was perhaps candidatesFor, when nothing matched. */
   readonly nearest: readonly string[];
 }
 
@@ -42,12 +42,12 @@ export interface Partner {
   readonly name: string | null;
 }
 
-/** @param asked what the filter says of partners; their names are only looked for where it says something */
+/** @param given what the filter says of partners; their names are only looked for where it says something */
 export async function knownPartners(
   file: PublishedFile,
-  asked: AppliedFilters['partners'],
+  given: AppliedFilters['partners'],
 ): Promise<readonly Partner[]> {
-  return (await file.cachedRows(asked.length > 0 ? 'partners' : 'partner-ids')).map((row) => ({
+  return (await file.cachedRows(given.length > 0 ? 'partners' : 'partner-ids')).map((row) => ({
     key: textOf(row.partner_id) ?? '',
     name: textOf(row.partner),
   }));
@@ -55,22 +55,22 @@ export async function knownPartners(
 
 /** With one partner all invoices are its own, whether they say so or not. */
 export function matchPartners(
-  asked: AppliedFilters['partners'],
+  given: AppliedFilters['partners'],
   partners: readonly Partner[],
 ): MatchedValues {
   const candidates = partners
     .filter(({ key }) => key !== '')
     .map(({ key, name }) => candidateOf(key, name ?? key, key, name === null ? [key] : [name, key]));
-  const { values, matches } = match('partner', asked, candidates);
+  const { values, matches } = match('partner', given, candidates);
   return { matches, values: candidates.length === 1 && values?.[0] === candidates[0]?.key ? null : values };
 }
 
 /** A tenant by its id, the partner's id of it, or any name it has or had; an exact spelling wins. */
 export async function matchTenants(
   file: PublishedFile,
-  asked: AppliedFilters['tenants'],
+  given: AppliedFilters['tenants'],
 ): Promise<MatchedValues> {
-  if (asked.length === 0) return { values: null, matches: [] };
+  if (given.length === 0) return { values: null, matches: [] };
   const candidates = new Map<string, Candidate>();
   for (const row of await rowsOf(file, 'tenants-known')) {
     const key = String(row.tenant_key);
@@ -81,17 +81,17 @@ export async function matchTenants(
     const candidate = candidateOf(key, String(row.label), textOf(row.tenant_id), [...new Set(names)]);
     candidates.set(key, { ...candidate, ids: [...(before?.ids ?? []), ...ids] });
   }
-  return match('tenant', asked, [...candidates.values()]);
+  return match('tenant', given, [...candidates.values()]);
 }
 
 /** All spellings that differ in nothing but capital and small letters. */
 export async function matchNames(
   file: PublishedFile,
   filter: Named,
-  asked: readonly string[],
+  given: readonly string[],
 ): Promise<MatchedValues> {
-  if (asked.length === 0) return { values: null, matches: [] };
-  // Currencies are those of the partners that were asked for, the others those of all files.
+  if (given.length === 0) return { values: null, matches: [] };
+  // Currencies are those of the partners that were given for, the others those of all files.
   const rows =
     filter === 'currencies'
       ? await rowsOf(file, 'currencies-known')
@@ -99,40 +99,40 @@ export async function matchNames(
   const known = rows.map((row) => String(row.value));
   return match(
     SINGULAR[filter],
-    asked,
+    given,
     known.map((value) => candidateOf(value, value, null, [value])),
   );
 }
 
 function match(
   filter: FilterMatch['filter'],
-  asked: readonly string[],
+  given: readonly string[],
   candidates: readonly Candidate[],
 ): MatchedValues {
-  if (asked.length === 0) return { values: null, matches: [] };
+  if (given.length === 0) return { values: null, matches: [] };
   const keys = new Set<string>();
-  const matches = asked.map((word): FilterMatch => {
-    const found = meant(filter, word, candidates);
+  const matches = given.map((value): FilterMatch => {
+    const found = candidatesFor(filter, value, candidates);
     for (const { key } of found) keys.add(key);
     const nearest =
-      found.length > 0 ? [] : nearestNames(word, [...new Set(candidates.flatMap(({ names }) => names))]);
-    return { filter, asked: word, matched: found.map(({ shown }) => shown), nearest };
+      found.length > 0 ? [] : nearestNames(value, [...new Set(candidates.flatMap(({ names }) => names))]);
+    return { filter, given: value, matched: found.map(({ shown }) => shown), nearest };
   });
   // An empty list would mean all, so the list has a key that cannot exist: no key contains NUL.
   return { values: keys.size > 0 ? [...keys] : ['\u0000'], matches };
 }
 
 /** For tenants and partners an exact spelling matches only itself; all spellings of a carrier are one carrier. */
-function meant(
+function candidatesFor(
   filter: FilterMatch['filter'],
-  word: string,
+  value: string,
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
   const by = (isMeant: (text: string) => boolean): readonly Candidate[] =>
     candidates.filter(({ ids, names }) => [...ids, ...names].some(isMeant));
-  const folded = by((text) => text.toLowerCase() === word.toLowerCase());
+  const folded = by((text) => text.toLowerCase() === value.toLowerCase());
   if (filter !== 'tenant' && filter !== 'partner') return folded;
-  const exact = by((text) => text === word);
+  const exact = by((text) => text === value);
   return exact.length > 0 ? exact : folded;
 }
 
@@ -141,7 +141,7 @@ function meant(
  *
  * @throws ReportFilterError a filter matched nothing; with the nearest that exist
  */
-export function expectMatches(matches: readonly FilterMatch[]): void {
+export function requireMatches(matches: readonly FilterMatch[]): void {
   const unmatched = matches.filter(({ matched }) => matched.length === 0);
   const [first] = unmatched;
   if (first !== undefined) throw new ReportFilterError(first.filter, matchNotes(unmatched).join(' '));
@@ -149,10 +149,10 @@ export function expectMatches(matches: readonly FilterMatch[]): void {
 
 /** In sentences: what was matched where that is not what was typed, and what was not. */
 export function matchNotes(matches: readonly FilterMatch[]): string[] {
-  return matches.flatMap(({ filter, asked, matched, nearest }) => {
-    if (matched.length === 0) return [`No ${filter} is "${asked}"${nearestText(nearest)}.`];
-    if (matched.length === 1 && matched[0] === asked) return [];
-    return [`The ${filter} "${asked}" is ${matched.map(shownName).join(' and ')}.`];
+  return matches.flatMap(({ filter, given, matched, nearest }) => {
+    if (matched.length === 0) return [`No ${filter} is "${given}"${nearestText(nearest)}.`];
+    if (matched.length === 1 && matched[0] === given) return [];
+    return [`The ${filter} "${given}" is ${matched.map(shownName).join(' and ')}.`];
   });
 }
 

@@ -4,18 +4,18 @@ import { editDistance } from '../lib/config/did-you-mean.ts';
 
 /**
  * At most three of `names`, nearest first: those within a third of the word's length (and at least 2 edits), and those in
- * which a word begins with what was asked, as in `billing_cost` for `cost`.
+ * which a word begins with what was given, as in `billing_cost` for `cost`.
  */
-export function nearestNames(asked: string, names: readonly string[]): string[] {
-  const beginning = asked.toLowerCase();
-  const limit = Math.max(2, Math.floor(asked.length / 3));
+export function nearestNames(given: string, names: readonly string[]): string[] {
+  const beginning = given.toLowerCase();
+  const limit = Math.max(2, Math.floor(given.length / 3));
   return names
     .filter((name) => name !== '')
     .map((name) => ({ name, distance: editDistance(beginning, name.toLowerCase()) }))
     .filter(
       ({ name, distance }) =>
         distance <= limit ||
-        (asked.length > 2 &&
+        (given.length > 2 &&
           [name, ...name.split(/[^\p{L}\p{N}]+/u)].some((word) => word.toLowerCase().startsWith(beginning))),
     )
     .sort((one, other) => one.distance - other.distance || one.name.localeCompare(other.name))

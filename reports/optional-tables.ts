@@ -1,7 +1,7 @@
 /**
  * Brings the tables a person may add, each a CSV file, into the session of a report.
  *
- * A file is named for one report (`--rates FILE`), or lies as `report-files/rates.csv` beside the published file; then
+ * A file is named for one report (`--rates FILE`), or lies as `user/report-files/rates.csv` beside the published file; then
  * every report that joins it has it, wherever it is asked: at a terminal, on a page, by a schedule.
  */
 
@@ -10,6 +10,7 @@ import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
 import { type Utf8Fault, Utf8Validator } from '../lib/wire/utf8-validator.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
@@ -22,7 +23,8 @@ import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-colum
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
 
 /** Beside the published file. */
-export const REPORT_FILES = 'report-files';
+/** As messages name the folder: relative to the data folder. */
+export const REPORT_FILES = 'user/report-files';
 
 /** What a report says where everything in it depends on a table that was not given. */
 const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
@@ -40,7 +42,7 @@ const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
  *   file matched what is loaded
  * @throws ReportFilterError naming file, line and column of what cannot be read
  */
-export async function provideTables(
+export async function loadOptionalTables(
   file: PublishedFile,
   report: ReportDefinition,
   tables: OptionalTables,
@@ -111,7 +113,7 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
 }
 
 async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {
-  const path = join(dirname(published), REPORT_FILES, `${name}.csv`);
+  const path = join(dataFolder(dirname(published)).reportFiles, `${name}.csv`);
   return access(path).then(
     () => path,
     () => undefined,

@@ -60,11 +60,11 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
   }
 }
 
-/** Commas and blanks join words as well as +. */
+/** Commas and blanks join names as well as +. */
 function severalOf({ name }: ReportParameter, choices: readonly string[], text: string): string {
-  const words = text.split(/[+,\s]+/).filter((word) => word !== '');
-  const odd = words.find((word) => !choices.includes(word));
-  if (odd === undefined && words.length > 0) return [...new Set(words)].join('+');
+  const names = text.split(/[+,\s]+/).filter((word) => word !== '');
+  const odd = names.find((word) => !choices.includes(word));
+  if (odd === undefined && names.length > 0) return [...new Set(names)].join('+');
   throw new ReportFilterError(
     name,
     `"${odd ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
@@ -88,20 +88,20 @@ const TYPES: Readonly<Record<ParameterType, string>> = {
 };
 
 /** Questions of one session may be asked at a time, each with values of its own. */
-let asked = 0;
+let prefixes = 0;
 
 /**
  * Sets the variables, each bound and none written into a text.
  *
  * @returns the report's statement with the variables in place of `$name`
  */
-export async function asVariables(
+export async function setParameterVariables(
   file: PublishedFile,
   report: ReportDefinition,
   { bound }: BoundParameters,
 ): Promise<string> {
-  asked += 1;
-  const prefix = `asked_${asked}`;
+  prefixes += 1;
+  const prefix = `parameters_${prefixes}`;
   for (const [name, value] of Object.entries(bound))
     await file.query(`set variable ${prefix}_${name} = $value`, { value });
   const types = new Map(report.parameters.map(({ name, type }) => [name, TYPES[type]]));

@@ -12,7 +12,7 @@ export interface Pivoted {
 }
 
 const VALUE = 'billing_cost';
-const MOST_ACROSS = 60;
+const MAX_PIVOT_COLUMNS = 60;
 /** Columns whose values are numbers, at least in part. */
 const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
@@ -21,11 +21,11 @@ const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
  * that it belongs to, and a report whose rows are lines has nothing to put side by side.
  */
 export function acrossOf(
-  { leads: [lead] }: Pick<ReportDefinition, 'leads'>,
+  { drilldowns: [drilldown] }: Pick<ReportDefinition, 'drilldowns'>,
   { columns }: ReportResult,
 ): readonly string[] {
-  if (lead === undefined || lead.exact[VALUE] !== VALUE) return [];
-  const named = lead.by.map(({ column }) => column);
+  if (drilldown === undefined || drilldown.exact[VALUE] !== VALUE) return [];
+  const named = drilldown.by.map(({ column }) => column);
   if (named.includes('row_number')) return [];
   const keys = named.filter((name) => name !== 'currency_code' && !name.endsWith('_id'));
   const there = keys.filter((name) => columns.some((column) => column.name === name));
@@ -47,10 +47,10 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
   const values = [...new Set(result.rows.map((row) => row[across] ?? null))].sort(
     BY_SIZE.includes(across) ? bySize : byText,
   );
-  if (values.length > MOST_ACROSS)
+  if (values.length > MAX_PIVOT_COLUMNS)
     throw new ReportFilterError(
       'pivot',
-      `There are ${values.length} values of ${across}, and a table has room for ${MOST_ACROSS}: narrow it by filters, or put another column across.`,
+      `There are ${values.length} values of ${across}, and a table has room for ${MAX_PIVOT_COLUMNS}: narrow it by filters, or put another column across.`,
     );
   const places = new Map(values.map((value) => [value, columnOf(value, result)]));
   const groups = Map.groupBy(result.rows, (row) => JSON.stringify(keys.map(({ name }) => row[name] ?? null)));

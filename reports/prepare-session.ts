@@ -108,23 +108,26 @@ async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promis
   return matches;
 }
 
-function partnersOf(known: readonly Partner[], asked: readonly string[] | null): readonly (string | null)[] {
+function partnersOf(
+  known: readonly Partner[],
+  selected: readonly string[] | null,
+): readonly (string | null)[] {
   const named = known.filter(({ key }) => key !== '');
-  if (asked !== null) return asked;
+  if (selected !== null) return selected;
   // With one partner, rows without a partner are that partner's; with several, nobody knows whose they are.
   return named.length <= 1 ? [named[0]?.key ?? null] : known.map(({ key }) => key);
 }
 
 /** From now on the session's views show one partner's, out of those that were prepared. */
-export async function showPartner(file: PublishedFile, partner: string): Promise<void> {
+export async function selectPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
   // Tables that are kept while the filters stay the same hold the previous partner's rows.
   for (const table of ['invoiced_months', 'monthly_prices', 'repeated_lines'])
     await file.query(`drop table if exists ${table}`);
 }
 
-/** The session's views show all partners that were asked for again. */
-export async function showPartners(
+/** The session's views show all partners that were selected for again. */
+export async function selectPartners(
   file: PublishedFile,
   { partners }: Pick<Prepared, 'partners'>,
 ): Promise<void> {
@@ -174,7 +177,7 @@ const SHARED_BY_REPORTS = {
 type Shared = keyof typeof SHARED_BY_REPORTS;
 
 /** Makes what a report reads, of the filters that the session has. */
-export async function provideShared(file: PublishedFile, sql: string): Promise<void> {
+export async function createSharedViews(file: PublishedFile, sql: string): Promise<void> {
   for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][]) {
     if (!isRead.test(sql)) continue;
     const areKept = shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(sql);

@@ -48,7 +48,7 @@ export type Connect = () => Promise<DuckDBConnection>;
 const elsewhere = new Map<string, Connect>();
 
 /** For a lake's published file, whose views need an attached catalog: reads of `path` use connections made by this. */
-export function readElsewhere(path: string, connect: Connect): void {
+export function registerConnection(path: string, connect: Connect): void {
   elsewhere.set(path, connect);
 }
 
@@ -157,13 +157,13 @@ export interface TimeLimit {
 }
 
 /** Node takes a timer of more than 31 bits for one of a millisecond; 24.8 days are as good as none here. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** interrupt() stops only the statement that runs at that moment, so it is repeated until the work has ended. */
 const INTERRUPT_EVERY_MS = 20;
 
 /** @throws ReportInterruptedError when the limit ran out before `work` ended, else what `work` throws */
-export async function interruptible<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
+export async function withTimeLimit<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
   let ranOut = false;
   let repeated: NodeJS.Timeout | undefined;
   const timer = setTimeout(
@@ -172,7 +172,7 @@ export async function interruptible<T>(limit: TimeLimit, work: () => Promise<T>)
       limit.file.connection.interrupt();
       repeated = setInterval(() => limit.file.connection.interrupt(), INTERRUPT_EVERY_MS);
     },
-    Math.min(Math.max(0, limit.deadline - Date.now()), LONGEST_TIMER_MS),
+    Math.min(Math.max(0, limit.deadline - Date.now()), MAX_TIMER_MS),
   );
   try {
     const answer = await work();

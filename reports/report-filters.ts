@@ -28,7 +28,7 @@ export interface ReportFilters extends PeriodInput {
 }
 
 /** As a person names them: one word for each filter, whatever it may have several of. */
-export interface NamedFilters
+export interface FilterOptions
   extends Pick<ReportFilters, 'from' | 'to' | 'period' | 'by' | 'level' | 'asKnownOn'> {
   readonly partner?: readonly string[] | undefined;
   readonly tenant?: readonly string[] | undefined;
@@ -38,7 +38,7 @@ export interface NamedFilters
 }
 
 /** The same filters as a report takes them, not checked yet. */
-export function filtersNamed(named: NamedFilters): ReportFilters {
+export function toReportFilters(named: FilterOptions): ReportFilters {
   const { from, to, period, by, level, asKnownOn, partner, tenant, carrier, zone, currency } = named;
   const lists = { partners: partner, tenants: tenant, carriers: carrier, zones: zone, currencies: currency };
   return { from, to, period, by, level, asKnownOn, ...lists };
@@ -77,7 +77,7 @@ export function checkFilters(filters: ReportFilters, now = new Date()): AppliedF
 }
 
 /** Every shipment passes; which level is counted is not asked. */
-export function letAllPass({
+export function isUnfiltered({
   from,
   to,
   partners,

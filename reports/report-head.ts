@@ -56,7 +56,7 @@ export function provedPercent(counts: readonly LevelCount[]): string | null {
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, '0')}`;
 }
 
-export function cutNotes({ rows, found }: Pick<ReportHead, 'rows' | 'found'>): readonly string[] {
+export function limitNotes({ rows, found }: Pick<ReportHead, 'rows' | 'found'>): readonly string[] {
   return rows < found ? [`${rows} of ${found} rows: the limit leaves out the others.`] : [];
 }
 

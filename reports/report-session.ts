@@ -1,26 +1,26 @@
-/** A published file opened once with one set of filters; any number of reports are asked of it, the head counted once. */
+/** A published file opened once with one set of filters; any number of reports are request of it, the head counted once. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
 import { ReportFilterError } from './errors.ts';
 import { matchNotes } from './match-filters.ts';
-import { type OptionalTables, provideTables } from './optional-tables.ts';
-import { asVariables, type BoundParameters, bindParameters } from './parameters.ts';
+import { loadOptionalTables, type OptionalTables } from './optional-tables.ts';
+import { type BoundParameters, bindParameters, setParameterVariables } from './parameters.ts';
 import {
   type Counted,
+  createSharedViews,
   type Prepared,
   prepareSession,
-  provideShared,
   readsInvoices,
   readsStates,
-  showPartner,
-  showPartners,
+  selectPartner,
+  selectPartners,
 } from './prepare-session.ts';
-import { interruptible, openPublishedFile, type PublishedFile } from './published-file.ts';
+import { openPublishedFile, type PublishedFile, withTimeLimit } from './published-file.ts';
 import { summedColumns } from './render/table-order.ts';
-import { checkFilters, letAllPass, type ReportFilters } from './report-filters.ts';
-import { cutNotes, headNotes, levelsOf, provedPercent, weighedIn } from './report-head.ts';
+import { checkFilters, isUnfiltered, type ReportFilters } from './report-filters.ts';
+import { headNotes, levelsOf, limitNotes, provedPercent, weighedIn } from './report-head.ts';
 import {
   type ReportColumn,
   type ReportResult,
@@ -30,9 +30,9 @@ import {
 } from './report-result.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
 import {
-  askShipments,
-  type ShipmentsAnswer,
-  type ShipmentsAsked,
+  listShipments,
+  type ShipmentsPage,
+  type ShipmentsRequest,
   type ShipmentsStream,
   type ShipmentTotals,
   streamShipments,
@@ -43,24 +43,27 @@ export type { Counted } from './prepare-session.ts';
 
 export interface ReportSession {
   /**
-   * @param asked a report's name, or a question of another part that is written as reports are
-   * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
+   * @param report a report's name, or a question of another part that is written as reports are
+   * @throws ReportNotFoundError, ReportFilterError: what was request cannot be answered
    * @throws ReportInterruptedError: the time limit ran out
    */
-  run(asked: string | ReportDefinition, parameters?: Readonly<Record<string, string>>): Promise<ReportResult>;
+  run(
+    report: string | ReportDefinition,
+    parameters?: Readonly<Record<string, string>>,
+  ): Promise<ReportResult>;
   /**
    * The lines themselves, a page of them with the totals of all.
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`
    */
-  shipments(asked: ShipmentsAsked): Promise<ShipmentsAnswer>;
+  shipments(request: ShipmentsRequest): Promise<ShipmentsPage>;
   /**
    * All of them for a file, however many: `write` reads the batches to their end.
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`, also while `write` reads
    */
   shipmentsFile<T>(
-    asked: Omit<ShipmentsAsked, 'limit' | 'totals'> & { readonly limit: number | null },
+    request: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
     write: (found: ShipmentsStream) => Promise<T>,
   ): Promise<T>;
   /** Only their totals, for `totals` of several pages. */
@@ -94,7 +97,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   if (!(timeLimitMs > 0)) throw new ReportFilterError('limit', 'The time limit must be longer than 0 s.');
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
-  const counted = letAllPass(filters) && file.isWhole ? request.counted : undefined;
+  const counted = isUnfiltered(filters) && file.isWhole ? request.counted : undefined;
   let preparing: Promise<Prepared> | undefined;
   const prepared = (): Promise<Prepared> => {
     preparing ??= prepareSession(file, filters, counted);
@@ -111,7 +114,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
     const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, parameters);
-    const { missing, files } = await provideTables(file, report, request.tables ?? {});
+    const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {});
     const { columns, rows, found } = await answerEachPartner(file, { report, values, session });
     if (found > rows.length && parameters.limit === undefined) {
       throw new ReportFilterError(
@@ -141,7 +144,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
         files,
         notes: [
           ...missing,
-          ...cutNotes({ rows: rows.length, found }),
+          ...limitNotes({ rows: rows.length, found }),
           ...files,
           // A report of invoices lists them itself.
           ...(showsStates || comparesDays(report) ? [] : notCountedNotes(completeness)),
@@ -167,31 +170,31 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   }
 
   return {
-    async run(asked, parameters = {}) {
+    async run(nameOrReport, parameters = {}) {
       // Refusals come before any work, so that a misspelt name is not answered with a time-out.
-      const report = typeof asked === 'string' ? await findReport(asked) : asked;
+      const report = typeof nameOrReport === 'string' ? await findReport(nameOrReport) : nameOrReport;
       const { name } = report;
       bindParameters(report, parameters);
-      return interruptible({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
+      return withTimeLimit({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
     },
-    shipments: (asked) => {
+    shipments: (request) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return interruptible(limit, async () =>
-        askShipments(file, { prepared: await prepared(), filters }, asked),
+      return withTimeLimit(limit, async () =>
+        listShipments(file, { prepared: await prepared(), filters }, request),
       );
     },
-    shipmentsFile: (asked, write) => {
+    shipmentsFile: (request, write) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return interruptible(limit, async () =>
-        write(await streamShipments(file, { prepared: await prepared(), filters }, asked)),
+      return withTimeLimit(limit, async () =>
+        write(await streamShipments(file, { prepared: await prepared(), filters }, request)),
       );
     },
     totalShipments: (conditions) => {
       const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return interruptible(limit, async () => totalShipments(file, await prepared(), conditions));
+      return withTimeLimit(limit, async () => totalShipments(file, await prepared(), conditions));
     },
     count: () =>
-      interruptible({ file, name: 'of what there is', timeLimitMs, deadline }, async () => {
+      withTimeLimit({ file, name: 'of what there is', timeLimitMs, deadline }, async () => {
         const { publication, count } = await prepared();
         return { publication, counts: await count() };
       }),
@@ -206,23 +209,23 @@ interface Answer {
   readonly found: number;
 }
 
-/** A report is of one partner; of several it is asked once for each, so that no sum, share or rank crosses them. */
+/** A report is of one partner; of several it is request once for each, so that no sum, share or rank crosses them. */
 async function answerEachPartner(
   file: PublishedFile,
-  asked: {
+  request: {
     readonly report: ReportDefinition;
     readonly values: BoundParameters;
     readonly session: Prepared;
   },
 ): Promise<Answer> {
-  const { report, values, session } = asked;
+  const { report, values, session } = request;
   const isAlone = session.partners.length === 1;
   const answers: Answer[] = [];
   try {
-    const sql = await asVariables(file, report, values);
+    const sql = await setParameterVariables(file, report, values);
     for (const partner of session.partners) {
-      if (!isAlone) await showPartner(file, partner ?? '');
-      await provideShared(file, report.sql);
+      if (!isAlone) await selectPartner(file, partner ?? '');
+      await createSharedViews(file, report.sql);
       const reader = await file.query(sql);
       const all = readColumns(reader, report);
       const columns = shownColumns(all, report, values);
@@ -238,7 +241,7 @@ async function answerEachPartner(
       });
     }
   } finally {
-    if (!isAlone) await showPartners(file, session);
+    if (!isAlone) await selectPartners(file, session);
   }
   return {
     columns: answers[0]?.columns ?? [],
@@ -253,7 +256,7 @@ async function countRows(
   report: ReportDefinition,
   { bound, shown }: BoundParameters,
 ): Promise<number> {
-  const sql = await asVariables(file, report, { shown, bound: { ...bound, limit: MAX_LIMIT } });
+  const sql = await setParameterVariables(file, report, { shown, bound: { ...bound, limit: MAX_LIMIT } });
   const reader = await file.query(`select count(*) from (\n${sql}\n)`);
   return Number(reader.getRows()[0]?.[0]);
 }
@@ -286,7 +289,7 @@ export interface ReportRequest extends SessionRequest {
 }
 
 /**
- * @throws ReportNotFoundError, ReportFilterError: what was asked cannot be answered
+ * @throws ReportNotFoundError, ReportFilterError: what was request cannot be answered
  * @throws NotPublishedError: there is no published file yet
  * @throws ReportInterruptedError: the time limit ran out
  */
@@ -299,7 +302,7 @@ export async function runReport({ name, parameters, ...request }: ReportRequest)
   }
 }
 
-/** The columns that were asked for, and those that are always there. */
+/** The columns that were request for, and those that are always there. */
 export function shownColumns(
   columns: readonly ReportColumn[],
   { shownBy }: Pick<ReportDefinition, 'shownBy'>,

@@ -9,7 +9,7 @@ import {
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { asDamage } from '../lib/files/published-file.ts';
 import { SqlRefusedError } from './errors.ts';
-import { interruptible, openPublishedFile } from './published-file.ts';
+import { openPublishedFile, withTimeLimit } from './published-file.ts';
 
 export interface SqlRequest {
   /** `reports.duckdb`. */
@@ -18,7 +18,7 @@ export interface SqlRequest {
   readonly timeLimitMs: number;
 }
 
-export interface SqlAnswer {
+export interface SqlResult {
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
   /** Decimals are exact text, whole numbers numbers (text beyond 2^53), instants ISO 8601 UTC; the rest as JSON has it. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
@@ -29,13 +29,13 @@ export interface SqlAnswer {
  * @throws SqlRefusedError: it does not only read, or DuckDB does not take it, in its words
  * @throws ReportInterruptedError: the time limit ran out
  */
-export async function askSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlAnswer> {
+export async function runSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlResult> {
   const file = await openPublishedFile(databasePath);
   try {
     const limit = { file, name: 'of this statement', timeLimitMs, deadline: Date.now() + timeLimitMs };
     // A person asks the views; whoever wants what lies behind them names its schema.
     await file.connection.run("set search_path = 'main'");
-    return await interruptible(limit, async () => {
+    return await withTimeLimit(limit, async () => {
       try {
         return answerOf(await runReading(file.connection, sql));
       } catch (error) {
@@ -57,7 +57,7 @@ const WHOLE_NUMBERS: readonly DuckDBTypeId[] = [
 ];
 const FRACTIONS: readonly DuckDBTypeId[] = [DuckDBTypeId.DECIMAL, DuckDBTypeId.DOUBLE, DuckDBTypeId.FLOAT];
 
-function answerOf(reader: DuckDBResultReader): SqlAnswer {
+function answerOf(reader: DuckDBResultReader): SqlResult {
   const types = reader.columnTypes().map(({ typeId }) => typeId);
   const names = reader.deduplicatedColumnNames();
   return {

@@ -1,11 +1,9 @@
-/**
- * A data folder belongs to one environment for ever: test and production refuse each other's. And it has a form, which an
- * older billsync than the one that wrote it refuses.
- */
+/** The data folder: its environment (never mixed), its format, the paths of the warehouse in it, and the free disk space. */
 
 import { stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { createDurably } from '../lib/files/durable-files.ts';
 import { readIfThere } from '../lib/files/files.ts';
 import { keepPrivate } from '../lib/files/private-folder.ts';
@@ -13,10 +11,7 @@ import { naming } from '../lib/system-errors.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import { WarehouseError } from './errors.ts';
 
-/**
- * Of inbox, archive, keys and what lies beside them; the warehouse has numbered migrations of its own. It rises when an older
- * billsync would read the new form wrongly.
- */
+/** Increased when an older billsync would read a new format wrongly. The warehouse has its own migrations. */
 export const DATA_FOLDER_FORM = 1;
 
 /**
@@ -59,21 +54,19 @@ async function writeMarker(marker: string, environment: EnvironmentName): Promis
   return isNew ? environment : ((await readMarker(marker)) ?? environment);
 }
 
-/* Where the warehouse's files lie; one place, because the lock, the published copy and the sweeps must agree. */
-
 export interface WarehousePaths {
   readonly database: string;
-  /** A rebuild's, until it takes the place of the other. */
+  /** Of a rebuild in progress. */
   readonly rebuilding: string;
   readonly lock: string;
-  /** What analysts open. */
+  /** The copy for readers. */
   readonly published: string;
   readonly temporaryFolder: string;
-  /** Folders whose files SQL may read: the archive's CSVs, wherever they lie. */
+  /** Folders whose files SQL may read, for the CSVs of the archive. */
   readonly readableFolders: readonly string[];
 }
 
-/** Absolute paths; nothing is made. */
+/** Absolute paths; creates nothing. */
 export function warehousePaths(
   settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>,
 ): WarehousePaths {
@@ -84,19 +77,19 @@ export function warehousePaths(
     rebuilding: `${database}.rebuilding`,
     lock: join(dirname(database), `${basename(database).replace(/\.duckdb$/, '')}.lock`),
     published: join(dataDir, 'reports.duckdb'),
-    temporaryFolder: join(dataDir, 'tmp'),
+    temporaryFolder: dataFolder(dataDir).temporary,
     readableFolders: [dataDir, ...(archive.kind === 'folder' ? [archive.path] : [])],
   };
 }
 
-/*  * Asks for room on the disk before DuckDB writes: one that runs full in the middle of a checkpoint cannot go on, and its
- * process, with the endpoint in it, would end. What is left below our reserve is for deliveries, which cannot wait.
- */
-
-/** Above what a checkpoint writes at once, which DuckDB makes when its log has 16 MB. */
+/** Left for deliveries; more than a checkpoint writes, which DuckDB starts when its log has 16 MB. */
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 
-/** @throws no-room fewer bytes are free */
+/**
+ * Checked before DuckDB writes: after a full disk during a checkpoint it cannot continue, and the process ends.
+ *
+ * @throws no-room
+ */
 export async function requireDiskSpace(database: string, needBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(database));
   const freeBytes = bavail * bsize;
@@ -106,7 +99,7 @@ export async function requireDiskSpace(database: string, needBytes: number): Pro
   }
 }
 
-/** What a copy of the database takes, its log folded in. */
+/** Of the database with its log, in bytes. */
 export async function sizeOf(database: string): Promise<number> {
   const sizes = await Promise.all(
     [database, `${database}.wal`].map((path) =>

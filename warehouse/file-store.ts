@@ -1,8 +1,9 @@
 /**
- * Opens the warehouse for its one writer: lock, environment, schema, and whatever a crash left undone.
+ * Rows and ledgers in one DuckDB file, for the one process that writes it. Opening brings the file up to the state of
+ * the archive, so an older copy or an empty file catches up.
  *
- * Opening reads on in the archive, so a warehouse that is behind (an older copy, a deleted file) catches up by itself;
- * `rebuild` is the same on an empty file.
+ * Order of waiting: locks, then a turn at the file, then a connection. Only a load has its connection first and takes lock and
+ * turn for its transaction; one connection is never used for a load, so that there is no deadlock.
  */
 
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
@@ -54,8 +55,8 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
   });
   let database: Database | undefined;
   try {
-    await sweepDrafts(paths.published);
-    // Whoever rebuilds has the lock: what lies there a dead rebuild left.
+    await sweepCopies(paths.published);
+    // A running rebuild would have the lock, so the file is of a dead one.
     await removeDatabase(paths.rebuilding);
     await sweepLeftBehind(paths.temporaryFolder);
     database = await Database.open({
@@ -64,7 +65,7 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
       temporaryFolder: paths.temporaryFolder,
       memoryLimit: settings.warehouseMemoryLimit,
       onFatal(error) {
-        log.fatal({ err: error }, 'the warehouse cannot go on');
+        log.fatal({ err: error }, 'the warehouse cannot continue');
         options.onFatal?.(error);
       },
     });
@@ -90,8 +91,8 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
   }
 }
 
-/** Copies that a dead process did not finish, and what its reports spilled. */
-async function sweepDrafts(publishedPath: string): Promise<void> {
+/** Removes unfinished copies of dead processes, and temporary files of their reports. */
+async function sweepCopies(publishedPath: string): Promise<void> {
   const folder = dirname(publishedPath);
   const name = new RegExp(
     `^${basename(publishedPath).replaceAll('.', '\\.')}\\.(\\d+)(?:\\.tmp|-\\d+\\.spill)$`,
@@ -104,13 +105,6 @@ async function sweepDrafts(publishedPath: string): Promise<void> {
   }
 }
 
-/*  * Rows and ledgers in one DuckDB file, for the one process that writes it.
- *
- * Locks come first, then a turn at the file, a connection last: what holds a turn waits for nobody. Only a load has its
- * connection before lock and turn, which it takes for its transaction alone; and one connection is never a load's, so they
- * never wait for each other in a ring.
- */
-
 export interface FileStoreParts {
   readonly database: Database;
   readonly onBatch: OnBatch;
@@ -119,13 +113,13 @@ export interface FileStoreParts {
   readonly paths: WarehousePaths;
   readonly lock: LockFile;
   readonly lastLoadId: number;
-  /** Of the disk, left to others. */
+  /** Disk space that is left to others. */
   readonly reservedBytes: number;
   /** See `OpenWarehouseOptions`. */
   readonly lingerMs: number;
 }
 
-/** Locks are taken in the order of these words, `#` before any invoice id; `#0` by who holds none. */
+/** Locks are taken in the order of their names, these before invoice ids; `#0` only without another lock. */
 const PUBLISH = '#0-publish';
 const LOAD = '#0-load';
 const INGEST = '#1-ingest';
@@ -134,7 +128,7 @@ const LEDGER = '#2-ledger';
 export class FileStore implements Store {
   readonly #parts: FileStoreParts;
   readonly #locks = new KeyedMutex();
-  /** Shared by all who write, exclusive for a publication. */
+  /** Shared by writers, exclusive for a publication. */
   readonly #readWriteLock = new ReadWriteLock();
   readonly #loadInTurn = createSemaphore(CONNECTIONS - 1);
   readonly #loader: BatchingLoader<NewLoad>;
@@ -177,7 +171,7 @@ export class FileStore implements Store {
     { invoiceId, sizeBytes }: { readonly invoiceId: string; readonly sizeBytes: number },
     work: () => Promise<T>,
   ): Promise<T> {
-    // A large file is cut into copies of its parts first; its rows take less than it does.
+    // The chunks of a large file take as much as the file, its rows less.
     await this.#requireDiskSpace(2 * sizeBytes);
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
@@ -214,12 +208,12 @@ export class FileStore implements Store {
 
   #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
     const numbered = this.#numbered(load);
-    return this.#loadInTurn(() => loadFile(this.#parts.database, numbered, this.#places([load])));
+    return this.#loadInTurn(() => loadFile(this.#parts.database, numbered, this.#transactions([load])));
   }
 
   #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
     const numbered = loads.map((load) => this.#numbered(load));
-    return this.#loadInTurn(() => loadBatch(this.#parts.database, numbered, this.#places(loads)));
+    return this.#loadInTurn(() => loadBatch(this.#parts.database, numbered, this.#transactions(loads)));
   }
 
   #numbered(load: NewLoad): FileLoad {
@@ -227,8 +221,8 @@ export class FileStore implements Store {
     return { ...load, loadId: this.#lastLoadId };
   }
 
-  /** Rows and ledgers in one transaction. Events of the invoices wait for that alone, not for the whole load. */
-  #places(loads: readonly NewLoad[]): LoadTransactions {
+  /** Events of the invoices wait for the transaction only, not for the whole load. */
+  #transactions(loads: readonly NewLoad[]): LoadTransactions {
     const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
     return {
       ledger: (session, work) =>

@@ -3,6 +3,7 @@
 import { appendFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive, Fact } from '../archive/archive.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { ArchivedFile, CsvTolerance } from '../lib/wire/csv-file.ts';
@@ -149,7 +150,7 @@ export class LoadAttempts {
   readonly #afterCrash = createSemaphore(1);
 
   constructor(dataDir: string) {
-    this.#folder = join(dataDir, 'load-attempts');
+    this.#folder = dataFolder(dataDir).loadAttempts;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
   }
 

@@ -1,7 +1,4 @@
-/**
- * What `Warehouse` promises, over any store: facts go to the archive first and into the ledgers from there, a file is
- * loaded once, and closing waits for what is at work. Where rows and ledgers lie is the store's affair.
- */
+/** Implements `Warehouse` over a store. A fact is written to the archive first and ingested from there. */
 
 import type { Archive, Fact } from '../archive/archive.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
@@ -53,12 +50,12 @@ export class LedgerWarehouse implements Warehouse {
   readonly #store: Store;
   readonly #archive: Archive;
   readonly #loads: InvoiceLoads;
-  /** What the partner accepts besides the specified form of a CSV. */
+  /** Accepted besides the specified form of a CSV. */
   readonly #tolerances: readonly CsvTolerance[];
   readonly #log: Logger;
   readonly #now: () => Date;
   readonly #onSetAside: OnSetAside | undefined;
-  /** Shared by all who are at work, exclusive for the end. What holds it never takes it again. */
+  /** Shared by work in progress, exclusive for closing; not reentrant. */
   readonly #open = new ReadWriteLock();
   readonly #listeners: (() => void)[] = [];
   readonly #ingesting: GroupCommit<IngestRequest, { readonly events: number }>;
@@ -70,11 +67,11 @@ export class LedgerWarehouse implements Warehouse {
   constructor(store: Store, options: OpenWarehouseOptions) {
     this.#store = store;
     this.#ingesting = new GroupCommit(
-      async (asked) => {
+      async (requests) => {
         const ingested = await this.#ingest({
-          deferFacts: asked.every((one) => one.deferFacts === true),
+          deferFacts: requests.every((one) => one.deferFacts === true),
         });
-        return asked.map(() => ingested);
+        return requests.map(() => ingested);
       },
       { splitsOnFailure: false, lingerMs: options.lingerMs ?? 0 },
     );
@@ -99,7 +96,7 @@ export class LedgerWarehouse implements Warehouse {
     readonly unknownStatus?: string | null;
     readonly header: Partial<InvoiceHeader>;
   }): Promise<void> {
-    await this.#tell({ kind: 'details', at: this.#at(), ...details });
+    await this.#record({ kind: 'details', at: this.#at(), ...details });
   }
 
   async recordHash({
@@ -107,11 +104,11 @@ export class LedgerWarehouse implements Warehouse {
     sha256,
     sizeBytes,
   }: NamedFile & { readonly invoiceId: string }): Promise<void> {
-    await this.#tell({ kind: 'hash-answered', at: this.#at(), invoiceId, sha256, sizeBytes });
+    await this.#record({ kind: 'hash-answered', at: this.#at(), invoiceId, sha256, sizeBytes });
   }
 
-  async load(asked: LoadRequest): Promise<LoadOutcome> {
-    const request = { ...asked, invoiceId: asked.invoiceId.toLowerCase() };
+  async load(requested: LoadRequest): Promise<LoadOutcome> {
+    const request = { ...requested, invoiceId: requested.invoiceId.toLowerCase() };
     const { invoiceId, sha256, source, announcedSha256 } = request;
     const found = await this.#loads.find(sha256);
     const load = () => this.#open.shared(() => this.#loads.load(request, found));
@@ -119,24 +116,24 @@ export class LedgerWarehouse implements Warehouse {
     if (outcome.outcome === 'loaded') this.#changed();
     const isOlder = outcome.outcome === 'already_loaded' && outcome.version !== outcome.countingVersion;
     if (!isOlder || source === 'event' || announcedSha256 !== sha256) return outcome;
-    // The service names these bytes now, whatever it named when they were loaded.
+    // The service names this file now, though it named another one before.
     await this.recordHash({ invoiceId, sha256, sizeBytes: found.file.sizeBytes });
     return load();
   }
 
-  check(asked: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {
-    const file = { ...asked, invoiceId: asked.invoiceId.toLowerCase(), at: this.#at() };
-    const places = { ledgers: this.#store.ledgers, tolerances: this.#tolerances };
-    return this.#open.shared(() => checkFile(places, file));
+  check(requested: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {
+    const file = { ...requested, invoiceId: requested.invoiceId.toLowerCase(), at: this.#at() };
+    const context = { ledgers: this.#store.ledgers, tolerances: this.#tolerances };
+    return this.#open.shared(() => checkFile(context, file));
   }
 
   async voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }> {
-    const state = await this.#fence(invoiceId);
+    const state = await this.#voidState(invoiceId);
     if (!state.isVoided) {
-      // Whoever says so has read it in an event or in the details; the ledger did not hear of it yet.
+      // The caller knows of the void from an event or from details that are not ingested yet.
       await this.recordDetails({ invoiceId, status: 'voided', header: {} });
-      // Before anyone is told that its shipments left the totals; the activity is repeated.
-      if (state.hasRows && !(await this.#fence(invoiceId)).isVoided)
+      // Checked before the void is reported as done; the activity is retried.
+      if (state.hasRows && !(await this.#voidState(invoiceId)).isVoided)
         throw new WarehouseError('void-not-seen', [invoiceId]);
     }
     return { hadRows: state.hasRows };
@@ -147,14 +144,14 @@ export class LedgerWarehouse implements Warehouse {
     readonly code: string;
     readonly reason: string;
   }): Promise<void> {
-    await this.#tell({ kind: 'attention', at: this.#at(), ...request });
+    await this.#record({ kind: 'attention', at: this.#at(), ...request });
   }
 
   async clearNeedsAttention(invoiceId: string): Promise<void> {
     this.#loads.resetAttempts(invoiceId);
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
-      await this.#tell({ kind: 'resolved', at: this.#at(), invoiceId });
+      await this.#record({ kind: 'resolved', at: this.#at(), invoiceId });
   }
 
   async recordFailure(
@@ -162,21 +159,21 @@ export class LedgerWarehouse implements Warehouse {
     failure: { readonly code: string; readonly reason: string } | null,
   ): Promise<void> {
     const at = this.#at();
-    if (failure === null) await this.#tell({ kind: 'recovered', at, invoiceId });
-    else await this.#tell({ kind: 'failure', at, invoiceId, ...failure });
+    if (failure === null) await this.#record({ kind: 'recovered', at, invoiceId });
+    else await this.#record({ kind: 'failure', at, invoiceId, ...failure });
   }
 
-  async decide(asked: Decision): Promise<Decided> {
-    const decision = { ...asked, invoiceId: asked.invoiceId.toLowerCase() };
+  async decide(requested: Decision): Promise<Decided> {
+    const decision = { ...requested, invoiceId: requested.invoiceId.toLowerCase() };
     const { invoiceId } = decision;
-    // What the archive has was heard before the decision, and must not come after it.
+    // Records that are in the archive are older than the decision.
     await this.ingestArchive();
     const lines = await this.#open.shared(() =>
       this.#store.ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId])),
     );
     const { fact, decided } = checkDecision(decision, lines.get(invoiceId), this.#at());
     if (fact === null || decision.isDryRun) return decided;
-    await this.#tell(fact);
+    await this.#record(fact);
     return { ...decided, state: (await this.invoice(invoiceId))?.state ?? decided.state };
   }
 
@@ -196,8 +193,8 @@ export class LedgerWarehouse implements Warehouse {
     return readDue(this.#store.ledgers, request);
   }
 
-  recordServiceCheck(invoiceIds: readonly string[], askedAt: string): Promise<void> {
-    return this.#open.shared(() => recordServiceCheck(this.#store.ledgers, invoiceIds, askedAt));
+  recordServiceCheck(invoiceIds: readonly string[], checkedAt: string): Promise<void> {
+    return this.#open.shared(() => recordServiceCheck(this.#store.ledgers, invoiceIds, checkedAt));
   }
 
   async verify(options: {
@@ -205,7 +202,7 @@ export class LedgerWarehouse implements Warehouse {
     readonly onProgress?: (done: number, of: number) => void;
   }): Promise<Verification> {
     const store = this.#store;
-    // Step by step, so that neither readers nor an end have to wait for a whole proof.
+    // In steps, so that publishing and closing wait for one step only.
     const step = <T>(work: () => Promise<T>): Promise<T> => this.#open.shared(() => store.aroundStep(work));
     await this.#open.shared(async () => store.beforeVerify?.());
     return verifyWarehouse({
@@ -255,15 +252,15 @@ export class LedgerWarehouse implements Warehouse {
     return { events: ingested.events };
   }
 
-  async #fence(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {
+  async #voidState(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {
     const id = uuidOrNull(invoiceId);
     if (id === null) return { isVoided: false, hasRows: false };
     const [row] = await this.#store.ledgers.all('void-state', { invoice_id: id });
     return { isVoided: row?.is_voided === true, hasRows: row?.has_rows === true };
   }
 
-  /** A fact is true once the archive has it; the ledger reads it from there, as a rebuild would. */
-  async #tell(fact: Fact): Promise<void> {
+  /** The ledgers ingest the fact from the archive, as in a rebuild. */
+  async #record(fact: Fact): Promise<void> {
     await this.#archive.putFact(fact);
     await this.ingestArchive();
   }

@@ -1,4 +1,4 @@
-/** Opens the warehouse that the settings name, for its one writer: a DuckDB file, or a lake. */
+/** Opens or rebuilds the warehouse of the settings: a DuckDB file, or a lake. */
 
 import { openFileWarehouse } from './file-store.ts';
 import { dryRunFileRebuild, rebuildFile } from './rebuild.ts';
@@ -13,19 +13,17 @@ import type {
 /** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
 export async function openWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
   if (options.settings.warehouse.kind === 'duckdb') return openFileWarehouse(options);
-  // Only who has a lake waits for its client to be read.
+  // The PostgreSQL client is loaded for a lake only.
   return (await import('./lake/open-lake.ts')).openLake(options);
 }
 
-/* Makes the warehouse that the settings name again from the archive alone: a DuckDB file, or a lake. */
-
-/** @throws warehouse-locked a worker has the warehouse, stop it first; RebuildLossError it would hold less */
+/** Rebuilds the warehouse from the archive. @throws warehouse-locked; RebuildLossError it would contain less */
 export async function rebuildWarehouse(options: RebuildOptions): Promise<CompletedRebuild> {
   if (options.settings.warehouse.kind === 'duckdb') return rebuildFile(options);
   return (await import('./lake/rebuild-lake.ts')).rebuildLake(options);
 }
 
-/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws warehouse-locked */
+/** Rebuilds without replacing the warehouse. @throws warehouse-locked */
 export async function dryRunRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   if (options.settings.warehouse.kind === 'duckdb') return dryRunFileRebuild(options);
   return (await import('./lake/rebuild-lake.ts')).dryRunLakeRebuild(options);

@@ -1,15 +1,14 @@
 /**
- * Gives readers a copy: writers wait, CHECKPOINT, the file is copied, proved, and put in place by a rename.
+ * Publishes a copy for readers: CHECKPOINT and copy while writers wait, then proof and rename.
  *
- * A copy of the live file would miss what lies in the WAL, so the checkpoint comes first and nobody writes meanwhile.
- * Readers that have the old copy open keep it; whoever opens the name sees the old or the new one, never a half.
- * The last three stay beside it under their sequence, so that a report can be asked again as it was. All of them are read-only files:
- * a kept copy is a further name of the published bytes.
+ * The checkpoint comes first, since a copy would lack the contents of the WAL. Readers with the old copy open keep it. The
+ * last three copies are kept under their sequence numbers, as hard links to the published files, so that a report can be repeated.
  */
 
 import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { namesIn } from '../lib/files/files.ts';
 import { leftWals } from '../lib/files/published-file.ts';
 import { Database } from './duckdb/database.ts';
@@ -19,17 +18,17 @@ import type { Publication } from './warehouse.ts';
 
 export interface PublishRequest {
   readonly database: Database;
-  /** Where readers look; kept copies go into `snapshots/` beside it. */
+  /** Kept copies are in `snapshots/` beside it. */
   readonly publishedPath: string;
   readonly temporaryFolder: string;
   readonly now: Date;
-  /** Runs work while nobody writes. */
+  /** Runs the work while there are no writers. */
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 const KEPT = 3;
 
-/** @throws publication-failed the copy is not what it should be; the old one stays */
+/** @throws publication-failed the copy differs; the previous one remains */
 export async function publish(request: PublishRequest): Promise<Publication> {
   const { database, publishedPath } = request;
   const draft = `${publishedPath}.${process.pid}.tmp`;
@@ -59,7 +58,7 @@ async function copyAlone(
   draft: string,
 ): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWals'> }> {
   await rm(draft, { force: true });
-  // A warehouse that was made anew may not know how far the one before it had counted.
+  // A rebuilt warehouse may not know the last sequence number.
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
     await session.transaction(async () => {
@@ -82,7 +81,7 @@ async function copyAlone(
   });
 }
 
-/** Opens the copy as a reader would and lets it tell what it holds. */
+/** Opens the copy as a reader does, and compares its contents. */
 async function prove(draft: string, expected: Row, temporaryFolder: string): Promise<void> {
   let found: Row;
   try {
@@ -103,8 +102,8 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
   }
   const differing = Object.keys(expected).filter((key) => String(expected[key]) !== String(found[key]));
   if (differing.length > 0) {
-    const told = differing.map((key) => `${key} ${expected[key]} became ${found[key]}`).join(', ');
-    throw new WarehouseError('publication-failed', [`the copy differs: ${told}`]);
+    const problem = differing.map((key) => `${key} ${expected[key]} became ${found[key]}`).join(', ');
+    throw new WarehouseError('publication-failed', [`the copy differs: ${problem}`]);
   }
   if (String(found.stored_rows) !== String(found.recorded_rows)) {
     throw new WarehouseError('publication-failed', [
@@ -113,14 +112,13 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
   }
 }
 
-/** Kept copies are further names of the same bytes, so the newest costs nothing. */
 async function keep(draft: string, publishedPath: string, sequence: number): Promise<void> {
   const folder = keptFolder(publishedPath);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const kept = join(folder, `reports-${`${sequence}`.padStart(8, '0')}.duckdb`);
   await rm(kept, { force: true });
   await link(draft, kept).catch(async (error: NodeJS.ErrnoException) => {
-    // A file system without hard links keeps none; the published copy itself does not depend on them.
+    // Without hard links in the file system no copies are kept.
     if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
   });
   const all = await keptCopies(publishedPath);
@@ -128,7 +126,7 @@ async function keep(draft: string, publishedPath: string, sequence: number): Pro
     await rm(join(folder, old), { force: true });
 }
 
-/** A write-ahead log beside the published file or a kept copy would be applied by every reader. @returns those that were there */
+/** Every reader would apply a write-ahead log beside its file. @returns the removed files */
 async function removeLeftWals(publishedPath: string): Promise<readonly string[]> {
   const left = await leftWals(publishedPath);
   for (const path of left) await rm(path, { force: true });
@@ -136,10 +134,10 @@ async function removeLeftWals(publishedPath: string): Promise<readonly string[]>
 }
 
 function keptFolder(publishedPath: string): string {
-  return join(dirname(publishedPath), 'snapshots');
+  return dataFolder(dirname(publishedPath)).snapshots;
 }
 
-/** Names of the kept copies, the newest last. */
+/** File names, the newest last. */
 async function keptCopies(publishedPath: string): Promise<readonly string[]> {
   const entries = await namesIn(keptFolder(publishedPath));
   return entries.filter((entry) => KEPT_NAME.test(entry)).sort((a, b) => numberOf(a) - numberOf(b));

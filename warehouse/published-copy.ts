@@ -1,4 +1,4 @@
-/** Answers where a billed shipment comes from: row, line, file, hash, URL, event, workflow run. */
+/** Queries on the published copy: the origin of a shipment, the difference of two versions, the dry run of a decision. */
 
 import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,16 +19,16 @@ export interface Explanation {
   readonly state: InvoiceState;
   /** Of this version. */
   readonly proof: Proof;
-  /** Who announced the hash that the file has; null: nobody. */
+  /** The source that announced the file's hash; null: none. */
   readonly hashFrom: 'event' | 'regenerate' | null;
   readonly tenant: string;
   readonly carrier: string;
   readonly shipDate: string;
   readonly billingCost: string;
   readonly currencyCode: string;
-  /** Record of the file from 1, the header not counted. */
+  /** Record of the file from 1, without the header. */
   readonly rowNumber: number;
-  /** Physical line of the file from 1; null when the file cannot be read here. */
+  /** Physical line of the file from 1; null: the file is not readable here. */
   readonly line: number | null;
   readonly version: number;
   readonly isCurrent: boolean;
@@ -36,16 +36,16 @@ export interface Explanation {
   readonly sizeBytes: number;
   /** event, regenerate, export or file. */
   readonly source: string;
-  /** The URL without its query, or the name of an imported file. */
+  /** URL without query, or the name of an imported file. */
   readonly cameFrom: string | null;
   readonly fileHadAt: string | null;
   readonly loadedAt: string;
   readonly eventId: string | null;
   readonly eventTimestamp: string | null;
   readonly eventReceivedAt: string | null;
-  /** The hash that this event announced, which need not be the file's. */
+  /** The hash that the event announced, possibly of another file. */
   readonly eventSha256: string | null;
-  /** The hash of the file as HTTP encoded it, where that was announced; else null. */
+  /** The hash of the file as HTTP encoded it, if that was announced. */
   readonly encodedSha256: string | null;
   readonly workflowRunId: string | null;
   readonly voidedAt: string | null;
@@ -54,12 +54,11 @@ export interface Explanation {
 export interface ExplainRequest {
   /** The published copy, opened read-only. */
   readonly databasePath: string;
-  /** Where the file's lines can be counted; null: lines are not told. */
+  /** null: without line numbers. */
   readonly archive: Archive | null;
   readonly trackingNumber: string;
 }
 
-/** Of one tracking number; no page or terminal holds more. */
 export const MAX_EXPLAINED = 1_000;
 
 /** Every row of every version that carries the tracking number, current ones first; at most `MAX_EXPLAINED`. */
@@ -95,7 +94,7 @@ async function linesOf(
   return lines;
 }
 
-/** Reads only as far as the last row that is asked for. */
+/** Reads up to the last of the rows. */
 async function countLines(
   csvPath: string,
   numbers: ReadonlySet<number>,
@@ -150,8 +149,6 @@ function toExplanation(trackingNumber: string, row: Row): Omit<Explanation, 'lin
   };
 }
 
-/* What a new file of a known invoice changed, row by row, from the published copy or any warehouse file. */
-
 export interface InvoiceVersion {
   readonly loadId: number;
   readonly version: number;
@@ -179,14 +176,14 @@ export interface RowChange {
 
 export interface VersionDiff {
   readonly versions: readonly InvoiceVersion[];
-  /** null when there are fewer than two versions to compare. */
+  /** null: there are fewer than two versions. */
   readonly from: InvoiceVersion | null;
   readonly to: InvoiceVersion | null;
   readonly changes: readonly RowChange[];
 }
 
 export interface DiffRequest {
-  /** Opened read-only; a file that a writer holds cannot be opened, its published copy can. */
+  /** The published copy, or a warehouse without a writer; opened read-only. */
   readonly databasePath: string;
   readonly invoiceId: string;
   /** Version numbers; by default the last two. */
@@ -252,15 +249,14 @@ function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/* What a decision of a person would come to, checked on the published copy: nobody's lock is taken, nothing is written. */
-
-export async function dryRunDecision(publishedPath: string, asked: Decision): Promise<Decided> {
-  const invoiceId = asked.invoiceId.toLowerCase();
+/** The outcome that a decision would have; takes no lock. */
+export async function dryRunDecision(publishedPath: string, decision: Decision): Promise<Decided> {
+  const invoiceId = decision.invoiceId.toLowerCase();
   const database = await openForReading(publishedPath, tmpdir());
   try {
     const lines = await database.use((session) => readInvoiceLines(session, [invoiceId]));
     const now = new Date().toISOString();
-    return checkDecision({ ...asked, invoiceId }, lines.get(invoiceId), now).decided;
+    return checkDecision({ ...decision, invoiceId }, lines.get(invoiceId), now).decided;
   } finally {
     database.close();
   }

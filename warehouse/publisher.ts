@@ -1,16 +1,12 @@
 /**
- * Publishes after changes: soon when the writer is quiet, in between when it never is (at most 2 s idle, 10 s busy).
- *
- * A large warehouse takes longer to copy, so pauses grow with what the last publication took: publications take a tenth of the
- * time as long as one takes up to 0.8 s. Above that the 10 s are kept, and they take more: a fifth where one takes 1.5 s, a
- * quarter where it takes 2 s.
+ * Publishes after changes, within 2 s when the writer is idle and within 10 s when it is busy. Pauses grow with the
+ * duration of the last publication, so that publishing takes a tenth of the time, but never beyond the 10 s.
  */
 
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Publication, Warehouse } from './warehouse.ts';
 
-/** The part of a warehouse that it needs. */
 export type PublishedWarehouse = Pick<Warehouse, 'ingestArchive' | 'publish' | 'onChange'>;
 
 export interface PublisherOptions {
@@ -18,10 +14,10 @@ export interface PublisherOptions {
   readonly metrics?: Metrics;
   /** Quiet time after the last change before a publication. */
   readonly quietMs?: number;
-  /** The longest a change waits under load. */
+  /** The longest time that a change waits under load. */
   readonly longestMs?: number;
   readonly onPublished?: (publication: Publication) => void;
-  /** How often the archive is asked for what no load reported: test events, duplicates. 0: never by itself. */
+  /** Interval to ingest records without a load (test events, duplicates); 0: never. */
   readonly ingestEveryMs?: number;
 }
 
@@ -30,13 +26,13 @@ export interface Publisher {
   close(): Promise<void>;
 }
 
-/** A tenth of the time, as long as a change is still published within so many times the longest wait. */
-const LEAST_PAUSE_FACTOR = 10;
-const MOST_WAITS = 2.5;
-const LONGEST_RETRY_MS = 30_000;
-const COMPLAIN_EVERY_MS = 60_000;
+const PAUSE_FACTOR = 10;
+/** A change is published within this multiple of `longestMs`. */
+const MAX_WAIT_FACTOR = 2.5;
+const MAX_RETRY_MS = 30_000;
+const LOG_EVERY_MS = 60_000;
 
-/** @returns says which publication readers see now, whoever made it */
+/** @returns updates the gauges for a publication of any process */
 export function publicationGauges(metrics: Metrics): (publication: Publication) => void {
   const number = metrics.gauge('publication_sequence');
   const madeAt = metrics.gauge('publication_timestamp_seconds');
@@ -46,11 +42,11 @@ export function publicationGauges(metrics: Metrics): (publication: Publication) 
   };
 }
 
-/** Starts at once and publishes until it is closed; a failure is tried again and shows in the metrics. */
+/** Publishes until it is closed; retries failures and counts them in the metrics. */
 export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
   const { log, quietMs = 400, longestMs = 4_000, ingestEveryMs = 1_000 } = options;
   const { metrics } = options;
-  const tell = metrics && publicationGauges(metrics);
+  const updateGauges = metrics && publicationGauges(metrics);
   const seconds = metrics?.histogram('publication_seconds');
   const failed = metrics?.counter('publication_failures_total');
   const pending = metrics?.gauge('publication_pending_seconds');
@@ -63,7 +59,7 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
   let running: Promise<void> | null = null;
   let isClosed = false;
 
-  /** Every change pushes the publication back a little, but never beyond `longestMs` after the first. */
+  /** A change postpones the publication, at most to `longestMs` after the first change. */
   const plan = (): void => {
     if (isClosed || running !== null || firstChange === null) return;
     const at = Math.max(Math.min(Date.now() + quietMs, firstChange + longestMs), earliest);
@@ -81,17 +77,17 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
   const publishOnce = async (): Promise<void> => {
     const began = performance.now();
     try {
-      // What cannot be read on keeps nobody from what is there.
-      await warehouse.ingestArchive().catch(complain);
+      // A failure does not prevent the publication of what is in the warehouse.
+      await warehouse.ingestArchive().catch(logIngestError);
       firstChange = null;
       const publication = await warehouse.publish();
       const took = performance.now() - began;
       failures = 0;
-      // A change of this moment waits for the pause and the publication behind it.
-      const longestPauseMs = Math.max(longestMs, longestMs * MOST_WAITS - 2 * took);
-      earliest = Date.now() + Math.min(took * LEAST_PAUSE_FACTOR, longestPauseMs);
+      // A change right now waits for the pause and the next publication.
+      const maxPauseMs = Math.max(longestMs, longestMs * MAX_WAIT_FACTOR - 2 * took);
+      earliest = Date.now() + Math.min(took * PAUSE_FACTOR, maxPauseMs);
       if (firstChange === null) unseenSince = null;
-      tell?.(publication);
+      updateGauges?.(publication);
       seconds?.observe(took / 1000);
       if (publication.removedWals !== undefined && publication.removedWals.length > 0) {
         log.warn({ removed: publication.removedWals }, 'removed a write-ahead log beside the published file');
@@ -102,8 +98,8 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
       failures += 1;
       failed?.inc();
       firstChange = Date.now();
-      earliest = Date.now() + Math.min(1_000 * 2 ** failures, LONGEST_RETRY_MS);
-      log.error({ err: error, failures }, 'readers keep the previous copy, publishing failed');
+      earliest = Date.now() + Math.min(1_000 * 2 ** failures, MAX_RETRY_MS);
+      log.error({ err: error, failures }, 'publishing failed; readers keep the previous copy');
     }
   };
 
@@ -113,27 +109,27 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
     plan();
   };
   warehouse.onChange(changed);
-  // What an earlier process committed and was killed before it could publish is no change of ours to hear of.
+  // An earlier process may have been killed between commit and publication.
   changed();
   const ingesting = ingestEveryMs > 0 ? setInterval(ingest, ingestEveryMs) : undefined;
   let isIngesting = false;
-  let complainedAt = 0;
+  let loggedAt = 0;
   function ingest(): void {
     if (isIngesting || running !== null) return;
     isIngesting = true;
     warehouse
       .ingestArchive()
-      .catch(complain)
+      .catch(logIngestError)
       .finally(() => {
         isIngesting = false;
       });
   }
 
-  /** Asked every second: what goes on for long, as a full disk does, is said once a minute. */
-  function complain(error: unknown): void {
-    if (Date.now() - complainedAt < COMPLAIN_EVERY_MS) return;
-    complainedAt = Date.now();
-    log.error({ err: error }, 'the archive could not be read on');
+  /** At most once a minute, since it is retried every second. */
+  function logIngestError(error: unknown): void {
+    if (Date.now() - loggedAt < LOG_EVERY_MS) return;
+    loggedAt = Date.now();
+    log.error({ err: error }, 'the archive could not be ingested');
   }
 
   return {

@@ -1,17 +1,20 @@
 /**
- * Makes the warehouse again from the archive alone, and puts it in place of the old one.
+ * Rebuilds the warehouse from the archive into a new file, which then replaces the old one.
  *
- * It is opening an empty file: events and facts go the way they always go, and every load that the archive tells of is
- * repeated with its own instant and version, so reports answer byte for byte what they answered before. The old file is
- * read, when it can be, for what must not get lost: an archive that is damaged, or the wrong one, makes less, and less
- * takes nobody's place unasked. It is never deleted but moved aside: it may be damaged and somebody may want to see it.
- * A rebuild that was killed is gone on with by the next (`draft.ts`); one that failed is begun anew.
+ * A rebuild is catching up with an empty file: every load is repeated with its own time and version, so that reports have
+ * the same bytes as before. The new file is compared with the old one, if that is readable: with a damaged or wrong archive
+ * it contains less, and does not replace it unless accepted. The old file is moved aside, not deleted.
+ *
+ * A rebuild that was killed is resumed by the next one, since every transaction leaves a warehouse that can catch up. It starts
+ * again if the result could differ: another version or archive, all loads repeated, a record set aside (it may be repaired
+ * now), or a purged file of which it has rows.
  */
 
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { readRetention } from '../archive/retention.ts';
+import { asideFolder } from '../lib/files/data-folder.ts';
 import { exists } from '../lib/files/durable-files.ts';
 import { refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
@@ -29,13 +32,13 @@ import type { LoadFact } from './ledger/ingest.ts';
 import { publish } from './publish.ts';
 import type { CompletedRebuild, LostRecord, RebuildOptions, RebuildOutcome } from './warehouse.ts';
 
-/** @throws warehouse-locked a worker has the warehouse, stop it first; RebuildLossError it would hold less */
+/** @throws warehouse-locked; RebuildLossError it would contain less */
 export async function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> {
   const { acceptLoss = false } = options;
   const now = options.now ?? (() => new Date());
-  return makeDraft(options, async (made, paths) => {
+  return buildNew(options, async (made, paths) => {
     if (made.holdsLess && !acceptLoss) throw new RebuildLossError(paths.database, made);
-    const movedAside = await swap({ draft: paths.rebuilding, database: paths.database, at: now() });
+    const movedAside = await swap({ next: paths.rebuilding, database: paths.database, at: now() });
     const database = await openDatabase(options, paths.database);
     try {
       const publication = await publish({
@@ -52,13 +55,13 @@ export async function rebuildFile(options: RebuildOptions): Promise<CompletedReb
   });
 }
 
-/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws warehouse-locked */
+/** Rebuilds without replacing the warehouse. @throws warehouse-locked */
 export async function dryRunFileRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
-  return makeDraft(options, async (made) => made);
+  return buildNew(options, async (made) => made);
 }
 
-/** With the lock in hand until `use` has ended; the draft is gone afterwards, unless the process was killed. */
-async function makeDraft<T>(
+/** Holds the lock until `use` has ended, and removes the new file unless `use` moved it. */
+async function buildNew<T>(
   options: RebuildOptions,
   use: (made: RebuildOutcome, paths: WarehousePaths) => Promise<T>,
 ): Promise<T> {
@@ -70,14 +73,14 @@ async function makeDraft<T>(
   const lock = await lockWarehouse(paths.lock, { role: 'rebuild', now: now() });
   try {
     const isBefore = await isReplacing(options, paths);
-    return await use(await fillDraft(options, { paths, isBefore, now: now() }), paths);
+    return await use(await fillNew(options, { paths, isBefore, now: now() }), paths);
   } finally {
     await removeDatabase(paths.rebuilding);
     await lock.release();
   }
 }
 
-async function fillDraft(
+async function fillNew(
   options: RebuildOptions,
   {
     paths,
@@ -87,23 +90,23 @@ async function fillDraft(
 ): Promise<RebuildOutcome> {
   const { archive, log, onProgress } = options;
   const open = () => openDatabase(options, paths.rebuilding);
-  const { database: draft, done } = await openPartialRebuild(options, { path: paths.rebuilding, open, now });
+  const { database: next, done } = await openPartialRebuild(options, { path: paths.rebuilding, open, now });
   try {
-    await draft.all('delete-publications');
-    await continueSequence(draft, paths.published, paths.temporaryFolder, log);
+    await next.all('delete-publications');
+    await continueSequence(next, paths.published, paths.temporaryFolder, log);
     const progress = onProgress === undefined ? {} : { onProgress };
     const { events, loadsRepeated, losses, purged } = await catchUp({
-      database: draft,
+      database: next,
       archive,
       log,
       now,
       ...progress,
     });
-    const { lacking, isReplaced } = await compare(options, { paths, isBefore, draft });
+    const { lacking, isReplaced } = await compare(options, { paths, isBefore, next });
     const found = findLosses(losses, { lacking, purged });
-    const [counted] = await draft.all('count-made');
-    await draft.all('finish-partial-rebuild');
-    await draft.use((session) => session.checkpoint());
+    const [counted] = await next.all('count-made');
+    await next.all('finish-partial-rebuild');
+    await next.use((session) => session.checkpoint());
     return {
       ...{ events: events + (done?.events ?? 0), loads: loadsRepeated + (done?.loads ?? 0) },
       ...{ invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
@@ -113,37 +116,36 @@ async function fillDraft(
       ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
     };
   } finally {
-    draft.close();
+    next.close();
   }
 }
 
-/** Whether there is a warehouse that can be read. The copy that readers have keeps nobody from making one. */
+/** Whether there is a readable warehouse. */
 async function isReplacing(options: RebuildOptions, paths: WarehousePaths): Promise<boolean> {
   const { archive, log } = options;
   const recent = await ofOld(options, paths.database, (old) => old.all('loads-since'));
   if (recent === null) return false;
-  // As opening does: what a crash kept from the archive is in the warehouse alone.
+  // As when opening: facts that a crash prevented are in the warehouse only.
   await recordMissingFacts(recent, archive, log);
   return true;
 }
 
-/** What the draft lacks. A warehouse that turns out to be damaged is none; its copy for readers tells then what it held. */
+/** The records that the new file lacks. If the warehouse is damaged, they are compared with the published copy. */
 async function compare(
   options: RebuildOptions,
   {
     paths,
     isBefore,
-    draft,
-  }: { readonly paths: WarehousePaths; readonly isBefore: boolean; readonly draft: Database },
+    next,
+  }: { readonly paths: WarehousePaths; readonly isBefore: boolean; readonly next: Database },
 ): Promise<{ readonly lacking: readonly HeldRecord[]; readonly isReplaced: boolean }> {
-  const lackingFromOld = (path: string) =>
-    ofOld(options, path, (held) => findLacking({ held, other: draft }));
+  const lackingFromOld = (path: string) => ofOld(options, path, (held) => findLacking({ held, other: next }));
   const lacking = isBefore ? await lackingFromOld(paths.database) : null;
   if (lacking !== null) return { lacking, isReplaced: true };
   return { lacking: (await lackingFromOld(paths.published)) ?? [], isReplaced: false };
 }
 
-/** null when it is not there, or cannot be read. @throws what `use` throws of its own */
+/** @returns null: missing or unreadable. @throws other errors of `use` */
 async function ofOld<T>(
   options: RebuildOptions,
   path: string,
@@ -157,17 +159,17 @@ async function ofOld<T>(
       own = error;
       throw error;
     });
-    const asked = old;
+    const readable = old;
     return await use({
       all: (name, params) =>
-        asked.all(name, params).catch((error: unknown) => {
+        readable.all(name, params).catch((error: unknown) => {
           own = error;
           throw error;
         }),
     });
   } catch (error) {
     if (isWarehouseError(error, 'warehouse-locked') || error !== own) throw error;
-    options.log.warn({ err: error, path }, 'what is there cannot be read, nothing can be compared with it');
+    options.log.warn({ err: error, path }, 'the file cannot be read; the rebuild is not compared with it');
     return null;
   } finally {
     old?.close();
@@ -189,7 +191,7 @@ function openDatabase(
   });
 }
 
-/** Readers count publications; a rebuilt warehouse goes on where the old one stopped, if its copy can still be read. */
+/** Continues the sequence numbers of the publications, if the published copy is readable. */
 async function continueSequence(
   database: Database,
   publishedPath: string,
@@ -221,24 +223,24 @@ async function continueSequence(
   } catch (error) {
     log.warn(
       { err: error },
-      'the published copy cannot be read, publications are counted on from the copies that are kept',
+      'the published copy cannot be read; the sequence continues from the kept copies',
     );
   }
 }
 
-/** A crash between the two renames leaves no warehouse: the next start makes it again from the archive by itself. */
+/** After a crash between the two renames there is no warehouse, and the next start rebuilds it. */
 async function swap({
-  draft,
+  next,
   database,
   at,
 }: {
-  readonly draft: string;
+  readonly next: string;
   readonly database: string;
   readonly at: Date;
 }): Promise<string | null> {
   let movedAside: string | null = null;
   if (await isThere(database)) {
-    const folder = join(dirname(database), 'aside');
+    const folder = asideFolder(dirname(database));
     await mkdir(folder, { recursive: true, mode: 0o700 });
     movedAside = join(folder, `${at.toISOString().replaceAll(':', '-')}-${basename(database)}`);
     if (await isThere(`${database}.wal`)) await rename(`${database}.wal`, `${movedAside}.wal`);
@@ -246,7 +248,7 @@ async function swap({
   } else {
     await rm(`${database}.wal`, { force: true });
   }
-  await rename(draft, database);
+  await rename(next, database);
   const folder = await open(dirname(database), constants.O_RDONLY);
   try {
     await folder.sync();
@@ -263,31 +265,25 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/*  * The draft of a rebuild, a file's or a lake's: one that was interrupted goes on where it was, since every transaction of it leaves a
- * warehouse that reads on in the archive. It is begun anew where that could end in anything else than an uninterrupted rebuild: when it was made
- * by another version or of another archive, when it came to the end of the loads, when a record of the archive was set aside (it may be whole by now), and when a file was
- * purged of which it has rows.
- */
-
-export interface Draft {
+export interface PartialRebuild {
   readonly database: Database;
-  /** null: it begins. */
-  readonly done: DoneBefore | null;
+  /** null: new. */
+  readonly done: PartialCounts | null;
 }
 
-/** What an interrupted rebuild had taken in already. */
-export interface DoneBefore {
+/** Ingested by the interrupted rebuild. */
+export interface PartialCounts {
   readonly events: number;
   readonly loads: number;
 }
 
-/** Nobody else may have it: the caller holds the lock of the warehouse. @param open opens, and makes, the file */
-export async function openPartialRebuild(
+/** The caller holds the lock of the warehouse. @param open opens or creates the file */
+async function openPartialRebuild(
   options: RebuildOptions,
   { path, open, now }: { readonly path: string; readonly open: () => Promise<Database>; readonly now: Date },
-): Promise<Draft> {
-  const left = await goOn(options, path, open);
-  if (left !== null) return left;
+): Promise<PartialRebuild> {
+  const partial = await resumeFrom(options, path, open);
+  if (partial !== null) return partial;
   await removeDatabase(path);
   const database = await open();
   await migrate(database, now);
@@ -295,33 +291,32 @@ export async function openPartialRebuild(
   return { database, done: null };
 }
 
-/** Notes of what it is made, in ledgers that have just been made. */
+/** Stores in new ledgers what they are built from. Also for a lake. */
 export async function markPartialRebuild(
   options: RebuildOptions,
   ledgers: Pick<Ledgers, 'all'>,
 ): Promise<void> {
-  await ledgers.all('insert-cursor', { stream: 'draft', position: madeOf(options) });
+  await ledgers.all('insert-cursor', { stream: 'rebuild', position: madeOf(options) });
 }
 
-/** @returns null when what an interrupted rebuild left in these ledgers may not go on */
+/** @returns null: the partial rebuild in these ledgers cannot be resumed. Also for a lake. */
 export async function resumePartialRebuild(
   options: RebuildOptions,
   ledgers: Pick<Ledgers, 'all'>,
-): Promise<DoneBefore | null> {
+): Promise<PartialCounts | null> {
   const [state] = await ledgers.all('partial-rebuild-state');
   const isSame = state?.made_of === madeOf(options) && state.is_open === true && state.set_aside === 0;
   if (!isSame || (await hasPurged(options, ledgers))) return null;
   const done = { events: Number(state.events), loads: Number(state.loads) };
-  options.log.info(done, 'going on with the rebuild that was interrupted');
+  options.log.info(done, 'resuming the interrupted rebuild');
   return done;
 }
 
-/** null when there is none, or none that may go on. */
-async function goOn(
+async function resumeFrom(
   options: RebuildOptions,
   path: string,
   open: () => Promise<Database>,
-): Promise<Draft | null> {
+): Promise<PartialRebuild | null> {
   if (!exists(path)) return null;
   let database: Database | null = null;
   try {
@@ -329,7 +324,7 @@ async function goOn(
     const done = await resumePartialRebuild(options, database);
     if (done !== null) return { database, done };
   } catch (error) {
-    options.log.warn({ err: error, path }, 'what an interrupted rebuild left cannot be used');
+    options.log.warn({ err: error, path }, 'the interrupted rebuild cannot be resumed');
   }
   database?.close();
   return null;
@@ -347,40 +342,38 @@ async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'al
   );
 }
 
-/* What a rebuild would lose: what could not be repeated, and what the warehouse before it has and it has not. */
-
 export interface Losses {
   readonly losses: readonly LostRecord[];
-  /** Whether the warehouse before holds anything that this one does not. */
+  /** Whether the previous warehouse has records that the new one lacks. */
   readonly holdsLess: boolean;
 }
 
 export interface Comparison {
-  /** What the warehouse before has and the new one has not. */
+  /** Records of the previous warehouse that the new one lacks. */
   readonly lacking: readonly HeldRecord[];
-  /** Loads whose file was purged: no loss, unless totals have come to see them since. */
+  /** Loads whose file was purged: no loss, unless they are part of totals now. */
   readonly purged: readonly LoadFact[];
 }
 
-/** @param notMade what could not be repeated */
-export function findLosses(notMade: readonly LostRecord[], { lacking: all, purged }: Comparison): Losses {
+/** Also for a lake. @param failed records that could not be restored */
+export function findLosses(failed: readonly LostRecord[], { lacking: all, purged }: Comparison): Losses {
   const purgedLoads = new Set(purged.map(({ loadId }) => `${loadId}`));
   const lacking = all.filter(
     ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),
   );
-  const losses = [...notMade];
-  const knownLoads = new Set(notMade.map(({ loadId }) => `${loadId}`));
+  const losses = [...failed];
+  const knownLoads = new Set(failed.map(({ loadId }) => `${loadId}`));
   for (const { kind, subject, invoiceId, sha256 } of lacking) {
     if (kind !== 'load' || knownLoads.has(subject)) continue;
     const why = purgedLoads.has(subject)
-      ? 'its file was purged, and it has come to count since'
+      ? 'its file was purged, and it is part of totals now'
       : 'the archive has no fact of this load';
     losses.push({ invoiceId, loadId: Number(subject), sha256, why });
   }
-  const told = new Set(losses.map(({ invoiceId }) => invoiceId));
+  const reported = new Set(losses.map(({ invoiceId }) => invoiceId));
   for (const { kind, invoiceId } of lacking) {
-    if (kind !== 'invoice' || told.has(invoiceId)) continue;
-    losses.push({ ...NO_LOAD, invoiceId, why: 'the archive tells nothing of this invoice' });
+    if (kind !== 'invoice' || reported.has(invoiceId)) continue;
+    losses.push({ ...NO_LOAD, invoiceId, why: 'the archive has no record of this invoice' });
   }
   const events = lacking.filter(({ kind }) => kind === 'event').length;
   if (events > 0)

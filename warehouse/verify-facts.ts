@@ -1,6 +1,6 @@
 /**
- * Holds the warehouse against the archive's own record of what happened, in both directions: what the archive tells of
- * must be here, and what is here the archive must still tell of, else a rebuild would make less.
+ * Compares the warehouse with the events and facts of the archive, in both directions: records that are missing here, and
+ * records that the archive lacks, so that a rebuild would contain less.
  */
 
 import { hash } from 'node:crypto';
@@ -22,21 +22,17 @@ import type { Drift } from './warehouse.ts';
 export interface VerifyFactsOptions {
   readonly database: Database;
   readonly archive: Archive;
-  /** Reads on in the archive. */
   readonly ingest: () => Promise<unknown>;
   readonly step: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Asked once: which loads of this moment are yet to be told to the archive. */
+  /** Called once: whether the fact of a load is not in the archive yet. */
   readonly pendingLoads: () => Promise<(load: HeldRecord) => boolean>;
-  /** Whether that was found wrong with a load before: one fault is one line. */
+  /** Whether this drift of a load was reported already. */
   readonly isKnown: (loadId: number, rule: string) => boolean;
-  /** Files whose loads a rebuild left out. */
+  /** A rebuild leaves the loads of these files out. */
   readonly purgedFiles: () => Promise<ReadonlySet<string>>;
 }
 
-/**
- * Events that the archive names and the ledger lacks, although it was read to its end. One that cannot be read, or was set aside,
- * is reported as that.
- */
+/** Events of the archive that the ledger lacks after ingesting, without those that are unreadable or set aside. */
 export async function verifyNames({
   database,
   archive,
@@ -45,14 +41,14 @@ export async function verifyNames({
 }: Pick<VerifyFactsOptions, 'database' | 'archive' | 'ingest' | 'step'>): Promise<readonly Drift[]> {
   const names = new Set<string>();
   for await (const name of archive.eventNames()) names.add(name);
-  const forgetKnown = async (): Promise<void> => {
+  const removeKnown = async (): Promise<void> => {
     for (const { event_id } of await database.all('select lower(event_id) as event_id from event_ledger'))
       names.delete(String(event_id));
   };
-  await step(forgetKnown);
+  await step(removeKnown);
   if (names.size === 0) return [];
   await ingest();
-  await step(forgetKnown);
+  await step(removeKnown);
   const setAside = await step(() => readSetAside(database));
   const drift: Drift[] = [];
   for (const name of names) {
@@ -60,7 +56,7 @@ export async function verifyNames({
     if (event === null || setAside.some(({ place }) => place.startsWith(`event ${event.eventId},`))) continue;
     drift.push({
       invoiceId: event.event?.invoice.invoiceId.toLowerCase() ?? '',
-      rule: 'event-not-taken-in',
+      rule: 'event-not-ingested',
       expected: `event ${name}`,
       found: 'not in the ledger',
     });
@@ -73,22 +69,20 @@ type LoadFact = Fact & { readonly kind: 'load' };
 interface Archived {
   readonly loads: readonly LoadFact[];
   readonly counts: Counts;
-  /** Facts but those of loads, each once: one that was told twice is one. */
+  /** Without facts of loads; equal facts are counted once. */
   readonly distinct: Counts;
   readonly unreadable: readonly (UnreadableRecord & { readonly rule: string; readonly expected: string })[];
 }
 
 export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly Drift[]> {
   const { database, archive, step, pendingLoads } = options;
-  // The ledgers are read before the archive: what stands in them was in the archive first. Only a load is told afterwards.
+  // The ledgers are read first: except for loads, their records were in the archive before.
   const held = await step(() => readHeldRecords(database));
-  const isBeingTold = await pendingLoads();
+  const isPending = await pendingLoads();
   const archived = await readArchived(archive);
   const lacking = lackingFrom(
     archived.counts,
-    held.filter(
-      (holding) => holding.kind !== 'invoice' && !(holding.kind === 'load' && isBeingTold(holding)),
-    ),
+    held.filter((record) => record.kind !== 'invoice' && !(record.kind === 'load' && isPending(record))),
   );
   return [
     ...archived.unreadable.map(({ where, why, rule, expected }) => ({
@@ -109,7 +103,7 @@ export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly
   ];
 }
 
-/** Facts that the archive has and the ledgers lack, although it was read to its end; loads are compared one by one. */
+/** Facts of the archive that the ledgers lack after ingesting; loads are compared separately. */
 async function factsNotTakenIn(
   { database, ingest, step }: VerifyFactsOptions,
   distinct: Counts,
@@ -133,7 +127,7 @@ async function factsNotTakenIn(
     if (setAside.some(isSetAside)) return [];
     const invoiceId = kind === 'duplicate' ? '' : subject;
     const expected = `${lines} more ${lines === 1 ? 'fact' : 'facts'} of kind ${kind}`;
-    return [{ invoiceId, rule: 'fact-not-taken-in', expected, found: 'not in the ledger' }];
+    return [{ invoiceId, rule: 'fact-not-ingested', expected, found: 'not in the ledger' }];
   });
 }
 
@@ -143,19 +137,19 @@ async function readArchived(archive: Archive): Promise<Archived> {
   const distinct = new Map<string, number>();
   const known = new Set<string>();
   const unreadable: Archived['unreadable'][number][] = [];
-  const noteFact: OnUnreadable = (record) =>
+  const onUnreadableFact: OnUnreadable = (record) =>
     unreadable.push({ ...record, rule: 'fact-unreadable', expected: 'a fact' });
-  for await (const fact of archive.facts(noteFact)) {
+  for await (const fact of archive.facts(onUnreadableFact)) {
     if (fact.kind === 'load') loads.set(fact.loadId, fact);
     const key = heldRecordOfFact(fact);
     if (key === null) continue;
     counts.set(key, (counts.get(key) ?? 0) + 1);
-    const mark = hash('sha256', JSON.stringify(fact), 'base64');
-    if (fact.kind === 'load' || known.has(mark)) continue;
-    known.add(mark);
+    const digest = hash('sha256', JSON.stringify(fact), 'base64');
+    if (fact.kind === 'load' || known.has(digest)) continue;
+    known.add(digest);
     distinct.set(key, (distinct.get(key) ?? 0) + 1);
   }
-  // Each is read: one that was taken in and damaged since is there by name, and a rebuild would lack it.
+  // All events are read: one that was damaged after it was ingested still has its name.
   const onUnreadable: OnUnreadable = (record) =>
     unreadable.push({ ...record, rule: 'event-unreadable', expected: 'an event' });
   for await (const _ of archive.events({ onUnreadable }));
@@ -164,7 +158,7 @@ async function readArchived(archive: Archive): Promise<Archived> {
   return { loads: [...loads.values()], counts, distinct, unreadable };
 }
 
-/** As people read it. */
+/** For people. */
 export function damaged(where: string, why: string): string {
   return `${where}: ${why}`;
 }

@@ -1,8 +1,7 @@
 /**
- * Proves the warehouse: every load's rows against the archived file's bytes, and both against what was recorded.
- *
- * It is about drift, not about honest disagreement (those are `discrepancies`). By default it reads what no earlier
- * verification has proved; with `full` everything, and whether the archive still has every event and fact of it.
+ * Verifies the warehouse: the rows of every load against the archived file and the recorded totals. Differences are drift;
+ * contradicting statements of the service are `discrepancies`. By default it verifies loads that were not verified before;
+ * with `full` all loads, and that the archive still has every event and fact.
  */
 
 import type { Archive } from '../archive/archive.ts';
@@ -26,21 +25,17 @@ export interface VerifyOptions {
   readonly archive: Archive;
   readonly full: boolean;
   readonly now: Date;
-  /** Reads on in the archive. */
   readonly ingest: () => Promise<unknown>;
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
-  /** Around each part of the work; the pauses between are for those who must be alone (a publication). */
+  /** Around each step; a publication may run between steps. */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** How often what was proved is noted; every few seconds by default. */
-  readonly noteEveryMs?: number;
-  /** Which loads of this moment are yet to be told to the archive; none by default. */
+  /** How often verified loads are stored; every 5 s by default. */
+  readonly storeEveryMs?: number;
+  /** Loads whose fact is not in the archive yet. */
   readonly pendingLoads?: () => Promise<(load: HeldRecord) => boolean>;
 }
 
-/**
- * @param options.full false: only loads that no earlier proof has seen (ADR 17)
- * @returns every drift found; recorded discrepancies are listed and are none (ADR 17)
- */
+/** @param options.full false: only loads that were not verified before (ADR 17) */
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, ingest, step = (work) => work() } = options;
   const { pendingLoads = async () => () => false } = options;
@@ -48,7 +43,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   const loads = await database.all('loads-to-verify', { full });
   const drift: Drift[] = [];
   const known = new Set<string>();
-  const proved = noteProofs({ ...options, step });
+  const verified = storeVerified({ ...options, step });
   let filesRead = 0;
   let shipments = 0;
   let purged = 0;
@@ -59,7 +54,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     );
     drift.push(...found.drift);
     for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
-    if (found.drift.length === 0) await proved.add(Number(load.load_id));
+    if (found.drift.length === 0) await verified.add(Number(load.load_id));
     if (found.fileRead === 'purged') purged += 1;
     else if (found.fileRead) filesRead += 1;
     shipments += Number(load.shipments);
@@ -74,10 +69,10 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     );
     drift.push(...(await step(() => verifyStates(database))));
   }
-  const told = new Set(drift.map(({ found }) => found));
+  const reported = new Set(drift.map(({ found }) => found));
   const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
-  drift.push(...setAside.filter(({ found }) => !told.has(found)));
-  await proved.note();
+  drift.push(...setAside.filter(({ found }) => !reported.has(found)));
+  await verified.store();
   const [{ discrepancies = 0 } = {}] = await database.all(
     'select count(*)::integer as discrepancies from discrepancies',
   );
@@ -88,7 +83,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   };
 }
 
-interface Proved {
+interface VerifiedLoad {
   readonly drift: readonly Drift[];
   readonly fileRead: boolean | 'purged';
 }
@@ -97,7 +92,7 @@ async function verifyLoad(
   { database, archive }: VerifyOptions,
   load: Row,
   purgedFiles: () => Promise<ReadonlySet<string>>,
-): Promise<Proved> {
+): Promise<VerifiedLoad> {
   const invoiceId = String(load.invoice_id);
   const rows = await database.use((session) =>
     session.first('fingerprint-rows', {
@@ -120,14 +115,14 @@ async function verifyLoad(
       fileRead: true,
     };
   }
-  // One fault is one line, and the file knows better than what was recorded of it.
+  // One line per fault: the comparison with the file takes precedence over that with the recorded totals.
   const differing = await compareWithFile(database, { load, rows, csvPath, file });
   const rules = new Set(differing.map(({ rule }) => rule));
   return { drift: [...differing, ...drift.filter(({ rule }) => !rules.has(rule))], fileRead: true };
 }
 
-/** In a lake a file may be damaged or gone: that is told of its loads, and the others are proved. @throws any other error */
-function unreadable(load: Row, error: unknown): Proved {
+/** A damaged or missing file of a lake is drift of its loads. @throws any other error */
+function unreadable(load: Row, error: unknown): VerifiedLoad {
   if (!(error instanceof DamagedFileError)) throw error;
   const drift: Drift = {
     invoiceId: String(load.invoice_id),
@@ -138,7 +133,7 @@ function unreadable(load: Row, error: unknown): Proved {
   return { drift: [drift], fileRead: false };
 }
 
-/** The rows against the load's own line, which was written when the file was read. */
+/** Compares the rows with the line of the load. */
 function compare(invoiceId: string, { recorded, found }: { recorded: Row; found: Row }): Drift[] {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['rows', recorded.shipments, found.rows],
@@ -190,17 +185,17 @@ async function compareWithFile(
   return drift;
 }
 
-/** A record that was not taken in, as verifying the archive says it too: one fault is one line. */
+/** In the words of the verification of the archive, so that one fault is one line. */
 function driftOfSetAside({ place, why }: SetAside): Drift {
   return {
     invoiceId: '',
     rule: 'record-set-aside',
-    expected: 'a record that can be taken in',
+    expected: 'a record that can be ingested',
     found: damaged(place, why),
   };
 }
 
-/** Rows that no load accounts for. */
+/** Rows without a load. */
 async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
   const orphans = await database.all('orphan-rows');
   return orphans.map((row) => ({
@@ -211,7 +206,7 @@ async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
   }));
 }
 
-/** Every invoice's row against what its ledgers make of it. One transaction: an event that comes meanwhile is no drift. */
+/** Compares every row of an invoice with the row derived from the ledgers, in one transaction. */
 function verifyStates(database: Database): Promise<readonly Drift[]> {
   return database.transaction(verifyStatesOf);
 }
@@ -243,20 +238,17 @@ function currencyOf({ currency_code: code }: Row): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/* What a file of the archive holds, as one number and a few sums that `verify` holds against the rows that were loaded of it. */
-
 export interface FileToFingerprint {
   readonly invoiceId: string;
   readonly csvPath: string;
   readonly sizeBytes: number;
-  /** As the archive keeps it. */
+  /** As archived. */
   readonly scan: CsvScan;
-  /** Of `fingerprint-rows`. */
-  /** Of the load's most rows; null: it has none. */
+  /** The currency of most rows; null: the load has no rows. */
   readonly currencyCode: string | null;
 }
 
-/** A line of `fingerprint-file`. @throws what DuckDB or the system throws */
+/** Count, sums and a hash over all cells of a file: a row of `fingerprint-file`. */
 export async function fingerprintFile(database: Database, file: FileToFingerprint): Promise<Row> {
   const { invoiceId, csvPath, scan } = file;
   const asSpecified = (): Promise<Row> => {
@@ -265,11 +257,11 @@ export async function fingerprintFile(database: Database, file: FileToFingerprin
   };
   const read = isSpecified(scan) ? await asSpecified() : null;
   if (read !== null && Number(read.bad_rows) === 0) return read;
-  // It was loaded under a tolerance: which one, it says itself.
+  // The file was loaded under a tolerance.
   return (await fingerprintTolerated(database, file)) ?? read ?? asSpecified();
 }
 
-/** null when it keeps the rules under no tolerance. */
+/** null: the file breaks rules under every tolerance. */
 async function fingerprintTolerated(
   database: Database,
   { invoiceId, csvPath, sizeBytes, scan, currencyCode }: FileToFingerprint,
@@ -291,39 +283,30 @@ async function fingerprintTolerated(
   }
 }
 
-/* Notes which loads are proved while others still are being: a proof of many files that is interrupted goes on with the rest. */
+const STORE_EVERY_MS = 5_000;
 
-export interface NotedProofs {
-  readonly add: (loadId: number) => Promise<void>;
-  /** What is not noted yet. */
-  readonly note: () => Promise<void>;
-}
-
-export interface NoteProofs {
-  readonly database: Database;
-  readonly now: Date;
-  readonly step: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly noteEveryMs?: number;
-}
-
-const NOTE_EVERY_MS = 5_000;
-
-export function noteProofs({ database, now, step, noteEveryMs = NOTE_EVERY_MS }: NoteProofs): NotedProofs {
-  let proved: number[] = [];
-  let notedAt = performance.now();
-  const note = async (): Promise<void> => {
-    if (proved.length > 0) {
-      const load_ids = `[${proved.join(', ')}]`;
+/** Stores verified loads from time to time, so that an interrupted verification continues with the rest. */
+function storeVerified({
+  database,
+  now,
+  step,
+  storeEveryMs = STORE_EVERY_MS,
+}: VerifyOptions & Required<Pick<VerifyOptions, 'step'>>) {
+  let loadIds: number[] = [];
+  let storedAt = performance.now();
+  const store = async (): Promise<void> => {
+    if (loadIds.length > 0) {
+      const load_ids = `[${loadIds.join(', ')}]`;
       await step(() => database.all('mark-verified', { load_ids, verified_at: now.toISOString() }));
     }
-    proved = [];
-    notedAt = performance.now();
+    loadIds = [];
+    storedAt = performance.now();
   };
   return {
-    note,
-    async add(loadId) {
-      proved.push(loadId);
-      if (performance.now() - notedAt >= noteEveryMs) await note();
+    store,
+    async add(loadId: number): Promise<void> {
+      loadIds.push(loadId);
+      if (performance.now() - storedAt >= storeEveryMs) await store();
     },
   };
 }

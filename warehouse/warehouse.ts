@@ -1,4 +1,4 @@
-/** The warehouse's contract: what the one writer can be asked to do. Implemented over a DuckDB file and over DuckLake. */
+/** The interface of the warehouse and the options to open and rebuild it, for a DuckDB file and for DuckLake. */
 
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
@@ -9,24 +9,24 @@ import type { FileSource, InvoiceHeader, InvoiceState, WebhookStatus } from '../
 
 export interface LoadRequest {
   readonly invoiceId: string;
-  /** Names the file in the archive. */
+  /** The archive's key of the file. */
   readonly sha256: string;
   readonly source: FileSource;
-  /** What the event or the regenerate answer announced; null for export-csv and imported files. */
+  /** Announced by the event or the regenerate response; null for export-csv and imported files. */
   readonly announcedSha256: string | null;
-  /** The hash that was announced where it was that of the file as HTTP encoded it; missing or null: it was not. */
+  /** The announced hash if it is that of the file as HTTP encoded it. */
   readonly encodedSha256?: string | null;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
-  /** A person says that a file is to be loaded although a spreadsheet seems to have changed its cells; missing: no. */
+  /** Load the file although a spreadsheet seems to have changed its cells; false by default. */
   readonly acceptsSpreadsheet?: boolean;
 }
 
-/** How sure we are that the rows are what was billed. */
+/** Why the rows are believed to be those that were billed. */
 export type Proof =
   | 'hash'
   | 'header'
-  /** No hash, and a spreadsheet seems to have changed its cells: a person accepted that. */
+  /** No hash, and an operator accepted that a spreadsheet seems to have changed the cells. */
   | 'accepted'
   | 'unproved';
 
@@ -37,16 +37,15 @@ export interface Discrepancy {
   readonly found: string;
 }
 
-/** What counts in place of a file whose proof is weaker, or because a person chose it (ADR 17). */
+/** The version that counts instead, because its proof is stronger or an operator chose it (ADR 17). */
 export interface OutrankedBy {
-  /** null: no version counts, and the service named another hash than the file's. */
+  /** null: no version counts, and the service named the hash of another file. */
   readonly version: number | null;
-  /** The hash of that version, or the one that the service named. */
+  /** Of that version, or the hash that the service named. */
   readonly sha256: string;
   readonly proof: 'chosen' | 'announced' | 'named' | 'none';
 }
 
-/** What a load put into the warehouse, or had put there before. */
 export interface LoadedRows {
   readonly loadId: number;
   readonly version: number;
@@ -56,39 +55,38 @@ export interface LoadedRows {
   readonly currencyCode: string;
   readonly proof: Proof;
   readonly discrepancies: readonly Discrepancy[];
-  /** null: it counts, or does not for another reason than its proof. */
+  /** null: it counts, or its proof is not the reason that it does not. */
   readonly outrankedBy: OutrankedBy | null;
   readonly isDenied: boolean;
   readonly isDamaged: boolean;
 }
 
-/** The file breaks a rule; nothing of it was loaded. The first 100 findings, in order of the file, and the count of all. */
+/** The file breaks a rule; nothing of it was loaded. */
 export interface Rejection {
   readonly outcome: 'rejected';
+  /** The first 100, in the order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** Nobody looked for more than these: there may be others. */
+  /** The search ended at the limit; there may be more findings. */
   readonly isCutOff?: boolean;
-  /** What the partner could tolerate (`BILLSYNC_CSV_TOLERATE`) so that the file is read; left out when that would not help. */
+  /** The values of `BILLSYNC_CSV_TOLERATE` that would accept the file; missing: none would. */
   readonly neededTolerances?: readonly CsvTolerance[];
 }
 
-/** What comes of loading a file. */
 export type FileLoadOutcome =
   | ({ readonly outcome: 'loaded' } & LoadedRows)
-  /** The invoice is voided: nothing was loaded, nothing will be. */
+  /** The invoice is voided; nothing was loaded. */
   | { readonly outcome: 'voided' }
   | Rejection
-  /** No announced hash, and count or sum contradict the header. */
+  /** Without an announced hash, and count or sum contradict the header. */
   | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
 
-/** What comes of being asked for it, perhaps again. */
 export type LoadOutcome =
   | FileLoadOutcome
-  /** `countingVersion`: the version that totals see, which may be another than this; null: none. */
+  /** `countingVersion`: the version in totals, which may be another one; null: none. */
   | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number | null } & LoadedRows);
 
-/** A file by what the service says of it. */
+/** A file as the service describes it. */
 export interface NamedFile {
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -98,13 +96,13 @@ export interface FileToCheck {
   /** In lower case. */
   readonly invoiceId: string;
   readonly file: ArchivedFile;
-  /** Of the file on this machine; it need not lie in the archive. */
+  /** On this machine; the file need not be in the archive. */
   readonly csvPath: string;
-  /** What the service says of the invoice and the ledgers may not have heard; null: it was not asked, or knows none. */
+  /** The service's current response; null: it was not asked, or does not know the invoice. */
   readonly details: {
     readonly status: WebhookStatus | null;
     readonly header: Partial<InvoiceHeader>;
-    /** The hash that the service names for the invoice's file; missing or null: none. */
+    /** The file that the service names; missing or null: none. */
     readonly hash?: NamedFile | null;
   } | null;
   /** See `LoadRequest`. */
@@ -113,29 +111,29 @@ export interface FileToCheck {
   readonly at: string;
 }
 
-/** What would come of loading it; `checked`: it would be loaded, with this to show for it. */
+/** `checked`: the file would be loaded, with this result. */
 export type CheckOutcome =
   | LoadOutcome
   | ({ readonly outcome: 'checked' } & Omit<LoadedRows, 'loadId' | 'version'>);
 
 /**
- * On whose word a void stands. `event`: an event's alone, and the service is to be asked. `details`: the service says
- * so. `unanswered`: it cannot be asked. `contradicted`: it denied it to the end, and a person has to decide.
+ * The basis of a void. `event`: only an event, and the service has to be asked. `details`: the service confirmed it.
+ * `unanswered`: the service cannot be asked. `contradicted`: the service denies it, and an operator has to decide.
  */
 export type VoidBasis = 'event' | 'details' | 'unanswered' | 'contradicted';
 
-/** One invoice as the warehouse knows it; the columns of the view `invoices` in camelCase. */
+/** A row of the view `invoices`. */
 export interface InvoiceSummary {
   readonly invoiceId: string;
-  /** Whose invoice it is; null when no event told (an imported file). */
+  /** null: unknown (an imported file). */
   readonly partnerId: string | null;
   readonly header: Partial<InvoiceHeader>;
   readonly state: InvoiceState;
   readonly reasonCode: string | null;
   readonly reason: string | null;
-  /** On whose word it is voided; null: it is not. */
+  /** null: not voided. */
   readonly voidBasis: VoidBasis | null;
-  /** When a person last undid a void; null: nobody did. */
+  /** When an operator last undid a void. */
   readonly restoredAt: string | null;
   readonly stateSince: string;
   readonly firstSeenAt: string;
@@ -145,18 +143,18 @@ export interface InvoiceSummary {
   readonly billingCost: string | null;
 }
 
-/** Where an invoice stands, for whoever compares very many of them with what the service says. */
+/** The state and totals of an invoice, to compare many invoices with the service. */
 export interface LedgerStatus {
   /** In lower case. */
   readonly invoiceId: string;
   readonly state: InvoiceState;
-  /** What header and details state; null while nobody said. Decimal text. */
+  /** From header and details; null: not stated. Decimal text. */
   readonly statedTotal: string | null;
   readonly statedShipments: number | null;
-  /** What its rows hold; null while none are loaded. Decimal text. */
+  /** From the rows; null: not loaded. Decimal text. */
   readonly billingCost: string | null;
   readonly shipments: number | null;
-  /** The last question about it found no answer, or none that could be understood. */
+  /** The last request to the service about it failed, or returned an unknown status. */
   readonly isUnanswered: boolean;
 }
 
@@ -168,58 +166,57 @@ export interface DueInvoice {
 export interface DueRequest {
   /** ISO 8601 UTC. */
   readonly until: string;
-  /** At most so many of what is asked or tried again; the others stay due. */
+  /** For rechecks and for retries; the others stay due. */
   readonly limit: number;
-  /** How many days after the invoice date a loaded invoice is asked about. */
+  /** Loaded invoices are rechecked until this many days after the invoice date. */
   readonly recheckDays: number;
-  /** Reasons to need a person that time does not heal. */
+  /** Reason codes that a retry does not resolve. */
   readonly neverRetried: readonly string[];
-  /** Whose invoices those are that nobody announced; null: nobody's. */
+  /** The partner of invoices that no event announced; null: such invoices are left out. */
   readonly partnerId: string | null;
-  /** Whether a void that only an event reported is to be asked about; missing: it is. */
+  /** Whether voids that only an event reported are unfinished; true by default. */
   readonly confirmVoids?: boolean;
 }
 
 export interface DueInvoices {
-  /** All that a workflow should be open for. */
+  /** Invoices that should have an open workflow. */
   readonly unfinished: readonly DueInvoice[];
-  /** Loaded: daily for a week, then weekly; and whose void a person undid, once. */
+  /** Loaded invoices, daily for a week and then weekly; restored ones once. */
   readonly toRecheck: readonly DueInvoice[];
-  /** Waiting for a person: daily. */
+  /** Invoices that need attention, daily. */
   readonly toRetry: readonly DueInvoice[];
   readonly needAttention: number;
 }
 
 interface DecisionOf {
   readonly invoiceId: string;
-  /** Who decides, as the machine knows them, and why in their words. */
+  /** The user name of the operator. */
   readonly by: string;
   readonly reason: string;
-  /** Says what would come of it, and writes nothing. */
+  /** Returns the outcome and writes nothing. */
   readonly isDryRun: boolean;
 }
 
 export type Decision = DecisionOf &
   (
     | { readonly kind: 'restore' }
-    /** This version counts until a file is announced after the decision. */
+    /** The version counts until a file is announced after the decision. */
     | { readonly kind: 'use-version'; readonly version: number }
   );
 
 export interface Decided {
-  /** What was decided, or why it was not. */
   readonly outcome:
     | 'done'
     | 'unknown-invoice'
     | 'not-voided'
-    /** The service itself says that the invoice is void: nobody here may add it up. */
+    /** The service itself states the void. */
     | 'voided-by-service'
     | 'no-such-version'
     | 'counts-already';
-  /** Of the invoice afterwards; null: it is unknown. */
+  /** Afterwards; null: unknown invoice. */
   readonly state: InvoiceState | null;
   readonly partnerId: string | null;
-  /** Which there are. */
+  /** The loaded versions. */
   readonly versions: readonly number[];
 }
 
@@ -229,11 +226,11 @@ export interface Publication {
   readonly path: string;
   readonly invoices: number;
   readonly shipments: number;
-  /** Write-ahead logs that lay beside the file or its kept copies and were removed. */
+  /** Write-ahead logs beside the file or its kept copies that were removed. */
   readonly removedWals?: readonly string[];
 }
 
-/** One line of what `verify` found: what the warehouse holds against what the archive proves. */
+/** A difference between the warehouse and the archive. */
 export interface Drift {
   readonly invoiceId: string;
   /** `rows`, `sum`, `hash`, `currency`, `invoice-id`, `file-missing`, `load-missing`, `orphan-rows`, … */
@@ -246,16 +243,16 @@ export interface Verification {
   readonly invoices: number;
   readonly shipments: number;
   readonly filesRead: number;
-  /** Loads whose file was purged: their rows were held against what was recorded of them, no longer against the file. */
+  /** Loads whose file was purged: their rows were compared with the recorded totals only. */
   readonly purged?: number;
   readonly drift: readonly Drift[];
-  /** How many there are, when `drift` has only the first of them. */
+  /** The number of all, if `drift` is cut off. */
   readonly driftInAll?: number;
-  /** Recorded discrepancies are listed, they are not drift. */
+  /** Recorded discrepancies; they are not drift. */
   readonly discrepancies: number;
 }
 
-/** A file that no total needs. */
+/** A file that no total depends on. */
 export interface RemovableFile {
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -265,7 +262,7 @@ export interface RemovableFile {
   readonly tenantId: string | null;
   readonly partnerTenantId: string | null;
   readonly why: 'voided' | 'replaced' | 'never-loaded';
-  /** What it was loaded as; null: it never was. Decimal text, of the rows in `currencyCode`. */
+  /** null: never loaded. Decimal text, of the rows in `currencyCode`. */
   readonly rows: {
     readonly shipments: number;
     readonly billingCost: string;
@@ -273,82 +270,74 @@ export interface RemovableFile {
   } | null;
 }
 
-/** What housekeeping did. */
+/** The result of `tidy`. */
 export interface Tidied {
   readonly mergedFiles: number;
   readonly removedFiles: number;
-  /** Loads that never came to count, their writer having died. */
+  /** Uncommitted loads of writers that crashed. */
   readonly removedLoads: number;
 }
 
 export interface IngestRequest {
-  /**
-   * Facts that change no invoice (where a file came from, that it was loaded, a duplicate) are left to the next call unless others
-   * came with them: for who needs to know what was heard of an invoice. Left out: everything is taken in.
-   */
+  /** Leaves facts that change no invoice (files, loads, duplicates) to the next call, unless others came with them. */
   readonly deferFacts?: boolean;
 }
 
 export interface Warehouse {
-  /**
-   * Takes in what the archive has and the ledgers have not, of every kind: the one way in which events and facts get there.
-   * Who asks while others do shares their transaction. Idempotent.
-   */
+  /** Ingests new events and facts of the archive. Idempotent; concurrent calls share a transaction. */
   ingestArchive(options?: IngestRequest): Promise<{ readonly events: number }>;
-  /** What the details endpoint answered: header fields and status; writes the fact first. */
+  /** Records a response of the details endpoint, in the archive first. */
   recordDetails(details: {
     readonly invoiceId: string;
     readonly status: WebhookStatus | null;
     readonly unknownStatus?: string | null;
     readonly header: Partial<InvoiceHeader>;
   }): Promise<void>;
-  /** The hash of the invoice's file, as the service answers now; writes the fact first. */
+  /** Records the file that the service names now, in the archive first. */
   recordHash(named: NamedFile & { readonly invoiceId: string }): Promise<void>;
   load(request: LoadRequest): Promise<LoadOutcome>;
-  /** What `load` would answer of a file that need not lie in the archive. Writes nothing. */
+  /** The outcome that `load` would have. Writes nothing; the file need not be in the archive. */
   check(file: Omit<FileToCheck, 'at'>): Promise<CheckOutcome>;
-  /** Rows stay, totals no longer see them. Idempotent. */
+  /** Rows remain, but are no longer part of totals. Idempotent. @throws void-not-seen */
   voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }>;
   markNeedsAttention(request: {
     readonly invoiceId: string;
     readonly code: string;
     readonly reason: string;
   }): Promise<void>;
-  /** Ends needs_attention: the state is derived again from events and loads. */
+  /** The state is derived from events and loads again. */
   clearNeedsAttention(invoiceId: string): Promise<void>;
-  /** What goes wrong while work goes on; null: it goes well again. The state stays what it is. */
+  /** Records the current failure, or null for its end. Does not change the state. */
   recordFailure(
     invoiceId: string,
     failure: { readonly code: string; readonly reason: string } | null,
   ): Promise<void>;
-  /** What only a person may decide: a void undone, an older version that counts. */
+  /** Undoes a void or chooses a version for an operator. */
   decide(decision: Decision): Promise<Decided>;
   invoice(invoiceId: string): Promise<InvoiceSummary | null>;
   invoices(filter?: { readonly states?: readonly InvoiceState[] }): Promise<readonly InvoiceSummary[]>;
-  /** Of those that something is known of, by one look at the ledger; in no order. */
+  /** Without unknown invoices; in no order. */
   ledgerStatuses(invoiceIds: readonly string[]): Promise<readonly LedgerStatus[]>;
-  /** What reconciliation has to look after. */
+  /** Invoices for reconciliation. */
   due(request: DueRequest): Promise<DueInvoices>;
-  /** Asked at this instant (ISO 8601 UTC), these are due again a period later, not in the next run. */
-  recordServiceCheck(invoiceIds: readonly string[], askedAt: string): Promise<void>;
+  /** The service was asked about these invoices; they are due again one period later. @param checkedAt ISO 8601 UTC */
+  recordServiceCheck(invoiceIds: readonly string[], checkedAt: string): Promise<void>;
   verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;
   }): Promise<Verification>;
-  /** Files that reports, as known on any instant from this one (ISO 8601 UTC) on, do without. */
+  /** Files that no report as known from `before` on needs (ISO 8601 UTC). */
   removableFiles(before: string): Promise<readonly RemovableFile[]>;
-  /** CHECKPOINT, copy, prove, rename; everything committed before the call is in it. */
+  /** Contains everything committed before the call. */
   publish(): Promise<Publication>;
-  /** Housekeeping of a lake, beside writers and readers; null: another process is at it. Over one file there is none. */
+  /** Only for a lake: merges and removes files. null: another process does it now. */
   tidy?(): Promise<Tidied | null>;
-  /** Which other processes hold locks that this one has waited for, for a while; null: it does not wait. */
+  /** The processes whose locks this one has been waiting for; null: it does not wait. */
   blockedBy?(): Promise<string | null>;
-  /** Called after every commit that changes what readers see. */
+  /** Called after every commit that is visible to readers. */
   onChange(listener: () => void): void;
   close(): Promise<void>;
 }
-
-/* What a warehouse is opened and made again with, and what is said of it: the same for a DuckDB file and a lake. */
 
 export interface OpenWarehouseOptions {
   readonly settings: Pick<
@@ -360,21 +349,20 @@ export interface OpenWarehouseOptions {
   readonly log: Logger;
   readonly metrics?: Metrics;
   readonly now?: () => Date;
-  /** Stands in the lock file; a refusal names it. */
+  /** Written to the lock file; another process reports it. */
   readonly role?: string;
-  /** Of a lake: no other writer beside this one, as a file never has one; later ones wait until it is closed. */
+  /** Only for a lake: no other writer at the same time. */
   readonly isAlone?: boolean;
-  /** How long a living owner of the lock is waited for; 0 by default. */
+  /** How long to wait for the lock; 0 by default. */
   readonly lockPatienceMs?: number;
-  /** How long loads and events that come while others are written, or after several were, wait for more company; 0 by default (ADR 15). */
+  /** How long loads and events under load wait for a larger batch; 0 by default (ADR 15). */
   readonly lingerMs?: number;
-  /** Other than usual for tests, whose files are small: from how many records on a file is read in chunks (ADR 16). */
+  /** For tests with small files: the records of a chunk (ADR 16). */
   readonly recordsPerCut?: number;
-  /** Of the disk, left to the inbox; 32 MiB by default. */
+  /** Disk space that is left to the inbox; 32 MiB by default. */
   readonly reservedBytes?: number;
-  /** DuckDB cannot go on (disk full at a checkpoint, damage; a warehouse-corrupt): every later call fails; end the process. */
+  /** DuckDB cannot continue (disk full during a checkpoint, damage): every later call fails; end the process. */
   readonly onFatal?: (error: Error) => void;
-  /** Records of the archive could not be taken in: `verify` lists them, a person has to look. */
   readonly onSetAside?: OnSetAside;
   readonly onCatchUp?: (progress: CatchUpProgress) => void;
 }
@@ -386,13 +374,14 @@ export interface CatchUpProgress {
   readonly loadsOf: number;
 }
 
+/** A record of the archive that cannot be ingested; `verify` lists all of them. */
 export interface SetAside {
-  /** Where in the archive, or which record. */
+  /** The place in the archive, or the record. */
   readonly place: string;
   readonly why: string;
 }
 
-/** Is told of each once; there is always one at least. */
+/** Called once for each record, with one at least. */
 export type OnSetAside = (records: readonly SetAside[]) => void;
 
 export interface RebuildOptions {
@@ -401,37 +390,36 @@ export interface RebuildOptions {
   readonly log: Logger;
   readonly now?: () => Date;
   readonly onProgress?: (progress: CatchUpProgress) => void;
-  /** Puts it in place also when it holds less than what it replaces. */
+  /** Replaces the warehouse even if the new one contains less. */
   readonly acceptLoss?: boolean;
 }
 
-/** Something that the archive tells of and that could not be made of it. */
+/** A record that the rebuild could not restore from the archive. */
 export interface LostRecord {
-  /** null when nobody can say whose it was. */
+  /** null: unknown. */
   readonly invoiceId: string | null;
   readonly loadId: number | null;
   readonly sha256: string | null;
   readonly why: string;
 }
 
-/** What could be made of the archive. */
 export interface RebuildOutcome {
   readonly events: number;
   readonly loads: number;
   readonly invoices: number;
-  /** That readers see. */
+  /** In totals. */
   readonly shipments: number;
   readonly losses: readonly LostRecord[];
-  /** Whether it holds less than the warehouse that it would replace, as far as that can be read. */
+  /** Whether it contains less than the warehouse that it would replace, as far as that is readable. */
   readonly holdsLess: boolean;
-  /** Loads that were left out because their file was purged (ADR 20); none when it is missing. */
+  /** Loads that were left out because their file was purged (ADR 20); missing: none. */
   readonly purgedLoads?: number;
-  /** Of `loads`, those that a rebuild had made which was interrupted; missing: it began anew. */
+  /** Of `loads`, those that an interrupted rebuild had made; missing: no rebuild was resumed. */
   readonly loadsBefore?: number;
 }
 
 export interface CompletedRebuild extends RebuildOutcome {
   readonly publication: Publication;
-  /** Where the old warehouse lies now; null when there was none. */
+  /** The path of the previous warehouse; null: there was none. */
   readonly movedAside: string | null;
 }

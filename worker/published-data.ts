@@ -9,9 +9,9 @@ import type { Metrics } from '../lib/metrics.ts';
 import { INVOICE_STATES } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { NotPublishedError } from '../reports/errors.ts';
-import { openPublishedFile, readElsewhere } from '../reports/published-file.ts';
+import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { runReport } from '../reports/report-session.ts';
-import { askSql } from '../reports/run-sql.ts';
+import { runSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { MissingFiles } from './upkeep-checks.ts';
 
@@ -20,7 +20,7 @@ export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' |
   const { warehouse } = settings;
   const { published } = warehousePaths(settings);
   if (warehouse.kind === 'ducklake') {
-    readElsewhere(published, async () => {
+    registerConnection(published, async () => {
       const { connectToLake } = await import('../warehouse/lake/lake-reader.ts');
       return connectToLake(published, warehouse);
     });
@@ -55,7 +55,7 @@ const MISSING_FILES =
 export function readMissingFiles(databasePath: string): Promise<MissingFiles> {
   return unlessUnpublished(
     async () => {
-      const { rows } = await askSql({ databasePath, sql: MISSING_FILES, timeLimitMs: 20_000 });
+      const { rows } = await runSql({ databasePath, sql: MISSING_FILES, timeLimitMs: 20_000 });
       const { invoices = 0, since = null } = rows[0] ?? {};
       return { invoices: Number(invoices), since: since === null ? null : String(since) };
     },

@@ -13,6 +13,7 @@ import { sentFolder } from '../finance/statements/sent-statements.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
 import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
 import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
@@ -119,7 +120,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.defer(() => service.close());
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
-    const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'), {
+    const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
       onDropped: reportDropped({ log, alerts }),
     });
     const warehouse = await openOrRebuild({

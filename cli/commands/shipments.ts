@@ -1,16 +1,16 @@
-/** `billsync shipments`: the billed lines themselves, by what reports group and by what is asked of them. */
+/** `billsync shipments`: lists the billed lines. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
-import { filtersNamed, type NamedFilters } from '../../reports/report-filters.ts';
-import { USUAL_COLUMNS } from '../../reports/shipments/columns.ts';
+import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
+import { DEFAULT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
-import type { ShipmentsAnswer } from '../../reports/shipments/list-shipments.ts';
+import type { ShipmentsPage } from '../../reports/shipments/list-shipments.ts';
 import { chosenFormat, printResult, printStreamed, withFilterFlags } from '../report-output.ts';
 import { checkEnvironment, collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
-interface ShipmentFlags extends NamedFilters {
+interface ShipmentFlags extends FilterOptions {
   readonly is?: Readonly<Record<string, readonly string[]>>;
   readonly columns?: readonly string[];
   readonly sort?: string;
@@ -63,22 +63,22 @@ export function shipmentsCommand(): Command {
     const isPage = flags.output === undefined && (flags.format === undefined || flags.format === 'table');
     const { openReportSession } = await import('../../reports/report-session.ts');
     const session = await openReportSession({
-      ...{ databasePath: publishedPath(settings), filters: filtersNamed(flags) },
+      ...{ databasePath: publishedPath(settings), filters: toReportFilters(flags) },
       timeLimitMs: (flags.timeout ?? (isPage ? PAGE_SECONDS : FILE_SECONDS)) * 1000,
     });
     const { sort, after } = flags;
     const isForPerson = isPage && usual === 'table';
-    const columns = flags.columns ?? (isForPerson ? USUAL_COLUMNS : []);
-    const asked = { conditions: conditionsOf(flags), columns, sort, after };
+    const columns = flags.columns ?? (isForPerson ? DEFAULT_COLUMNS : []);
+    const request = { conditions: conditionsOf(flags), columns, sort, after };
     try {
       if (!isPage) {
-        const wanted = { ...asked, limit: flags.limit ?? null };
-        return await session.shipmentsFile(wanted, async ({ result, totals }) => {
+        const fileRequest = { ...request, limit: flags.limit ?? null };
+        return await session.shipmentsFile(fileRequest, async ({ result, totals }) => {
           await printStreamed(result, { format, output, flags });
           for (const total of totals.rows) output.note(totalOf(total));
         });
       }
-      const { result, totals, next } = await session.shipments({ ...asked, limit: flags.limit ?? ROWS });
+      const { result, totals, next } = await session.shipments({ ...request, limit: flags.limit ?? ROWS });
       if (usual === 'json')
         return output.thing(
           { rows: result.rows, found: result.head.found, totals: totals.rows, next },
@@ -104,9 +104,9 @@ function conditionsOf(flags: ShipmentFlags): Readonly<Record<string, readonly st
   return { ...Object.fromEntries(typed), ...flags.is };
 }
 
-function totalOf(total: ShipmentsAnswer['totals']['rows'][number]): string {
+function totalOf(total: ShipmentsPage['totals']['rows'][number]): string {
   const of = total.partner_id === null ? '' : `, partner ${total.partner_id}`;
-  return `  in all ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
+  return `  total ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
 }
 
 const VALUES: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 /** The admin port of a role: the dashboard with its pages, and `/livez`, `/readyz`, `/metrics` beside them. */
 
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
 import { startDashboard } from '../../dashboard/server.ts';
 import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts';
@@ -12,6 +11,7 @@ import { statementPages } from '../../finance/statements/page/statement-pages.ts
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { type Check, startChecks } from '../../lib/health/health.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
@@ -29,7 +29,7 @@ export async function startAdminRole({
   health,
   alerts,
 }: RoleContext): Promise<RunningRole> {
-  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const disputes = openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
   const dashboard = await startDashboard({
     settings,
@@ -62,14 +62,14 @@ export async function startAdminRole({
   return { addresses: { dashboard: `${dashboard.url}/` }, close };
 }
 
-/** A worker on this machine touches the file of views when something is published; without one the dashboard looks itself. */
+/** A worker on this machine touches the file of views for each publication; without one, the dashboard polls the lake. */
 function publicationCheck(settings: Settings, lake: LakeSettings): Check {
   return {
     component: 'publications',
     everyMs: 2_000,
     async run() {
       const { noticePublication } = await import('../../warehouse/lake/lake-reader.ts');
-      // That the lake cannot be read, or is not made yet, is what the pages say.
+      // The pages show that the lake cannot be read, or does not exist yet.
       await noticePublication(publishedPath(settings), lake).catch(() => undefined);
     },
   };
@@ -80,10 +80,10 @@ async function explain(settings: Settings, trackingNumber: string): Promise<read
   return found.map((row) => ({ ...row, facts: factsOf(row) }));
 }
 
-/** Nothing of it is loaded where nobody may act. */
+/** Loaded only when operators are configured. */
 async function operatorOptions(settings: Settings, quarantine: Quarantine): Promise<OperatorOptions> {
   const { createOperatorWork, uploadFolder } = await import('../operator/operator-work.ts');
-  // What an earlier life of the process had taken and nobody agreed to.
+  // Uploads of an earlier run that were not confirmed.
   await rm(uploadFolder(settings), { recursive: true, force: true });
   return {
     work: createOperatorWork(settings, quarantine),

@@ -1,7 +1,7 @@
 /** The worker with the admin port beside it, as a process of its own. */
 
-import { join } from 'node:path';
 import { requireService } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { forwardOverdue } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
@@ -28,8 +28,8 @@ export interface RunningWorkerRole extends RunningRole {
 
 export async function startWorkerRole(context: RoleContext): Promise<RunningWorkerRole> {
   const { settings, log, metrics, health, alerts, fatal, role } = context;
-  const inbox = await openInbox(join(settings.dataDir, 'inbox'));
-  const quarantine = await openQuarantine(join(settings.dataDir, 'quarantine'));
+  const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
+  const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const worker: RunningWorker = await startWorker({
     ...{ settings, log, metrics, health, alerts, role, onFatal: fatal },
     forwardOverdue(options) {

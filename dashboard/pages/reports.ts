@@ -8,7 +8,7 @@ import {
   type Purpose,
   type ReportDefinition,
 } from '../../reports/catalogue.ts';
-import { isComparable, sideBySide, takesTwoPeriods } from '../../reports/compare.ts';
+import { isComparable, runWithComparison, takesTwoPeriods } from '../../reports/compare.ts';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
 import { bindParameters } from '../../reports/parameters.ts';
 import { pivoted } from '../../reports/pivot.ts';
@@ -228,7 +228,7 @@ interface Asked {
 }
 
 function answer(context: PageContext, { report, query, parameters }: Asked): Promise<ReportResult> {
-  return sideBySide(
+  return runWithComparison(
     (asked) => withReports(context, asked.filters, (session) => session.run(report.name, asked.parameters)),
     report,
     { filters: filtersOf(query), parameters, compare: one(query, 'compare') },

@@ -3,7 +3,7 @@
 import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { compareResults, percentOf } from '../../reports/compare.ts';
-import { comparedDaysOf, comparisonNotes, incompleteWords } from '../../reports/completeness.ts';
+import { comparedDaysOf, comparisonNotes, incompleteLabel } from '../../reports/completeness.ts';
 import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
 import { shownCell } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
@@ -69,7 +69,7 @@ export async function spendOf(
     }),
   );
   const periods = [comparedDaysOf(days, now.completeness), comparedDaysOf(before, then.completeness)];
-  const incomplete = incompleteWords(periods);
+  const incomplete = incompleteLabel(periods);
   return {
     ...{
       from,

@@ -1,8 +1,9 @@
-/** Views of pages that people gave a name, kept in the data folder: `saved-views.json`, replaced as a whole. */
+/** Views of pages that people gave a name, kept in the data folder: `user/saved-views.json`, replaced as a whole. */
 
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { z } from 'zod';
-import { replaceDurably } from '../../lib/files/durable-files.ts';
+import { makeFolder, replaceDurably } from '../../lib/files/durable-files.ts';
 import { takeLock } from '../../lib/files/lock-file.ts';
 import { DamagedFileError } from '../../lib/files/published-file.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
@@ -47,6 +48,7 @@ export function openSavedViews(path: string): SavedViews {
   const inTurn = createSemaphore(1);
   const change = (to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> =>
     inTurn(async () => {
+      await makeFolder(dirname(path)).catch(naming(path));
       const lock = await takeLock(`${path}.lock`, {
         ...{ role: 'dashboard', now: new Date(), patienceMs: PATIENCE_MS },
         refusal: () => new SavedViewsBusyError('Another dashboard is saving a view: try again.'),

@@ -1,8 +1,8 @@
 /** What an address asks of the list of shipments, and addresses that ask for its shipments. */
 
-import { USUAL_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
+import { DEFAULT_COLUMNS, DEFAULT_SORT } from '../../reports/shipments/columns.ts';
 import { CONDITION_NAMES, type ShipmentConditions } from '../../reports/shipments/conditions.ts';
-import type { ShipmentsAsked } from '../../reports/shipments/list-shipments.ts';
+import type { ShipmentsRequest } from '../../reports/shipments/list-shipments.ts';
 import { all, one, type Query } from '../address.ts';
 
 const ROWS_ON_A_PAGE = 100;
@@ -18,13 +18,13 @@ export function conditionsOf(query: Query): ShipmentConditions {
 }
 
 /** @param usual the columns of whoever chose none */
-export function askedOf(query: Query, usual: readonly string[] = USUAL_COLUMNS): ShipmentsAsked {
+export function askedOf(query: Query, usual: readonly string[] = DEFAULT_COLUMNS): ShipmentsRequest {
   const columns = all(query, 'columns').filter((name) => name !== '');
   const limit = Number(one(query, 'limit') ?? ROWS_ON_A_PAGE);
   return {
     conditions: conditionsOf(query),
     columns: columns.length > 0 ? columns : usual,
-    sort: one(query, 'sort') ?? USUAL_SORT,
+    sort: one(query, 'sort') ?? DEFAULT_SORT,
     after: one(query, 'after'),
     limit: Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_ROWS_ON_A_PAGE ? limit : ROWS_ON_A_PAGE,
   };

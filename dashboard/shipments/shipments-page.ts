@@ -7,12 +7,12 @@ import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/r
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
-import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
+import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 import {
-  checkAsked,
-  type ShipmentsAnswer,
-  type ShipmentsAsked,
+  checkShipmentsRequest,
+  type ShipmentsPage,
+  type ShipmentsRequest,
   type ShipmentTotals,
 } from '../../reports/shipments/list-shipments.ts';
 import { filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
@@ -63,7 +63,7 @@ export function registerShipments(app: FastifyInstance, context: PageContext): v
 function refuses(query: Query): boolean {
   try {
     checkFilters(filtersOf(query));
-    checkAsked(askedOf(query));
+    checkShipmentsRequest(askedOf(query));
     return false;
   } catch (error) {
     if (error instanceof ReportFilterError) return true;
@@ -79,8 +79,8 @@ async function figuresOf(context: PageContext, query: Query) {
 }
 
 /** Totals and rows are read in one session, which reads the file's blocks once. */
-async function answer(context: PageContext, query: Query, asked: ShipmentsAsked): Promise<ShipmentsAnswer> {
-  checkAsked(asked);
+async function answer(context: PageContext, query: Query, asked: ShipmentsRequest): Promise<ShipmentsPage> {
+  checkShipmentsRequest(asked);
   return withReports(context, filtersOf(query), async (session) =>
     session.shipments({ ...asked, totals: await totalsOf(context, query, session) }),
   );
@@ -129,7 +129,7 @@ async function formOf(context: PageContext, query: Query): Promise<string> {
     lines: one(query, 'lines') ?? '',
     typed: TYPED_CONDITIONS.map(({ name, label }) => ({ name, label, value: one(query, name) ?? '' })),
     exact: exact.flatMap(([name, values]) => values.map((value) => ({ name, value }))),
-    sort: one(query, 'sort') ?? USUAL_SORT,
+    sort: one(query, 'sort') ?? DEFAULT_SORT,
     columns: SHIPMENT_COLUMNS.map((name) => ({
       ...{ name, label: columnLabel({ ...PLAIN, name }) },
       isChosen: asked.columns?.includes(name) ?? false,
@@ -169,8 +169,8 @@ async function listPage(
 }
 
 function shown(
-  { result, totals, next }: ShipmentsAnswer,
-  { query, asked }: { readonly query: Query; readonly asked: ShipmentsAsked },
+  { result, totals, next }: ShipmentsPage,
+  { query, asked }: { readonly query: Query; readonly asked: ShipmentsRequest },
 ): Readonly<Record<string, unknown>> {
   const columns = result.columns.filter(({ name }) => asked.columns?.includes(name));
   const sorted = asked.sort?.replace('-', '');

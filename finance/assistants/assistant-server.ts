@@ -9,9 +9,9 @@ import { BillsyncError } from '../../lib/wire/errors.ts';
 import { findReport, listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { runCompared } from '../../reports/compare.ts';
 import { ReportInterruptedError } from '../../reports/errors.ts';
-import { expectMatches } from '../../reports/match-filters.ts';
+import { requireMatches } from '../../reports/match-filters.ts';
 import { aboutResult } from '../../reports/render/render-report.ts';
-import { filtersNamed } from '../../reports/report-filters.ts';
+import { toReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { openReportSession } from '../../reports/report-session.ts';
 import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.ts';
@@ -68,17 +68,17 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
       inputSchema: reportQuestion,
       annotations: ONLY_READS,
     },
-    (asked) =>
+    (request) =>
       answer(async () => {
         const result = await runCompared(
           {
             ...{ databasePath: settings.databasePath, timeLimitMs: settings.timeLimitMs },
-            ...{ name: asked.report, parameters: asked.parameters },
-            filters: filtersNamed({ ...asked, asKnownOn: asked.as_known_on }),
+            ...{ name: request.report, parameters: request.parameters },
+            filters: toReportFilters({ ...request, asKnownOn: request.as_known_on }),
           },
-          { compare: asked.compare },
+          { compare: request.compare },
         );
-        return { ...headed(result), ...firstOf(result, asked.limit) };
+        return { ...headed(result), ...firstOf(result, request.limit) };
       }),
   );
   server.registerTool(
@@ -90,10 +90,10 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
       inputSchema: shipmentsQuestion,
       annotations: ONLY_READS,
     },
-    ({ conditions, columns, sort, after, limit, ...asked }) =>
+    ({ conditions, columns, sort, after, limit, ...request }) =>
       answer(async () => {
         const { databasePath, timeLimitMs } = settings;
-        const filters = filtersNamed({ ...asked, asKnownOn: asked.as_known_on });
+        const filters = toReportFilters({ ...request, asKnownOn: request.as_known_on });
         const session = await openReportSession({ databasePath, timeLimitMs, filters });
         try {
           const found = await session.shipments({ conditions, columns, sort, after, limit });
@@ -155,7 +155,7 @@ function registerDefinitions(server: McpServer): void {
 
 /** What has to be known to trust the rows. @throws ReportFilterError a filter that matched nothing */
 function headed(result: ReportResult) {
-  expectMatches(result.head.matches);
+  requireMatches(result.head.matches);
   return { about: aboutResult(result) };
 }
 

@@ -3,12 +3,12 @@
 import { z } from 'zod';
 import { PERIOD_FORMS } from '../../reports/period.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.ts';
-import { SHIPMENT_COLUMNS, USUAL_SORT } from '../../reports/shipments/columns.ts';
+import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 
 /** As many rows as an answer holds at most: more would fill an assistant's memory without being read. */
-const MOST_ROWS = 2_000;
-const USUAL_ROWS = 200;
+const MAX_ROWS = 2_000;
+const DEFAULT_ROWS = 200;
 
 /** A question that is larger is a mistake or an attack; one list of so many values is planned in milliseconds. */
 const MAX_VALUES = 1_000;
@@ -42,8 +42,8 @@ const filters = {
 const limit = z
   .int()
   .min(1)
-  .max(MOST_ROWS)
-  .default(USUAL_ROWS)
+  .max(MAX_ROWS)
+  .default(DEFAULT_ROWS)
   .describe('Maximum number of rows; the answer says how many there are in all.');
 
 export const reportQuestion = z.strictObject({
@@ -73,7 +73,7 @@ export const shipmentsQuestion = z.strictObject({
   columns: names
     .default([])
     .describe(`Only these columns of ${SHIPMENT_COLUMNS.join(', ')}; by default all.`),
-  sort: text.default(USUAL_SORT).describe('A column, with - before it for the largest first.'),
+  sort: text.default(DEFAULT_SORT).describe('A column, with - before it for the largest first.'),
   after: z
     .string()
     .max(10 * MAX_LETTERS)

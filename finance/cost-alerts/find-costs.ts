@@ -9,9 +9,9 @@ import {
 } from '../../lib/wire/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
-import { expectMatches } from '../../reports/match-filters.ts';
+import { requireMatches } from '../../reports/match-filters.ts';
 import { type Period, parsePeriod, weeksBefore } from '../../reports/period.ts';
-import { filtersNamed, type ReportFilters } from '../../reports/report-filters.ts';
+import { type ReportFilters, toReportFilters } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
 import type { CostRule } from './rules.ts';
@@ -40,14 +40,14 @@ export interface FindOptions {
  */
 export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
   const days = daysOfRule(rule, options.now);
-  const filters = { ...filtersNamed(rule.filters), ...days };
+  const filters = { ...toReportFilters(rule.filters), ...days };
   const ask = (of: ReportFilters): Promise<ReportResult> =>
     runReport({
       ...{ databasePath: options.databasePath, timeLimitMs: options.timeLimitMs },
       ...{ name: rule.report, parameters: rule.parameters, filters: of },
     });
   const result = await ask(filters);
-  expectMatches(result.head.matches);
+  requireMatches(result.head.matches);
   const keys = await keysOf(result);
   const weeks = rule.trailing;
   const rows =
@@ -73,8 +73,8 @@ function daysOfRule({ period, trailing }: CostRule, now: Date): Partial<Period> 
 
 /** By what rows are told apart: what the report groups by, else its words and days. Figures change and are none of it. */
 async function keysOf({ name: report, columns }: ReportResult): Promise<readonly string[]> {
-  const [lead] = (await findReport(report)).leads;
-  const grouped = lead?.by.map(({ column }) => column) ?? [];
+  const [drilldown] = (await findReport(report)).drilldowns;
+  const grouped = drilldown?.by.map(({ column }) => column) ?? [];
   const isKey = ({ name, type }: ReportColumn): boolean =>
     grouped.length > 0 ? grouped.includes(name) || name === 'partner_id' : type === 'text' || type === 'date';
   return columns.filter(isKey).map(({ name }) => name);
@@ -156,7 +156,7 @@ function findingOf(
   row: ReportRow,
   { keys, days }: { readonly keys: readonly string[]; readonly days: Partial<Period> },
 ): CostFinding {
-  const said = (names: readonly string[]): string =>
+  const labelled = (names: readonly string[]): string =>
     names
       .flatMap((name) => (row[name] === null || row[name] === undefined ? [] : [`${name} ${row[name]}`]))
       .join(', ');
@@ -169,19 +169,19 @@ function findingOf(
   return {
     rule: rule.name,
     id: createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16),
-    what: said([...shown, ...new Set([...figures, ...Object.keys(rule.when)])]),
+    what: labelled([...shown, ...new Set([...figures, ...Object.keys(rule.when)])]),
     ...whereToLook(rule, days),
   };
 }
 
-/** The command and the dashboard's page that answer what the rule asked, of the days it was asked about. */
+/** The command and the dashboard's page that answer what the rule fields, of the days it was fields about. */
 export function whereToLook(
   rule: CostRule,
   days: Partial<Period>,
 ): { readonly command: string; readonly page: string } {
   const { partner, tenant, carrier, zone, currency, level, by } = rule.filters;
   const lists = { partner, tenant, carrier, zone, currency };
-  const asked: [string, string][] = [
+  const fields: [string, string][] = [
     ...Object.entries({ ...days, level, by }).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name, value]],
     ),
@@ -190,8 +190,8 @@ export function whereToLook(
     ),
   ];
   const own = Object.entries(rule.parameters);
-  const flags = [...asked, ...own.map(([name, value]) => ['param', `${name}=${value}`] as const)];
-  const query = new URLSearchParams(asked);
+  const flags = [...fields, ...own.map(([name, value]) => ['param', `${name}=${value}`] as const)];
+  const query = new URLSearchParams(fields);
   for (const [name, value] of own) query.append(`p_${name}`, value);
   return {
     command: [

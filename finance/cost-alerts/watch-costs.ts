@@ -1,8 +1,8 @@
 /** Tells of findings of the cost rules, each once, in whatever channels alerts go to. */
 
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { replaceDurably } from '../../lib/files/durable-files.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
@@ -14,7 +14,7 @@ import { type CostRule, readCostRules } from './rules.ts';
 
 export interface CostWatchOptions {
   readonly rulesPath: string;
-  /** Where it is kept what was told; below a folder that is there. */
+  /** Where it is kept what was reported; below a folder that is there. */
   readonly memoryPath: string;
   readonly databasePath: string;
   /** The dashboard's address, for links; null: the command is named instead. */
@@ -27,7 +27,7 @@ export interface CostWatchOptions {
 }
 
 export interface CostWatch {
-  /** To be told of each publication. */
+  /** To be reported of each publication. */
   published(): void;
   /** A tenant without an invoice brings no publication, so it is looked at without one too. */
   readonly check: Check;
@@ -36,10 +36,11 @@ export interface CostWatch {
 
 /** Where both lie in a data folder. */
 export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' | 'memoryPath'> {
-  return { rulesPath: join(dataDir, 'cost-rules.yaml'), memoryPath: join(dataDir, 'run/cost-findings.json') };
+  const { costRules, costFindings } = dataFolder(dataDir);
+  return { rulesPath: costRules, memoryPath: costFindings };
 }
 
-/** More new findings of one rule at a time are told as a number: a rule's first look may find hundreds. */
+/** More new findings of one rule at a time are reported as a number: a rule's first look may find hundreds. */
 const TOLD_ONE_BY_ONE = 10;
 const TIME_LIMIT_MS = 60_000;
 const EVERY_MS = 3_600_000;
@@ -86,7 +87,7 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
   };
 }
 
-/** One look: every rule, each for itself, so that a broken one keeps no other from being told. */
+/** One look: every rule, each for itself, so that a broken one keeps no other from being reported. */
 export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
   const { rulesPath, memoryPath, databasePath, alerts, now = () => new Date() } = options;
   const problems: string[] = [];
@@ -94,23 +95,24 @@ export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
     problems.push(messageOf(error));
     return [];
   });
-  const told = rules === null || rules.length === 0 ? new Map<string, string>() : await readTold(memoryPath);
+  const reported =
+    rules === null || rules.length === 0 ? new Map<string, string>() : await readReported(memoryPath);
   const at = now();
   let isNews = false;
   for (const rule of rules ?? []) {
     try {
       const found = await findCosts(rule, { databasePath, now: at, timeLimitMs: TIME_LIMIT_MS });
-      const fresh = found.filter(({ id }) => !told.has(id));
+      const fresh = found.filter(({ id }) => !reported.has(id));
       isNews ||= fresh.length > 0;
       tell(rule, fresh, options);
-      for (const { id } of found) told.set(id, at.toISOString());
+      for (const { id } of found) reported.set(id, at.toISOString());
     } catch (error) {
       if (error instanceof NotPublishedError) return;
       problems.push(`rule ${rule.name}: ${withHint(error)}`);
     }
   }
   // Told before it is noted: a process that dies between tells twice, and never not at all.
-  if (isNews) await keepTold(memoryPath, told, at);
+  if (isNews) await writeReported(memoryPath, reported, at);
   if (problems.length === 0) return alerts.resolve('cost-rules');
   alerts.raise({ ...CANNOT_APPLY, detail: problems.join('; ') });
 }
@@ -137,21 +139,21 @@ function tell(
   alerts.raise({ key: `cost-rule/${rule.name}/${next.id}`, title, detail: shownAt(next) });
 }
 
-/** Instant of the last look that found it, by id. A file that cannot be read is told anew from, and replaced. */
-async function readTold(path: string): Promise<Map<string, string>> {
+/** Instant of the last look that found it, by id. A file that cannot be read is reported anew from, and replaced. */
+async function readReported(path: string): Promise<Map<string, string>> {
   const text = await readFile(path, 'utf8').catch((error: unknown) =>
     systemCode(error) === 'ENOENT' ? '{}' : naming(path)(error),
   );
   try {
-    const told = Object.entries(JSON.parse(text) as Record<string, unknown>);
-    return new Map(told.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
+    const reported = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return new Map(reported.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
   } catch {
     return new Map();
   }
 }
 
-async function keepTold(path: string, told: ReadonlyMap<string, string>, at: Date): Promise<void> {
+async function writeReported(path: string, reported: ReadonlyMap<string, string>, at: Date): Promise<void> {
   const oldest = new Date(at.getTime() - FORGOTTEN_AFTER_MS).toISOString();
-  const kept = [...told].filter(([, foundAt]) => foundAt >= oldest);
+  const kept = [...reported].filter(([, foundAt]) => foundAt >= oldest);
   await replaceDurably(path, `${JSON.stringify(Object.fromEntries(kept))}\n`).catch(naming(path));
 }

@@ -2,7 +2,7 @@
 
 import { ReportFilterError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';
-import type { StandingClaim } from './claim-status.ts';
+import type { ClaimWithStatus } from './claim-status.ts';
 import type { Claimable, FindRequest } from './findings.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
@@ -46,7 +46,7 @@ export async function linesAtRisk(
     windows,
     now,
   }: {
-    readonly claims: readonly StandingClaim[];
+    readonly claims: readonly ClaimWithStatus[];
     readonly windows: readonly ClaimWindow[];
     readonly now: Date;
   },
@@ -81,7 +81,7 @@ export async function linesAtRisk(
   return { lines: [...found.values()].sort(byAmount), notes: [...notes] };
 }
 
-function stateOf({ hindrance }: Claimable, claim: StandingClaim | null): RiskState {
+function stateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskState {
   if (claim === null) return hindrance === null ? 'new' : 'credited';
   if (claim.state === 'credited') return 'credited';
   return isAlive(claim) ? 'claimed' : 'dismissed';

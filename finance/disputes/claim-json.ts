@@ -1,11 +1,11 @@
 /** A claim as programs read it: snake case, amounts as text. */
 
 import { NEXT_STATES } from './claim.ts';
-import type { ClaimTotals, StandingClaim } from './claim-status.ts';
+import type { ClaimTotals, ClaimWithStatus } from './claim-status.ts';
 import type { Claimable } from './findings.ts';
 
 /** What lists show of a claim. */
-export function claimJson(claim: StandingClaim) {
+export function claimJson(claim: ClaimWithStatus) {
   return {
     id: claim.id,
     state: claim.state,
@@ -27,7 +27,7 @@ export function claimJson(claim: StandingClaim) {
 }
 
 /** With its history and the credits of its number. */
-export function wholeClaimJson(claim: StandingClaim) {
+export function wholeClaimJson(claim: ClaimWithStatus) {
   return {
     ...claimJson(claim),
     history: claim.history.map((change) => ({ ...change })),

@@ -10,7 +10,7 @@ import { type Claim, isWithdrawn, lineKey, NOTHING, numberKey } from './claim.ts
 import type { Credit, Published } from './published.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
-export interface StandingClaim extends Claim {
+export interface ClaimWithStatus extends Claim {
   /** ISO 8601 UTC; null: its invoice is not voided. */
   readonly voidedAt: string | null;
   /** What is claimed now: zero when the invoice was voided, or the claim was closed before it was sent. */
@@ -28,21 +28,21 @@ export interface StandingClaim extends Claim {
 }
 
 /** @param claims all there are: credits are divided among those of one number */
-export function standingOf(
+export function withStatuses(
   claims: readonly Claim[],
   {
     published,
     windows,
     now,
   }: { readonly published: Published; readonly windows: readonly ClaimWindow[]; readonly now: Date },
-): readonly StandingClaim[] {
+): readonly ClaimWithStatus[] {
   const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoiceId)?.voidedAt ?? null;
   const claimsNothing = (claim: Claim): boolean => voidedAt(claim) !== null || isWithdrawn(claim);
   const recovered = new Map<string, string>();
   for (const ofNumber of Map.groupBy(claims, numberKey).values()) {
     const credited = toTenThousandths(published.creditedOf(ofNumber[0] as Claim));
-    const asked = ofNumber.filter((claim) => !claimsNothing(claim));
-    for (const [id, amount] of recoveredOf(asked, credited)) recovered.set(id, amount);
+    const eligible = ofNumber.filter((claim) => !claimsNothing(claim));
+    for (const [id, amount] of recoveredOf(eligible, credited)) recovered.set(id, amount);
   }
   return claims.map((claim) => {
     const deadline = deadlineOf(claim, windows, now);
@@ -57,7 +57,7 @@ export function standingOf(
   });
 }
 
-function concernsOf(claim: Omit<StandingClaim, 'concerns'>, published: Published): readonly string[] {
+function concernsOf(claim: Omit<ClaimWithStatus, 'concerns'>, published: Published): readonly string[] {
   const { voidedAt, recovered, claimed, state, isOverdue, deadline } = claim;
   const invoice = published.invoiceOf(claim.invoiceId);
   const concerns: string[] = [];
@@ -104,8 +104,10 @@ export function recoveredOf(claims: readonly Answerable[], credited: bigint): Re
   const begins = [...new Set(open.map(({ from }) => from))].sort((one, other) => (one < other ? -1 : 1));
   for (const [index, begin] of begins.entries()) {
     const end = lesser(begins[index + 1] ?? credited, credited);
-    const asked = open.filter(({ from }) => from <= begin);
-    const newest = asked.filter(({ line }, at) => !asked.slice(at + 1).some((later) => later.line === line));
+    const eligible = open.filter(({ from }) => from <= begin);
+    const newest = eligible.filter(
+      ({ line }, at) => !eligible.slice(at + 1).some((later) => later.line === line),
+    );
     let rest = end > begin ? end - begin : 0n;
     for (const claim of newest) {
       const given = lesser(rest, claim.left);
@@ -123,7 +125,7 @@ function lesser(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
 }
 
-type Summed = Pick<StandingClaim, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
+type Summed = Pick<ClaimWithStatus, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
 
 /** Sums by currency, of each partner by itself. */
 export interface ClaimTotals {

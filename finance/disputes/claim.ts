@@ -130,20 +130,20 @@ export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
 }
 
 /** @throws ClaimRefusedError a claim in its state does not take that state */
-export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, wanted: ClaimState): void {
-  if (NEXT_STATES[state].includes(wanted)) return;
-  throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${wanted}`, {
+export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: ClaimState): void {
+  if (NEXT_STATES[state].includes(next)) return;
+  throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${next}`, {
     hint: `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
   });
 }
 
-const LONGEST_NOTE = 2_000;
+const MAX_NOTE_LENGTH = 2_000;
 
 /** A note as it is kept. @throws ClaimRefusedError it is too long */
 export function noteOf(note: string): string {
   const kept = note.trim().normalize('NFC');
-  if (kept.length <= LONGEST_NOTE) return kept;
-  throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${LONGEST_NOTE}`);
+  if (kept.length <= MAX_NOTE_LENGTH) return kept;
+  throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);
 }
 
 /** Zero as amounts are written. */

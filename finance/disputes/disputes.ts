@@ -1,6 +1,6 @@
 /** What people do with claims: find what can be claimed, open, change, list and export; other folders import this file. */
 
-import { join } from 'node:path';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import {
@@ -13,7 +13,7 @@ import {
   lineKey,
   noteOf,
 } from './claim.ts';
-import { type StandingClaim, standingOf } from './claim-status.ts';
+import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
 import { type Claimable, claimableOf, type FindRequest, findLines } from './findings.ts';
 import { type ClaimJournal, type Claims, openClaimJournal } from './journal.ts';
 import { NOTHING_PUBLISHED, readPublished } from './published.ts';
@@ -28,7 +28,7 @@ export interface DisputesOptions {
 
 export interface Disputes {
   /** Every claim, newest first, as it stands by what is published; and what is wrong with the journal, in sentences. */
-  list(): Promise<{ readonly claims: readonly StandingClaim[]; readonly problems: readonly string[] }>;
+  list(): Promise<{ readonly claims: readonly ClaimWithStatus[]; readonly problems: readonly string[] }>;
   /** The lines behind rows of a report, claimed already or not; and what has to be known to trust them, in sentences. */
   find(
     request: Omit<FindRequest, 'databasePath'>,
@@ -43,7 +43,7 @@ export interface Disputes {
    */
   open(
     lines: readonly Claimable[],
-    said: { readonly note: string; readonly by: string },
+    decision: { readonly note: string; readonly by: string },
   ): Promise<readonly Claim[]>;
   /**
    * All of them or none.
@@ -51,20 +51,21 @@ export interface Disputes {
    * @throws ClaimChangedError one is not what the person saw
    * @throws ClaimRefusedError one does not take that state, or is not there
    */
-  change(asked: ClaimChangeAsked): Promise<readonly Claim[]>;
+  change(changes: ClaimChangeRequest): Promise<readonly Claim[]>;
 }
 
 /** Beside the archive, never in it. */
 export function disputePaths(dataDir: string): { readonly folder: string; readonly windowsPath: string } {
-  return { folder: join(dataDir, 'disputes'), windowsPath: join(dataDir, 'claim-windows.yaml') };
+  const { disputes, claimWindows } = dataFolder(dataDir);
+  return { folder: disputes, windowsPath: claimWindows };
 }
 
-/** Opens nothing until it is asked; any number of processes may have them at once. */
+/** Opens nothing until it is changes; any number of processes may have them at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
   const { folder, windowsPath } = disputePaths(dataDir);
   const journal = openClaimJournal(folder);
 
-  async function standing(claims: Claims): Promise<readonly StandingClaim[]> {
+  async function standing(claims: Claims): Promise<readonly ClaimWithStatus[]> {
     const all = [...claims.all.values()];
     const { windows } = await readClaimWindows(windowsPath);
     if (all.length === 0) return [];
@@ -73,7 +74,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
       if (error instanceof NotPublishedError) return NOTHING_PUBLISHED;
       throw error;
     });
-    return standingOf(all, { published, windows, now: now() });
+    return withStatuses(all, { published, windows, now: now() });
   }
 
   const find: Disputes['find'] = async (request) => {
@@ -95,13 +96,13 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
       const claims = await journal.read();
       return { claims: [...(await standing(claims))].reverse(), problems: claims.problems };
     },
-    open: (lines, said) => openClaims(journal, lines, { ...said, now }),
-    change: (asked) => changeClaims(journal, asked, { standing, now }),
+    open: (lines, decision) => openClaims(journal, lines, { ...decision, now }),
+    change: (changes) => changeClaims(journal, changes, { standing, now }),
   };
 }
 
 /** More at once than people ever do. */
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.open` */
 export async function openClaims(
@@ -109,11 +110,11 @@ export async function openClaims(
   lines: readonly Claimable[],
   { note, by, now }: { readonly note: string; readonly by: string; readonly now: () => Date },
 ): Promise<readonly Claim[]> {
-  const wanted = lines.filter(({ hindrance }) => hindrance === null);
-  if (wanted.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  const claimable = lines.filter(({ hindrance }) => hindrance === null);
+  if (claimable.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { nextNumber } = await journal.read();
-    const claims = wanted.map(({ hindrance: _, ...line }, index) => ({
+    const claims = claimable.map(({ hindrance: _, ...line }, index) => ({
       id: `D-${nextNumber + index}`,
       ...line,
     }));
@@ -121,7 +122,7 @@ export async function openClaims(
     const written = await journal.append(change);
     const after = await journal.read();
     if (after.counts(written)) return claims.map(({ id }) => after.all.get(id) as Claim);
-    const keys = new Set(wanted.map(lineKey));
+    const keys = new Set(claimable.map(lineKey));
     const taken = [...after.all.values()].find((claim) => isAlive(claim) && keys.has(lineKey(claim)));
     if (taken !== undefined)
       throw new ClaimChangedError(`${taken.trackingNumber} was claimed meanwhile, as ${taken.id}`, {
@@ -134,7 +135,7 @@ export async function openClaims(
   });
 }
 
-export interface ClaimChangeAsked {
+export interface ClaimChangeRequest {
   /** With the version that the person saw; null: whatever it is now. */
   readonly claims: readonly { readonly id: string; readonly version: number | null }[];
   /** null: stays. */
@@ -146,14 +147,14 @@ export interface ClaimChangeAsked {
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.change` */
 export async function changeClaims(
   journal: ClaimJournal,
-  { claims: asked, state, note, by }: ClaimChangeAsked,
+  { claims: changes, state, note, by }: ClaimChangeRequest,
   world: {
-    readonly standing: (claims: Claims) => Promise<readonly StandingClaim[]>;
+    readonly standing: (claims: Claims) => Promise<readonly ClaimWithStatus[]>;
     readonly now: () => Date;
   },
 ): Promise<readonly Claim[]> {
   const before = await journal.read();
-  const found = asked.map(({ id, version }) => {
+  const found = changes.map(({ id, version }) => {
     const claim = before.all.get(id);
     if (claim === undefined) throw new ClaimRefusedError(`There is no claim ${id}`);
     if (version !== null && version !== claim.version) throw changedMeanwhile(claim);
@@ -173,7 +174,7 @@ export async function changeClaims(
   throw changedMeanwhile(after.all.get((other ?? found[0])?.id ?? '') as Claim);
 }
 
-function refuseVoided(all: readonly StandingClaim[], found: readonly Claim[], state: ClaimState): void {
+function refuseVoided(all: readonly ClaimWithStatus[], found: readonly Claim[], state: ClaimState): void {
   const voided = all.find(({ id, voidedAt }) => voidedAt !== null && found.some((claim) => claim.id === id));
   if (voided === undefined) return;
   throw new ClaimRefusedError(

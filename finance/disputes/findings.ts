@@ -4,11 +4,11 @@ import { statementIn } from '../../lib/sql-file.ts';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
-import { expectMatches } from '../../reports/match-filters.ts';
+import { requireMatches } from '../../reports/match-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
 import { type ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
-import type { StandingClaim } from './claim-status.ts';
+import type { ClaimWithStatus } from './claim-status.ts';
 import type { Published } from './published.ts';
 
 export interface FindRequest extends SessionRequest {
@@ -39,11 +39,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
   const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
   const notes = new Set<string>();
-  const ask: Ask = async (asked, parameters) => {
-    const { rows, head } = await session.run(asked, parameters);
-    expectMatches(head.matches);
+  const ask: Ask = async (question, parameters) => {
+    const { rows, head } = await session.run(question, parameters);
+    requireMatches(head.matches);
     // A statement of ours takes files of other findings too, and so would say that they are missing.
-    if (typeof asked === 'string') for (const note of head.notes) notes.add(note);
+    if (typeof question === 'string') for (const note of head.notes) notes.add(note);
     else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
     return rows;
   };
@@ -67,7 +67,7 @@ export async function findLines(request: FindRequest): Promise<Found> {
 }
 
 /** A report, or a statement of `statements.sql`, which is written as reports are and so has all that reports have: filters, levels, partners. */
-type Ask = (asked: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
+type Ask = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
 type Parameters = Readonly<Record<string, string>>;
 
 async function claimedOf(
@@ -75,7 +75,7 @@ async function claimedOf(
   {
     finding,
     parameters = {},
-    rows: wanted,
+    rows: selected,
     trackingNumbers,
   }: FindRequest & { readonly finding: keyof typeof FINDINGS },
 ): Promise<readonly ReportRow[]> {
@@ -90,7 +90,7 @@ async function claimedOf(
     )
   ).filter(
     (row) =>
-      (wanted?.has(rowKey(finding, row) ?? '') ?? true) &&
+      (selected?.has(rowKey(finding, row) ?? '') ?? true) &&
       (row.tracking_number === undefined || isNamed(row, trackingNumbers)),
   );
   if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
@@ -199,7 +199,7 @@ export const FINDINGS = {
     reason: 'Charged more on the replacement than on the voided invoice',
   },
   'price-changes': {
-    // A row has a zone where the report was asked by zone.
+    // A row has a zone where the report was question by zone.
     keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
     claimed: null,
     reason: 'Charged above the price of the months before',
@@ -238,7 +238,7 @@ export interface Claimable extends FoundLine {
 /** @param claims all there are */
 export function claimableOf(
   lines: readonly FoundLine[],
-  { claims, published }: { readonly claims: readonly StandingClaim[]; readonly published: Published },
+  { claims, published }: { readonly claims: readonly ClaimWithStatus[]; readonly published: Published },
 ): readonly Claimable[] {
   const byLine = Map.groupBy(claims, lineKey);
   const byNumber = Map.groupBy(claims, numberKey);
@@ -246,7 +246,7 @@ export function claimableOf(
   const unassigned = new Map<string, bigint>();
 
   /** Duplicates are found less their credits; elsewhere what was credited, and answers no other claim, is taken off. */
-  function claimedOf(line: FoundLine, ofLine: readonly StandingClaim[]): string {
+  function claimedOf(line: FoundLine, ofLine: readonly ClaimWithStatus[]): string {
     if (line.finding === 'duplicates') return fromTenThousandths(greater(toTenThousandths(line.claimed), 0n));
     const key = numberKey(line);
     const recovered = recoveredOf(byNumber.get(key) ?? []);
@@ -272,7 +272,7 @@ export function claimableOf(
 }
 
 /** In ten-thousandths. */
-function recoveredOf(claims: readonly StandingClaim[]): bigint {
+function recoveredOf(claims: readonly ClaimWithStatus[]): bigint {
   return toTenThousandths(addDecimals(...claims.map(({ recovered }) => recovered)));
 }
 

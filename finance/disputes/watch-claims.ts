@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log/log.ts';
 import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { NOTHING } from './claim.ts';
-import type { StandingClaim } from './claim-status.ts';
+import type { ClaimWithStatus } from './claim-status.ts';
 import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
 import { type ClaimWindows, readClaimWindows } from './windows.ts';
 
@@ -45,11 +45,11 @@ export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
   }
 }
 
-function isDue({ state, outstanding, deadline }: StandingClaim, { warn_days }: ClaimWindows): boolean {
+function isDue({ state, outstanding, deadline }: ClaimWithStatus, { warn_days }: ClaimWindows): boolean {
   return state === 'open' && outstanding !== NOTHING && deadline !== null && deadline.daysLeft <= warn_days;
 }
 
-function isUnanswered(claim: StandingClaim, { answer_days }: ClaimWindows, now: Date): boolean {
+function isUnanswered(claim: ClaimWithStatus, { answer_days }: ClaimWindows, now: Date): boolean {
   const { state, outstanding, recovered } = claim;
   if (state !== 'sent' || outstanding === NOTHING || recovered !== NOTHING) return false;
   const waitedMs = now.getTime() - Date.parse(lastChanged(claim));
@@ -57,17 +57,17 @@ function isUnanswered(claim: StandingClaim, { answer_days }: ClaimWindows, now: 
 }
 
 /** ISO 8601 UTC. A note that somebody asked again is a change, too. */
-function lastChanged({ history }: StandingClaim): string {
+function lastChanged({ history }: ClaimWithStatus): string {
   return history.at(-1)?.at ?? '';
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 interface Waiting {
   readonly key: 'claims-to-send' | 'claims-unanswered';
   readonly title: string;
-  readonly claims: readonly StandingClaim[];
-  readonly when: (claim: StandingClaim) => string;
+  readonly claims: readonly ClaimWithStatus[];
+  readonly when: (claim: ClaimWithStatus) => string;
 }
 
 /** Names those that wait longest. */
@@ -80,11 +80,11 @@ function tell(alerts: Alerts, { key, title, claims, when }: Waiting): void {
     .reverse()
     .map((claim) => ({ ...claim, day: when(claim) }))
     .sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day)))
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(
       ({ id, carrier, claimed, currencyCode, day }) =>
         `${id} (${carrier}, ${claimed} ${currencyCode}) ${day}`,
     );
-  const rest = claims.length > MOST_NAMED ? `, and ${claims.length - MOST_NAMED} more` : '';
+  const rest = claims.length > MAX_NAMED ? `, and ${claims.length - MAX_NAMED} more` : '';
   alerts.raise({ key, title, detail: `${named.join(', ')}${rest}` });
 }

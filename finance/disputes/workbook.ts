@@ -5,7 +5,7 @@ import { renderCsv } from '../../reports/render/csv-text.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
 import { ClaimRefusedError, NOTHING } from './claim.ts';
-import { type StandingClaim, totalsOf } from './claim-status.ts';
+import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 
 export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
 export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
@@ -22,32 +22,32 @@ export interface ClaimFile {
  * @throws ClaimRefusedError they are of several, or none is left
  */
 export async function claimFile(
-  claims: readonly StandingClaim[],
+  claims: readonly ClaimWithStatus[],
   format: ClaimFormat,
   now: Date,
 ): Promise<ClaimFile> {
-  const asked = claims.filter(({ outstanding }) => outstanding !== NOTHING);
-  const [first] = asked;
+  const pending = claims.filter(({ outstanding }) => outstanding !== NOTHING);
+  const [first] = pending;
   if (first === undefined) throw new ClaimRefusedError('None of these claims asks for anything');
   refuseSeveral(
     'carriers',
-    asked.map(({ carrier }) => carrier.toLowerCase()),
+    pending.map(({ carrier }) => carrier.toLowerCase()),
   );
   refuseSeveral(
     'partners',
-    asked.map(({ partnerId }) => partnerId ?? 'unknown'),
+    pending.map(({ partnerId }) => partnerId ?? 'unknown'),
   );
-  const sheet = { columns: COLUMNS, rows: asked.map(rowOf) };
-  const counts = { claims: asked.length, leftOut: claims.length - asked.length };
+  const sheet = { columns: COLUMNS, rows: pending.map(rowOf) };
+  const counts = { claims: pending.length, leftOut: claims.length - pending.length };
   if (format === 'csv') return { ...counts, body: renderCsv(sheet) };
   const { renderWorkbook } = await import('../../reports/render/xlsx-file.ts');
   const about = [
-    ['Claims', `${asked.length} against ${first.carrier}, as of ${now.toISOString().slice(0, 10)}`],
-    ...totalsOf(asked).map(({ claimed, currencyCode }) => ['Claimed', `${claimed} ${currencyCode}`]),
+    ['Claims', `${pending.length} against ${first.carrier}, as of ${now.toISOString().slice(0, 10)}`],
+    ...totalsOf(pending).map(({ claimed, currencyCode }) => ['Claimed', `${claimed} ${currencyCode}`]),
     ['One row per', 'billed line'],
     ['Billed', 'what the invoice named charges for the line'],
     ['Expected', 'what the line should have cost'],
-    ['Claimed', 'what is asked back: billed less expected, less what was credited of it before'],
+    ['Claimed', 'what is pending back: billed less expected, less what was credited of it before'],
     ['Our reference', 'please name it with each credit'],
   ] as const satisfies readonly (readonly string[])[];
   return {
@@ -69,7 +69,7 @@ function refuseSeveral(what: string, names: readonly string[]): void {
   });
 }
 
-function rowOf(claim: StandingClaim) {
+function rowOf(claim: ClaimWithStatus) {
   return {
     our_reference: claim.id,
     carrier: claim.carrier,

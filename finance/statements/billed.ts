@@ -3,8 +3,8 @@
 import { statementIn } from '../../lib/sql-file.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
 import type { Period } from '../../reports/period.ts';
-import { prepareSession, provideShared } from '../../reports/prepare-session.ts';
-import { interruptible, openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
+import { createSharedViews, prepareSession } from '../../reports/prepare-session.ts';
+import { openPublishedFile, type PublishedFile, withTimeLimit } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import { type ReportColumn, type ReportRow, readColumns, readRows } from '../../reports/report-result.ts';
 import { NoSuchTenantError, type StatementTenant } from './statement.ts';
@@ -41,21 +41,21 @@ export interface BilledSession {
 /**
  * @throws NotPublishedError; NoSuchTenantError with the nearest names
  */
-export async function askBilled(request: BilledRequest): Promise<BilledSession> {
+export async function openBilledSession(request: BilledRequest): Promise<BilledSession> {
   const { tenants, partners, by, timeLimitMs } = request;
   // A partner's own invoice sums those of its tenants and is never a tenant's.
   const filters = checkFilters({ tenants, partners, by, level: 'tenant' });
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
   const within = <T>(work: () => Promise<T>): Promise<T> =>
-    interruptible({ file, name: 'of a statement', timeLimitMs, deadline }, work);
+    withTimeLimit({ file, name: 'of a statement', timeLimitMs, deadline }, work);
   try {
     const prepared = await within(async () => {
       const session = await prepareSession(file, filters, undefined);
       const unmatched = session.matches.filter(({ matched }) => matched.length === 0);
       if (unmatched.length > 0) throw new NoSuchTenantError(matchNotes(unmatched).join(' '));
       const lines = textOf('lines');
-      await provideShared(file, lines);
+      await createSharedViews(file, lines);
       await file.query(lines);
       return session;
     });

@@ -1,4 +1,4 @@
-/** Makes a tenant's statement of what is billed now and of what earlier statements said: nothing here is asked or kept. */
+/** Makes a tenant's statement of what is billed now and of what earlier statements earlier: nothing here is request or kept. */
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
@@ -20,8 +20,8 @@ import {
 } from './statement.ts';
 
 /** A draft without shipments. */
-export function composeStatement(billed: Billed, asked: Composing): Statement {
-  const { tenant, period, by, markUp } = asked;
+export function composeStatement(billed: Billed, request: Composing): Statement {
+  const { tenant, period, by, markUp } = request;
   const own = (rows: readonly ReportRow[]): readonly ReportRow[] => {
     const key = keyOf(tenant);
     return rows.filter((row) => keyOf(tenantOf(row)) === key);
@@ -29,7 +29,7 @@ export function composeStatement(billed: Billed, asked: Composing): Statement {
   const cells = own(billed.cells).map(cellOf);
   const invoices = own(billed.invoices);
   const notCounted = own(billed.notCounted);
-  const corrections = correctionsOf(asked, { invoices, notCounted });
+  const corrections = correctionsOf(request, { invoices, notCounted });
   const ofPeriod = invoices.filter((row) => row.period === period);
   const counted = new Set(ofPeriod.map((row) => row.invoice_id));
   return {
@@ -76,21 +76,21 @@ export interface Composing {
   readonly markUp: readonly ReportRow[] | null;
 }
 
-/** Differences of zero are none. In order of the months, then as the invoices are asked, then those that are gone. */
+/** Differences of zero are none. In order of the months, then as the invoices are request, then those that are gone. */
 export function correctionsOf(
   { period, sent, since }: Composing,
   { invoices, notCounted }: Pick<Billed, 'invoices' | 'notCounted'>,
 ): readonly Correction[] {
-  const said = saidIn(sent);
+  const earlier = statedAmounts(sent);
   const stated = new Set(sent.map((each) => each.period));
   const found = new Map(invoices.map((row) => [placeOf(row), row]));
   const due = invoices.filter(
     (row) => textOf(row.period) !== period && (stated.has(textOf(row.period)) || between(row, since, period)),
   );
-  const places = new Set([...said.keys(), ...due.map(placeOf)]);
+  const places = new Set([...earlier.keys(), ...due.map(placeOf)]);
   return [...places]
     .flatMap((place): readonly Correction[] => {
-      const before = said.get(place);
+      const before = earlier.get(place);
       const row = found.get(place);
       const isCountedAbove = before?.period === period;
       const is = isCountedAbove || row === undefined ? 0n : toTenThousandths(textOf(row.amount));
@@ -102,11 +102,11 @@ export function correctionsOf(
         {
           ...{ period: named.period, invoice_id: named.invoice_id, invoice_number: named.invoice_number },
           currency_code: named.currency_code,
-          ...{ told: fromTenThousandths(was), now: fromTenThousandths(is) },
+          ...{ previous: fromTenThousandths(was), current: fromTenThousandths(is) },
           difference: fromTenThousandths(is - was),
-          why: isCountedAbove
+          reason: isCountedAbove
             ? 'stands above now, and an earlier statement had corrected it in'
-            : whyOf(row, { gone, wasSaid: before !== undefined }),
+            : reasonOf(row, { gone, wasStated: before !== undefined }),
         },
       ];
     })
@@ -114,7 +114,7 @@ export function correctionsOf(
 }
 
 /** What statements say of an invoice. */
-interface SaidBefore {
+interface StatedAmount {
   readonly period: string;
   readonly invoice_id: string;
   readonly invoice_number: string | null;
@@ -123,28 +123,28 @@ interface SaidBefore {
 }
 
 /** What all statements that were sent come to, by month, invoice and currency. */
-function saidIn(sent: readonly Statement[]): ReadonlyMap<string, SaidBefore> {
-  const all = new Map<string, SaidBefore>();
-  const add = (said: SaidBefore): void => {
-    const place = placeOf({ ...said });
+function statedAmounts(sent: readonly Statement[]): ReadonlyMap<string, StatedAmount> {
+  const all = new Map<string, StatedAmount>();
+  const add = (earlier: StatedAmount): void => {
+    const place = placeOf({ ...earlier });
     const before = all.get(place)?.amount ?? '0';
-    const amount = fromTenThousandths(toTenThousandths(before) + toTenThousandths(said.amount));
-    all.set(place, { ...said, amount });
+    const amount = fromTenThousandths(toTenThousandths(before) + toTenThousandths(earlier.amount));
+    all.set(place, { ...earlier, amount });
   };
   for (const { period, invoices, corrections } of sent) {
     for (const { invoice_id, invoice_number, currency_code, amount } of invoices)
       add({ period, invoice_id, invoice_number, currency_code, amount });
-    for (const { difference, ...said } of corrections) add({ ...said, amount: difference });
+    for (const { difference, ...earlier } of corrections) add({ ...earlier, amount: difference });
   }
   return all;
 }
 
-function whyOf(
+function reasonOf(
   row: ReportRow | undefined,
-  { gone, wasSaid }: { readonly gone: ReportRow | undefined; readonly wasSaid: boolean },
+  { gone, wasStated }: { readonly gone: ReportRow | undefined; readonly wasStated: boolean },
 ): string {
   const day = (cell: ReportCell | undefined): string => textOf(cell).slice(0, 10);
-  if (row !== undefined && wasSaid) return `another file counts since ${day(row.loaded_at)}`;
+  if (row !== undefined && wasStated) return `another file counts since ${day(row.loaded_at)}`;
   if (row !== undefined) return `came late: loaded on ${day(row.loaded_at)}`;
   if ((gone?.voided_at ?? null) !== null) return `voided on ${day(gone?.voided_at)}`;
   return 'no longer billed to this tenant in that month';
@@ -154,8 +154,8 @@ function between(row: ReportRow, since: string, until: string): boolean {
   return textOf(row.period) >= since && textOf(row.period) < until;
 }
 
-function namedBy(row: ReportRow | undefined): SaidBefore {
-  if (row === undefined) throw new Error('A correction needs what was said or what is billed.');
+function namedBy(row: ReportRow | undefined): StatedAmount {
+  if (row === undefined) throw new Error('A correction needs what was earlier or what is billed.');
   return {
     ...{ period: textOf(row.period), invoice_id: textOf(row.invoice_id), amount: '0' },
     ...{ invoice_number: orNull(row.invoice_number), currency_code: textOf(row.currency_code) },

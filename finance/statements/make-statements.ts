@@ -5,7 +5,7 @@ import { type Period, parsePeriod, shiftDay } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
-import { askBilled, type BilledSession } from './billed.ts';
+import { type BilledSession, openBilledSession } from './billed.ts';
 import { type Billed, composeStatement } from './compose.ts';
 import { openSentStatements, type SentStatements } from './sent-statements.ts';
 import {
@@ -19,7 +19,7 @@ import {
   tenantOf,
 } from './statement.ts';
 
-export interface StatementsWanted {
+export interface StatementsRequest {
   /** By id or name; empty: all that have something to report. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
@@ -66,7 +66,7 @@ export function statementMonth(text = 'last-month', now = new Date()): string {
 }
 
 /** Held in memory, and more would fill no sheet that a person reads. */
-export const MOST_LINES = 250_000;
+export const MAX_LINES = 250_000;
 
 /**
  * @param deliver is given one after the other; a statement that is sent is durable before
@@ -76,21 +76,21 @@ export const MOST_LINES = 250_000;
  */
 export async function makeStatements(
   sources: StatementSources,
-  wanted: StatementsWanted,
+  request: StatementsRequest,
   deliver: (made: MadeStatement) => Promise<void>,
 ): Promise<number> {
-  const days = parsePeriod(wanted.period);
-  const { session, markUp } = await openWithMarkUp(sources, wanted, days);
+  const days = parsePeriod(request.period);
+  const { session, markUp } = await openWithMarkUp(sources, request, days);
   try {
     const sent = openSentStatements(sources.sentFolder);
-    const making = { ...{ sources, wanted, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
+    const making = { ...{ sources, request, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
     const cells = await session.ask('billed', days);
     const tenants = new Map<string, StatementTenant>();
     for (const row of [...(await session.tenants()), ...cells])
       tenants.set(keyOf(tenantOf(row)), tenantOf(row));
-    const isAll = wanted.tenants.length === 0;
-    if (!isAll && tenants.size > wanted.tenants.length)
-      throw ambiguous(wanted.tenants, [...tenants.values()]);
+    const isAll = request.tenants.length === 0;
+    if (!isAll && tenants.size > request.tenants.length)
+      throw ambiguous(request.tenants, [...tenants.values()]);
     let count = 0;
     const failed: { tenant: string; error: unknown }[] = [];
     for (const tenant of tenants.values()) {
@@ -107,14 +107,14 @@ export async function makeStatements(
     }
     if (failed.length > 0) throw new StatementsFailedError(count, failed);
     // Noted last: who was killed before begins again, and finds what was sent already.
-    if (isAll && wanted.isFinal) await sent.noteAllTenants(wanted.period);
+    if (isAll && request.isFinal) await sent.recordAllTenants(request.period);
     return count;
   } finally {
     session.close();
   }
 }
 
-function ambiguous(asked: readonly string[], tenants: readonly StatementTenant[]): StatementRefusedError {
+function ambiguous(given: readonly string[], tenants: readonly StatementTenant[]): StatementRefusedError {
   const names = tenants.map(({ tenant, tenant_id: id, partner_id: partner }) =>
     [
       tenant,
@@ -123,14 +123,14 @@ function ambiguous(asked: readonly string[], tenants: readonly StatementTenant[]
     ].join(''),
   );
   return new StatementRefusedError(
-    `"${asked.join('", "')}" is ${tenants.length} tenants: ${names.join(', ')}`,
+    `"${given.join('", "')}" is ${tenants.length} tenants: ${names.join(', ')}`,
     { hint: 'name one by its id, or its partner' },
   );
 }
 
 interface Making {
   readonly sources: StatementSources;
-  readonly wanted: StatementsWanted;
+  readonly request: StatementsRequest;
   readonly days: Period;
   readonly session: BilledSession;
   readonly sent: SentStatements;
@@ -139,29 +139,29 @@ interface Making {
   readonly cells: readonly ReportRow[];
 }
 
-/** @returns null when there is nothing to tell and nobody asked for this tenant */
+/** @returns null when there is nothing to tell and nobody names for this tenant */
 async function makeOne(
   making: Making,
   tenant: StatementTenant,
   isAll: boolean,
 ): Promise<MadeStatement | null> {
-  const { wanted, sources, sent } = making;
+  const { request, sources, sent } = making;
   for (;;) {
     const before = await sent.of(tenant);
     refuseOtherDate(before, making.session.by, tenant);
-    const at = before.findIndex(({ period }) => period === wanted.period);
+    const at = before.findIndex(({ period }) => period === request.period);
     const found = before[at];
     if (found !== undefined)
       return { statement: found, shipments: await sent.shipmentsOf(tenant, at + 1), state: 'sent before' };
     const composed = await compose(making, tenant, before);
     if (isAll && isEmpty(composed)) return null;
-    const shipments = wanted.withShipments ? await linesOf(making, tenant) : null;
+    const shipments = request.withShipments ? await linesOf(making, tenant) : null;
     const statement: Statement = {
       ...composed,
       shipments: shipments === null ? null : namedLines(shipments),
-      sent_at: wanted.isFinal ? sources.now.toISOString() : null,
+      sent_at: request.isFinal ? sources.now.toISOString() : null,
     };
-    if (!wanted.isFinal) return { statement, shipments, state: 'draft' };
+    if (!request.isFinal) return { statement, shipments, state: 'draft' };
     if (await sent.keep(statement, shipments, before.length + 1))
       return { statement, shipments, state: 'sent now' };
   }
@@ -178,11 +178,11 @@ function refuseOtherDate(before: readonly Statement[], by: DateBasis, { tenant }
 }
 
 async function compose(
-  { wanted, session, sent, rowsOf, cells, markUp, days }: Making,
+  { request, session, sent, rowsOf, cells, markUp, days }: Making,
   tenant: StatementTenant,
   before: readonly Statement[],
 ): Promise<Statement> {
-  const { period } = wanted;
+  const { period } = request;
   const months = before.map((each) => each.period);
   const since = [...months, (await sent.allTenantsSince()) ?? period, period].sort()[0] ?? period;
   const last = [...months, period].sort().at(-1) ?? period;
@@ -196,9 +196,9 @@ async function compose(
 }
 
 async function linesOf({ session, days }: Making, tenant: StatementTenant): Promise<ShipmentLines> {
-  const lines = await session.shipments(tenant, days, MOST_LINES + 1);
-  if (lines.rows.length <= MOST_LINES) return lines;
-  throw new StatementRefusedError(`${tenant.tenant} has more than ${MOST_LINES} lines in that month`, {
+  const lines = await session.shipments(tenant, days, MAX_LINES + 1);
+  if (lines.rows.length <= MAX_LINES) return lines;
+  throw new StatementRefusedError(`${tenant.tenant} has more than ${MAX_LINES} lines in that month`, {
     hint: 'add --no-shipments, and take the lines from `billsync export`',
   });
 }
@@ -222,17 +222,17 @@ function rowsBetween(session: BilledSession) {
 }
 
 /** The margins of the same publication: it may be replaced between the two readings. */
-async function openWithMarkUp(sources: StatementSources, wanted: StatementsWanted, days: Period) {
+async function openWithMarkUp(sources: StatementSources, request: StatementsRequest, days: Period) {
   const { databasePath, timeLimitMs } = sources;
-  const { tenants, partners, by, costs } = wanted;
+  const { tenants, partners, by, costs } = request;
   for (;;) {
-    const session = await askBilled({ databasePath, timeLimitMs, tenants, partners, by });
+    const session = await openBilledSession({ databasePath, timeLimitMs, tenants, partners, by });
     if (costs === undefined) return { session, markUp: null };
     try {
       // Asked of all tenants: the cost of a number that several were billed for is divided among them.
       const filters = { ...days, by: session.by, level: 'tenant', partners };
-      const asked = { databasePath, timeLimitMs, name: 'margin', filters, tables: { costs } };
-      const { head, rows } = await runReport(asked);
+      const names = { databasePath, timeLimitMs, name: 'margin', filters, tables: { costs } };
+      const { head, rows } = await runReport(names);
       if (head.publication === session.publication) return { session, markUp: rows };
     } catch (error) {
       session.close();

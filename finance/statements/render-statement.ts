@@ -73,9 +73,9 @@ function rowsOf(statement: Statement): readonly ReportRow[] {
   const { totals, billed, corrections, invoices, left_out: leftOut, mark_up: markUp } = statement;
   const rows: ReportRow[] = [
     ...billed.map(({ kind, ...cell }) => ({ section: kind, ...cell })),
-    ...corrections.map(({ difference, why, period: of, told, now, ...each }) => ({
+    ...corrections.map(({ difference, reason, period: of, previous, current, ...each }) => ({
       ...{ section: 'correction', ...each, amount: difference },
-      detail: `${of}: ${why}; told ${told}, now ${now}`,
+      detail: `${of}: ${reason}; previously ${previous}, now ${current}`,
     })),
     ...totals.flatMap(({ currency_code, lines, ...amounts }) =>
       Object.entries(amounts).map(([name, amount]) => ({

@@ -54,10 +54,12 @@ export async function statementXlsx(
   return buffer(writeWorkbook(sheets, paper));
 }
 
-const LONGEST_LINE = 120;
+const MAX_LINE_LENGTH = 120;
 
 function linesOf(sentence: string): readonly string[] {
-  return sentence.match(new RegExp(`.{1,${LONGEST_LINE}}(?=\\s|$)`, 'g'))?.map((line) => line.trim()) ?? [];
+  return (
+    sentence.match(new RegExp(`.{1,${MAX_LINE_LENGTH}}(?=\\s|$)`, 'g'))?.map((line) => line.trim()) ?? []
+  );
 }
 
 function header(columns: readonly ReportColumn[]): Row {

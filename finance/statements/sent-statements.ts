@@ -11,6 +11,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { createDurably, makeFolder, syncFolder, writeSynced } from '../../lib/files/durable-files.ts';
 import { namesIn, sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { systemCode } from '../../lib/system-errors.ts';
@@ -32,7 +33,7 @@ export interface SentStatements {
   keep(statement: Statement, shipments: ShipmentLines | null, number: number): Promise<boolean>;
   /** The first month of which all tenants were sent statements at once; null: never. */
   allTenantsSince(): Promise<string | null>;
-  noteAllTenants(period: string): Promise<void>;
+  recordAllTenants(period: string): Promise<void>;
 }
 
 const ALL_TENANTS = 'all-tenants';
@@ -41,7 +42,7 @@ const LINES = 'shipments.json';
 
 /** Where they lie in a data folder. */
 export function sentFolder(dataDir: string): string {
-  return join(dataDir, 'sent-statements');
+  return dataFolder(dataDir).sentStatements;
 }
 
 /** Of a tenant, for names of files and folders; 16 hex digits. */
@@ -87,7 +88,7 @@ export function openSentStatements(folder: string): SentStatements {
       const names = (await namesIn(join(folder, ALL_TENANTS))).filter((name) => /^\d{4}-\d\d$/.test(name));
       return names.sort()[0] ?? null;
     },
-    async noteAllTenants(period) {
+    async recordAllTenants(period) {
       await makeFolder(join(folder, ALL_TENANTS));
       await createDurably(join(folder, ALL_TENANTS, period), '');
     },

@@ -93,7 +93,7 @@ const CELL = [
   ...[column('packages', 'count'), money('amount')],
 ];
 const CORRECTION = [
-  ...[column('period'), invoice, column('why'), currency, money('told'), money('now')],
+  ...[column('period'), invoice, column('reason'), currency, money('previous'), money('current')],
   money('difference'),
 ];
 const MARK_UP = [

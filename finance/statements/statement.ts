@@ -51,11 +51,11 @@ export interface Correction {
   readonly invoice_id: string;
   readonly invoice_number: string | null;
   readonly currency_code: string;
-  readonly told: string;
-  readonly now: string;
-  /** `now` less `told`: what the total of this statement takes in. */
+  readonly previous: string;
+  readonly current: string;
+  /** `current` less `previous`: what the total of this statement takes in. */
   readonly difference: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Known to be of this month, and in no total. */
@@ -203,7 +203,7 @@ export function markUpOf(row: ReportRow): MarkUp {
 }
 
 const PROVED: Readonly<Record<string, string>> = {
-  hash: 'the SHA-256 that the billing service told',
+  hash: 'the SHA-256 that the billing service announced',
   header: 'the count and sum that the invoice states',
 };
 

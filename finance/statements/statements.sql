@@ -28,8 +28,8 @@ select
     coalesce(l.label, k.tenant, k.partner_tenant_id, k.tenant_id) as tenant
 from known_tenants as k
 left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
-where is_asked_partner(k.partner_id)
-and is_asked_tenant(k.tenant_id, coalesce(l.label, k.tenant, k.partner_tenant_id))
+where matches_partner(k.partner_id)
+and matches_tenant(k.tenant_id, coalesce(l.label, k.tenant, k.partner_tenant_id))
 order by tenant, k.tenant_id, k.partner_id
 
 -- name: billed
@@ -107,7 +107,7 @@ from (
 )
 where (load_id is null or voided_at is not null)
 and list_contains(cast(getvariable('levels') as varchar[]), invoice_level)
-and is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
+and matches_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
 and (first_day is null or last_day is null or (last_day >= cast($from as date) and first_day <= cast($to as date)))
 order by tenant, tenant_id, partner_id, invoice_number, invoice_id
 

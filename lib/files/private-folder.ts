@@ -13,7 +13,7 @@ const WRITABLE_BY_ALL = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 const SET_GROUP_ID = 0o2000;
 /** Folders whose contents are trusted or secret. */
-const WITH_SECRETS = ['keys', 'inbox', 'quarantine', 'run', 'audit'] as const;
+const WITH_SECRETS = ['keys', 'inbox', 'inbox/quarantine', 'run', 'user', 'user/audit'] as const;
 
 /** Creates the folder if it is missing. @throws FolderError it cannot be created, or another user may have written to it */
 export async function keepPrivate(dataDir: string): Promise<void> {

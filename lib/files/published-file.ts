@@ -4,6 +4,7 @@ import { lstat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { BillsyncError, EXIT, type ExitCode } from '../wire/errors.ts';
+import { dataFolder } from './data-folder.ts';
 import { namesIn } from './files.ts';
 
 /** The file's contents cannot be read. */
@@ -108,7 +109,7 @@ async function hasLeftWal(path: string): Promise<boolean> {
 
 /** Beside the published file and the copies that are kept in `snapshots/`. */
 export async function leftWals(publishedPath: string): Promise<readonly string[]> {
-  const folder = join(dirname(publishedPath), 'snapshots');
+  const folder = dataFolder(dirname(publishedPath)).snapshots;
   const kept = (await namesIn(folder)).filter((name) => name.endsWith('.duckdb'));
   const left: string[] = [];
   for (const path of [publishedPath, ...kept.map((name) => join(folder, name))]) {

@@ -2,7 +2,7 @@
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { percentOf } from '../compare.ts';
-import { incompleteWords } from '../completeness.ts';
+import { incompleteLabel } from '../completeness.ts';
 import { daysName } from '../period.ts';
 import type { ReportResult, ReportRow } from '../report-result.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
@@ -36,7 +36,7 @@ interface Answer {
 export function answerOf(result: ReportResult): Answer {
   const mark =
     /\(((?:still open|incomplete|, )+)\)$/.exec(result.title)?.[1] ??
-    incompleteWords([result.head.completeness]);
+    incompleteLabel([result.head.completeness]);
   const groups = [
     ...Map.groupBy(result.rows, (row) => JSON.stringify([row.partner_id, row.currency_code])).values(),
   ];

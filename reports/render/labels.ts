@@ -136,12 +136,12 @@ export function fileNameOf(result: Pick<ReportResult, 'name' | 'head'>, extensio
 }
 
 /** Excel takes no longer name of a sheet. */
-const MOST_CHARACTERS = 31;
+const MAX_SHEET_NAME_LENGTH = 31;
 
 /** `carriers 2026-10-01 2026-10-31`; without the days where they have no room. */
 export function sheetNameOf(result: Pick<ReportResult, 'name' | 'head'>): string {
   const whole = [result.name, ...periodOf(result)].join(' ');
-  return whole.length > MOST_CHARACTERS ? result.name.slice(0, MOST_CHARACTERS) : whole;
+  return whole.length > MAX_SHEET_NAME_LENGTH ? result.name.slice(0, MAX_SHEET_NAME_LENGTH) : whole;
 }
 
 function periodOf({ head }: Pick<ReportResult, 'head'>): readonly string[] {

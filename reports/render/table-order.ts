@@ -29,8 +29,8 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
 }
 
 /** What rows that count no line twice add up to; of two periods as well. */
-export function summedColumns({ leads: [lead] }: ReportDefinition): readonly string[] {
-  const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => lead?.exact[name] === name);
+export function summedColumns({ drilldowns: [drilldown] }: ReportDefinition): readonly string[] {
+  const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => drilldown?.exact[name] === name);
   return equal.includes('billing_cost')
     ? [...equal, 'billing_cost_before', 'shipments_before', 'difference']
     : [];

@@ -18,11 +18,11 @@ interface Column {
 }
 
 const GAP = '  ';
-const LEAST_TEXT_WIDTH = 8;
+const MIN_TEXT_WIDTH = 8;
 /** Beside the first column: a cost, and what it is in. */
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['currency_code', 'billing_cost']);
-const LEAST_BAR_WIDTH = 6;
-const MOST_BAR_WIDTH = 24;
+const MIN_BAR_WIDTH = 6;
+const MAX_BAR_WIDTH = 24;
 
 export function renderTable(result: ReportResult, options: TableOptions = {}): string {
   if (result.rows.length === 0) return 'No rows.\n';
@@ -43,7 +43,7 @@ export function renderTable(result: ReportResult, options: TableOptions = {}): s
   }
   if (leftOut.length > 0) {
     const names = leftOut.map(({ name }) => name).join(', ');
-    const note = `Left out, as the terminal is narrow: ${names}. A wider one or --format csv shows all.`;
+    const note = `Columns left out on this narrow terminal: ${names}. A wider one or --format csv shows all.`;
     lines.push('', ...wrapped(note, options.width ?? note.length));
   }
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
@@ -59,7 +59,7 @@ function fitted(result: ReportResult, width: number | undefined): Column[] {
       (sum, column) =>
         sum +
         GAP.length +
-        (column.column.type === 'text' ? Math.min(column.width, LEAST_TEXT_WIDTH) : column.width),
+        (column.column.type === 'text' ? Math.min(column.width, MIN_TEXT_WIDTH) : column.width),
       -GAP.length,
     );
   while (narrowest() > width) {
@@ -74,7 +74,7 @@ function fitted(result: ReportResult, width: number | undefined): Column[] {
     for (const [index, { column }] of columns.entries()) {
       const size = widths[index] ?? 0;
       const isWider = widest < 0 || size > (widths[widest] ?? 0);
-      if (column.type === 'text' && size > LEAST_TEXT_WIDTH && isWider) widest = index;
+      if (column.type === 'text' && size > MIN_TEXT_WIDTH && isWider) widest = index;
     }
     if (widest < 0) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
@@ -121,8 +121,8 @@ function lineWidth(columns: readonly Column[]): number {
 /** A bar for each row, as long as its share of its currency's largest; undefined when there is no room or no chart. */
 function barsOf(result: ReportResult, room: number | undefined): string[] | undefined {
   const value = result.charts.find((chart) => chart.kind === 'bar')?.roles.value;
-  const width = Math.min(MOST_BAR_WIDTH, (room ?? 0) - GAP.length);
-  if (value === undefined || width < LEAST_BAR_WIDTH) return undefined;
+  const width = Math.min(MAX_BAR_WIDTH, (room ?? 0) - GAP.length);
+  if (value === undefined || width < MIN_BAR_WIDTH) return undefined;
   const size = (row: ReportRow): number => Math.max(0, Number(row[value] ?? 0));
   const largest = new Map<unknown, number>();
   for (const row of result.rows) {

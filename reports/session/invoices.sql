@@ -6,16 +6,16 @@ select i.* replace (coalesce(l.label, t.tenant, i.tenant) as tenant)
 from invoices as i
 left join known_tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
 left join tenant_labels as l on l.tenant_key = tenant_key(i.tenant_id, i.tenant)
-where is_asked_partner(i.partner_id)
+where matches_partner(i.partner_id)
 
 -- name: filtered-invoices
 -- The invoices that pass every filter but the level, whatever their state. The period filter means the billing period when it is by ship date, else the invoice date; carrier and zone ask for a shipment that has them.
 create or replace temp view filtered_invoices as
 select * replace (coalesce(tenant, partner_tenant_id) as tenant)
 from known_invoices
-where is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
+where matches_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
 and (
-    is_asked_currency(currency_code)
+    matches_currency(currency_code)
     or list_has_any(cast(getvariable('currencies') as varchar[]), string_split(currencies, ','))
 )
 and (
@@ -81,8 +81,8 @@ missing as (
     from dated
     where not is_loaded
     and list_contains(cast(getvariable('levels') as varchar[]), invoice_level)
-    and is_asked_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
-    and (currency_code is null or is_asked_currency(currency_code))
+    and matches_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
+    and (currency_code is null or matches_currency(currency_code))
     and ($from is null or last_day is null or last_day >= cast($from as date))
     and ($to is null or first_day is null or first_day <= cast($to as date))
     order by number
@@ -163,7 +163,7 @@ amounts as (
 select i.*, coalesce(a.shipments, i.shipments) as lines, true as is_own_currency
 from chosen as i
 left join amounts as a on a.load_id = i.load_id and a.currency_code = i.currency_code
-where is_asked_currency(i.currency_code)
+where matches_currency(i.currency_code)
 union all by name
 select
     i.* replace (a.currency_code as currency_code, a.billing_cost as billing_cost),
@@ -171,7 +171,7 @@ select
     false as is_own_currency
 from chosen as i
 join amounts as a on a.load_id = i.load_id and a.currency_code <> i.currency_code
-where is_asked_currency(a.currency_code)
+where matches_currency(a.currency_code)
 
 -- name: invoice-totals
 -- What each finalized invoice that was not voided comes to in each currency, whatever the filters are: a payment is divided in one way, whoever

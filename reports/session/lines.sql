@@ -1,12 +1,12 @@
 -- name: known-shipments
 -- The shipments of finalized, not voided invoices as they are known now, of the selected partners.
 create or replace temp view known_shipments as
-select * from shipments where is_asked_partner(partner_id)
+select * from shipments where matches_partner(partner_id)
 
 -- name: base-as-known-on
 -- What the reports read when they are asked to answer as of an instant: versions and voids that came later are unseen.
 create or replace temp view known_shipments as
-select * from shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz)) where is_asked_partner(partner_id)
+select * from shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz)) where matches_partner(partner_id)
 
 -- name: base-plain
 -- Every tenant has one name in all its rows, so no label is needed.
@@ -79,7 +79,7 @@ where passes_filters_but_dates(tenant_id, tenant, carrier, carrier_zone, currenc
 -- All charges of the selected tenants, whatever the other filters: tenants may have prices of their own, so that
 -- a price is followed through these.
 create or replace temp view tenant_shipments as
-select * from loaded_shipments where is_asked_tenant(tenant_id, tenant)
+select * from loaded_shipments where matches_tenant(tenant_id, tenant)
 
 -- name: voided-shipments
 -- The rows of voided invoices, which no total sees, for the reports that ask what became of them: as of an instant those
@@ -93,7 +93,7 @@ from (
     select * from voided_shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz))
 ) as s
 left join tenant_labels as n on n.tenant_key = tenant_key(s.tenant_id, s.tenant)
-where is_asked_partner(s.partner_id)
+where matches_partner(s.partner_id)
 and passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
 and list_contains(cast(getvariable('levels') as varchar[]), coalesce(s.invoice_level, 'unknown'))
 

@@ -150,24 +150,24 @@ create or replace temp macro change_percent(now, before) as case when before > 0
 -- What tells tenants apart: the id, or the name where no id is known. No id begins with a quotation mark.
 create or replace temp macro tenant_key(tenant_id, tenant) as coalesce(tenant_id, '"' || tenant);
 
-create or replace temp macro is_asked_tenant(tenant_id, tenant) as
+create or replace temp macro matches_tenant(tenant_id, tenant) as
     (
         getvariable('tenants') is null
         or list_contains(cast(getvariable('tenants') as varchar[]), tenant_key(tenant_id, tenant))
     );
 
 -- The empty partner means "none known".
-create or replace temp macro is_asked_partner(partner_id) as
+create or replace temp macro matches_partner(partner_id) as
     (
         getvariable('partners') is null
         or list_contains(cast(getvariable('partners') as varchar[]), coalesce(partner_id, ''))
     );
 
-create or replace temp macro is_asked_currency(currency) as
+create or replace temp macro matches_currency(currency) as
     (getvariable('currencies') is null or list_contains(cast(getvariable('currencies') as varchar[]), currency));
 
 -- The filter has carriers as our lines write them, a person's file in any case.
-create or replace temp macro is_asked_carrier_in_file(carrier) as
+create or replace temp macro matches_carrier_in_file(carrier) as
     (
         getvariable('carriers') is null
         or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
@@ -175,7 +175,7 @@ create or replace temp macro is_asked_carrier_in_file(carrier) as
 
 -- The filters are session variables, so no value becomes part of a query. Null means "all", the empty zone "none given".
 create or replace temp macro passes_filters_but_dates(tenant_id, tenant, carrier, zone, currency) as
-    is_asked_tenant(tenant_id, tenant)
+    matches_tenant(tenant_id, tenant)
     and (getvariable('carriers') is null or list_contains(cast(getvariable('carriers') as varchar[]), carrier))
     and (
         getvariable('zones') is null

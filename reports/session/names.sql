@@ -46,7 +46,7 @@ with named as (
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         len(names) > 1 as is_renamed
     from known_tenants
-    where is_asked_partner(partner_id)
+    where matches_partner(partner_id)
 ),
 counted as (
     select tenant_key, any_value(tenant_id) as tenant_id, any_value(tenant) as tenant, bool_or(is_renamed) as is_renamed
@@ -78,7 +78,7 @@ with known as (
         partner_tenant_id,
         to_json(names) as names
     from known_tenants
-    where is_asked_partner(partner_id)
+    where matches_partner(partner_id)
     union
     select null, partner, null, '[]' from main.partners where partner is not null
     union

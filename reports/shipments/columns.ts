@@ -34,7 +34,7 @@ export type ShipmentColumn = keyof typeof TYPES;
 
 export const SHIPMENT_COLUMNS = Object.keys(TYPES) as readonly ShipmentColumn[];
 /** What a person is shown who chose none; the rest is for machines and for those who look closer. */
-export const USUAL_COLUMNS = SHIPMENT_COLUMNS.slice(0, SHIPMENT_COLUMNS.indexOf('zone'));
+export const DEFAULT_COLUMNS = SHIPMENT_COLUMNS.slice(0, SHIPMENT_COLUMNS.indexOf('zone'));
 
 export interface ShipmentSort {
   readonly column: ShipmentColumn;
@@ -43,7 +43,7 @@ export interface ShipmentSort {
 }
 
 /** The latest first. */
-export const USUAL_SORT = '-ship_date';
+export const DEFAULT_SORT = '-ship_date';
 
 /**
  * @param names as typed; none means all

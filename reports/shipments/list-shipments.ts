@@ -1,14 +1,21 @@
-/** The shipments themselves, page by page, with exact totals of all that were asked for; the form of a report, so that every export takes them. */
+/** The shipments themselves, page by page, with exact totals of all that were request for; the form of a report, so that every export takes them. */
 
 import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { statementIn } from '../../lib/sql-file.ts';
 import { type Completeness, notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
-import { type Prepared, provideShared } from '../prepare-session.ts';
+import { createSharedViews, type Prepared } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
 import type { AppliedFilters } from '../report-filters.ts';
-import { cutNotes, headNotes, type LevelCount, levelsOf, provedPercent, weighedIn } from '../report-head.ts';
+import {
+  headNotes,
+  type LevelCount,
+  levelsOf,
+  limitNotes,
+  provedPercent,
+  weighedIn,
+} from '../report-head.ts';
 import {
   type ReportColumn,
   type ReportResult,
@@ -21,14 +28,14 @@ import {
 import {
   checkColumns,
   checkSort,
+  DEFAULT_COLUMNS,
+  DEFAULT_SORT,
   SHIPMENT_COLUMNS,
   type ShipmentSort,
-  USUAL_COLUMNS,
-  USUAL_SORT,
 } from './columns.ts';
 import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
 
-export interface ShipmentsAsked {
+export interface ShipmentsRequest {
   readonly conditions: ShipmentConditions;
   /** Names of columns; none means all. */
   readonly columns?: readonly string[];
@@ -41,7 +48,7 @@ export interface ShipmentsAsked {
   readonly totals?: ShipmentTotals;
 }
 
-export interface ShipmentsAnswer {
+export interface ShipmentsPage {
   readonly result: ReportResult;
   readonly totals: ShipmentTotals;
   /** For `after` of the following page; null on the last. */
@@ -49,26 +56,26 @@ export interface ShipmentsAnswer {
 }
 
 /** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
-export function checkAsked(asked: Omit<ShipmentsAsked, 'totals'>): void {
-  const sort = checkSort(asked.sort ?? USUAL_SORT);
-  bindConditions(asked.conditions);
-  checkColumns(asked.columns ?? []);
-  keyOf(asked.after, sort);
+export function checkShipmentsRequest(request: Omit<ShipmentsRequest, 'totals'>): void {
+  const sort = checkSort(request.sort ?? DEFAULT_SORT);
+  bindConditions(request.conditions);
+  checkColumns(request.columns ?? []);
+  keyOf(request.after, sort);
 }
 
 /** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
-export async function askShipments(
+export async function listShipments(
   file: PublishedFile,
   { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
-  asked: ShipmentsAsked,
-): Promise<ShipmentsAnswer> {
-  const bound = bindConditions(asked.conditions);
-  const sort = checkSort(asked.sort ?? USUAL_SORT);
-  const shown = checkColumns(asked.columns ?? []);
-  const key = keyOf(asked.after, sort);
-  const known = asked.totals?.publication === prepared.publication ? asked.totals : null;
-  const totals = known ?? (await totalShipments(file, prepared, asked.conditions));
-  await provideShared(file, bound.sql);
+  request: ShipmentsRequest,
+): Promise<ShipmentsPage> {
+  const bound = bindConditions(request.conditions);
+  const sort = checkSort(request.sort ?? DEFAULT_SORT);
+  const shown = checkColumns(request.columns ?? []);
+  const key = keyOf(request.after, sort);
+  const known = request.totals?.publication === prepared.publication ? request.totals : null;
+  const totals = known ?? (await totalShipments(file, prepared, request.conditions));
+  await createSharedViews(file, bound.sql);
   const found = await query(file, 'keys', {
     filled: {
       ...{ conditions: bound.sql, sorted_by: sort.column },
@@ -76,11 +83,11 @@ export async function askShipments(
       behind: behindSql(key, sort),
     },
     // One more than a page tells whether there is another.
-    values: { ...bound.values, ...key, limit: asked.limit + 1 },
+    values: { ...bound.values, ...key, limit: request.limit + 1 },
   });
   const keys = readRows(found, readColumns(found, { units: {}, details: [] }));
-  const onPage = keys.slice(0, asked.limit);
-  const last = keys.length > asked.limit ? onPage.at(-1) : undefined;
+  const onPage = keys.slice(0, request.limit);
+  const last = keys.length > request.limit ? onPage.at(-1) : undefined;
   const { columns: all, rows } = await rowsOnPage(file, onPage);
   const columns = all.filter(({ name }) => shown.some((each) => each === name));
   return {
@@ -104,26 +111,26 @@ export async function askShipments(
   };
 }
 
-/** All that were asked for, or the first `limit` of them, in batches for a file. */
-export interface ShipmentsStream extends Pick<ShipmentsAnswer, 'totals'> {
+/** All that were request for, or the first `limit` of them, in batches for a file. */
+export interface ShipmentsStream extends Pick<ShipmentsPage, 'totals'> {
   readonly result: StreamedResult;
 }
 
 /**
- * @returns rows that must be read before anything else is asked of the session
- * @throws ReportFilterError as `askShipments`
+ * @returns rows that must be read before anything else is request of the session
+ * @throws ReportFilterError as `listShipments`
  */
 export async function streamShipments(
   file: PublishedFile,
   { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
-  asked: Omit<ShipmentsAsked, 'limit' | 'totals'> & { readonly limit: number | null },
+  request: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
 ): Promise<ShipmentsStream> {
-  const bound = bindConditions(asked.conditions);
-  const sort = checkSort(asked.sort ?? USUAL_SORT);
-  const shown = checkColumns(asked.columns ?? []);
-  const key = keyOf(asked.after, sort);
-  const totals = await totalShipments(file, prepared, asked.conditions);
-  await provideShared(file, bound.sql);
+  const bound = bindConditions(request.conditions);
+  const sort = checkSort(request.sort ?? DEFAULT_SORT);
+  const shown = checkColumns(request.columns ?? []);
+  const key = keyOf(request.after, sort);
+  const totals = await totalShipments(file, prepared, request.conditions);
+  await createSharedViews(file, bound.sql);
   const filled = {
     ...{ conditions: bound.sql, sorted_by: sort.column },
     direction: sort.isDescending ? 'desc' : 'asc',
@@ -131,16 +138,16 @@ export async function streamShipments(
   };
   const counting = { filled, values: { ...bound.values, ...key } };
   const all =
-    asked.after === undefined
+    request.after === undefined
       ? countOf(totals)
       : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
   const columnList = shown.map((name) => `s.${name}`).join(', ');
   const text = filledText('listed', { ...filled, columns: columnList });
-  // Nothing else is asked of the session while rows are read.
+  // Nothing else is request of the session while rows are read.
   const completeness = await prepared.completeness();
-  const found = await file.stream(text, { ...bound.values, ...key, limit: asked.limit });
-  const columns = readColumns(found, SHIPMENT_READING);
-  const rows = asked.limit === null ? all : Math.min(asked.limit, all);
+  const found = await file.stream(text, { ...bound.values, ...key, limit: request.limit });
+  const columns = readColumns(found, SHIPMENT_COLUMN_INFO);
+  const rows = request.limit === null ? all : Math.min(request.limit, all);
   return {
     totals,
     result: {
@@ -155,7 +162,7 @@ export async function streamShipments(
         rows,
         found: all,
         completeness,
-        notes: cutNotes({ rows, found: all }),
+        notes: limitNotes({ rows, found: all }),
       }),
     },
   };
@@ -242,7 +249,7 @@ function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<s
   if (key[0] !== nameOf(sort) || typeof key[2] !== 'string' || typeof key[3] !== 'number') {
     throw new ReportFilterError(
       'after',
-      'The page that is asked for is of another list: begin with the first.',
+      'The page that is request for is of another list: begin with the first.',
     );
   }
   const value = key[1] === null ? {} : { after_value: String(key[1]) };
@@ -278,9 +285,9 @@ export async function totalShipments(
 ): Promise<ShipmentTotals> {
   const { publication, all } = prepared;
   const { sql, values } = bindConditions(conditions);
-  await provideShared(file, sql);
+  await createSharedViews(file, sql);
   const filled = {
-    asked: filledText('asked', { conditions: sql }),
+    matched: filledText('matched', { conditions: sql }),
     repeats: filledText('repeats', { conditions: sql }),
   };
   const reader = await query(file, 'totals', { filled, values });
@@ -313,21 +320,21 @@ const TOTAL_UNITS = {
 };
 
 const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
-const DETAILS = SHIPMENT_COLUMNS.filter((name) => !USUAL_COLUMNS.includes(name));
+const DETAILS = SHIPMENT_COLUMNS.filter((name) => !DEFAULT_COLUMNS.includes(name));
 /** How the columns are read. */
-export const SHIPMENT_READING = { units: { billing_cost: 'money' }, details: DETAILS };
+export const SHIPMENT_COLUMN_INFO = { units: { billing_cost: 'money' }, details: DETAILS };
 
 /** Named one by one, rows are found without reading the others; more than so many are found as quickly in one reading. */
-const MOST_NAMED = 1_000;
+const MAX_NAMED = 1_000;
 
 /** The rows that `keys` name, in their order. */
 export async function rowsOnPage(
   file: PublishedFile,
   keys: readonly ReportRow[],
 ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
-  const [onPage, values] = keys.length > MOST_NAMED ? inOneReading(keys) : oneByOne(keys);
+  const [onPage, values] = keys.length > MAX_NAMED ? inOneReading(keys) : oneByOne(keys);
   const reader = await query(file, 'rows', { filled: { columns: ALL_COLUMNS, on_page: onPage }, values });
-  const columns = readColumns(reader, SHIPMENT_READING);
+  const columns = readColumns(reader, SHIPMENT_COLUMN_INFO);
   const found = new Map(readRows(reader, columns).map((row) => [placeOf(row), row]));
   const rows = keys.map((key) => found.get(placeOf(key))).filter((row) => row !== undefined);
   return { columns, rows };

@@ -31,7 +31,7 @@ select count(*) as shipments
 from selected_shipments as s
 where {{conditions}} and {{behind}}
 
--- name: asked
+-- name: matched
 -- What each invoice bills of what was asked for: read off the rows.
 select
     s.level,
@@ -66,8 +66,8 @@ where {{conditions}}
 -- What the shipments that pass the filters and the conditions come to: a row for each currency, partners never added up; and,
 -- for the head, a row for each level, so that it can be said what the chosen one leaves out.
 with
-asked as materialized (
-    {{asked}}
+matched as materialized (
+    {{matched}}
 ),
 repeats as (
     select partner_id, currency_code, count(*) - count(distinct (carrier, tracking_number)) as repeats
@@ -86,7 +86,7 @@ totals as (
         sum_lb(weight, unit) as billable_weight_lb,
         per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
         sum(credits) as credits
-    from asked
+    from matched
     where list_contains(cast(getvariable('levels') as varchar[]), level)
     group by all
 ),
@@ -101,7 +101,7 @@ levels as (
         count(distinct a.invoice_id) filter (
             where regexp_matches(coalesce(i.discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b')
         ) as contradicted_invoices
-    from asked as a
+    from matched as a
     left join invoices as i on i.invoice_id = a.invoice_id
     group by all
 )

@@ -14,7 +14,7 @@
 --   it in the reversal
 -- cannot say: which accounts your books keep freight in; name them with --param.
 -- units: debit money, credit money
--- leads: shipments by ship_month, tenant, carrier, currency_code
+-- drilldown: shipments by ship_month, tenant, carrier, currency_code
 -- example: May of the example of "accrual" still lacks 30: they are booked on 31 May and taken back on 1 June.
 --   lines: ship_date | invoice_generation_date | billing_cost
 --   2026-01-10 | 2026-01-31 | 60

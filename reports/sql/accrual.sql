@@ -27,7 +27,7 @@
 --   money, unbilled_low money, unbilled_high money
 -- detail: billed_by_4, billed_by_5, billed_by_6, development_factor, history_months
 -- chart: bar key=ship_month value=estimated_unbilled combine=sum
--- leads: shipments by ship_month, tenant, carrier, currency_code; billing_cost
+-- drilldown: shipments by ship_month, tenant, carrier, currency_code; billing_cost
 -- example: On 31 May, January to March have grown from 60, 100 and 40 by the end of their own month to 100, 160 and 60
 --   a month later: (100 + 160 + 60) / (60 + 100 + 40) is 1.6; nothing is expected after one month. April has 90, all
 --   that is billed by then. May has ended today with 50: 50 times 1.6 is 80, so 30 are still to come; the least growth

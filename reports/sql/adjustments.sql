@@ -18,7 +18,7 @@
 -- units: first_charge money, adjusted money, credited money, disputed money, outstanding money
 -- detail: last_invoice_date
 -- chart: bar key=carrier value=adjusted combine=sum
--- leads: shipments by carrier, tracking_number, tenant, currency_code
+-- drilldown: shipments by carrier, tracking_number, tenant, currency_code
 -- example: A was charged 10 for 2 lb, and on a later invoice 4 more for 3 lb; 6 were disputed and 1 is credited, so 5 are open.
 --   lines: tracking_number | invoice_generation_date | billable_weight | billing_cost
 --   A | 2026-03-10 | 2 | 10

@@ -12,7 +12,7 @@
 --   carrier_to_invoice_ninth_decile days, ship_to_invoice_median days, ship_to_invoice_ninth_decile days,
 --   ship_to_invoice_longest days
 -- chart: bar key=carrier value=ship_to_invoice_median
--- leads: shipments by carrier, currency_code; shipments
+-- drilldown: shipments by carrier, currency_code; shipments
 -- example: Two lines were shipped on 1 March. The carrier billed one on 4 March, after 3 days, and of the other no date is
 --   known; we were invoiced for one on 11 and for the other on 14 March, after 10 and 13 days, a median of 11.5.
 --   lines: ship_date | carrier_invoice_date | invoice_generation_date

@@ -23,7 +23,7 @@
 -- units: amount money
 -- chart: waterfall key=step value=amount
 -- shown: carrier carrier, tenant tenant, zone zone
--- leads: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_to; amount=billing_cost, shipments
+-- drilldown: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_to; amount=billing_cost, shipments
 -- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for
 --   9 each. Volume: one more at 14. Price: three at 1 more. In all -1, so mix is -1 - 14 - 3 = -18.
 --   lines: ship_date | service_level | billing_cost

@@ -16,7 +16,7 @@
 --   carriers, tenants or days is not made smaller by a filter. Nor which rate of exchange your books take.
 -- units: budget money, billing_cost money, variance money, used_percent %
 -- chart: bar key=month value=variance combine=sum
--- leads: shipments by month, tenant?, carrier?
+-- drilldown: shipments by month, tenant?, carrier?
 -- example: 100 USD were budgeted for March, for all. 60 USD and 50 EUR were billed; at 1.10 that is 60 + 55 = 115, 15 over.
 --   lines: invoice_number | currency_code | billing_cost
 --   1 | USD | 60
@@ -43,7 +43,7 @@ asked_tenants as (
     select coalesce(l.label, k.tenant, k.tenant_id) as label, k.tenant_id
     from known_tenants as k
     left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
-    where is_asked_partner(k.partner_id) and is_asked_tenant(k.tenant_id, coalesce(l.label, k.tenant))
+    where matches_partner(k.partner_id) and matches_tenant(k.tenant_id, coalesce(l.label, k.tenant))
 ),
 budgets as (
     select
@@ -56,7 +56,7 @@ budgets as (
         or last_day(cast(month || '-01' as date)) >= cast(getvariable('date_from') as date)
     )
     and (getvariable('date_to') is null or cast(month || '-01' as date) <= cast(getvariable('date_to') as date))
-    and (carrier is null or is_asked_carrier_in_file(carrier))
+    and (carrier is null or matches_carrier_in_file(carrier))
     and (
         tenant is null or getvariable('tenants') is null
         or lower(tenant) in (select lower(unnest([label, tenant_id])) from asked_tenants)

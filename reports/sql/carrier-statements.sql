@@ -15,7 +15,7 @@
 --   an invoice file. Any markup between the carrier and you is part of every difference.
 -- units: billing_cost money, credits money, stated_amount money, difference money
 -- chart: bar key=carrier value=billing_cost combine=sum
--- leads: shipments by carrier as carrier_in_any_case, carrier_invoice_date, currency_code; totals
+-- drilldown: shipments by carrier as carrier_in_any_case, carrier_invoice_date, currency_code; totals
 -- example: UPS states 30 for 6 March and 5 for 13 March; we were billed 10 and 19 with the first date, and nothing with the
 --   second.
 --   lines: carrier_invoice_date | tracking_number | billing_cost
@@ -57,7 +57,7 @@ stated as (
     select
         lower(carrier) as name, min(carrier) as carrier, carrier_invoice_date, currency_code, sum(amount) as amount
     from statements
-    where is_asked_carrier_in_file(carrier) and is_asked_currency(currency_code)
+    where matches_carrier_in_file(carrier) and matches_currency(currency_code)
     group by name, carrier_invoice_date, currency_code
 ),
 -- A carrier is called as our lines call it, however many ways there are; or else as the statement does.

@@ -16,7 +16,7 @@
 --   share_of_cost %, credited_percent %
 -- detail: credits
 -- chart: bar key=carrier value=billing_cost
--- leads: shipments by carrier, currency_code; totals
+-- drilldown: shipments by carrier, currency_code; totals
 -- example: UPS carried the packages A for 8 and B for 12, of which it credited 2: 18 for three lines and two packages, 9 each. The
 --   lines weigh 1 lb and twice 1 kg, 5.4092 lb (2 x 2.2046226218 is 4.4092452436); 18 by 5.4092452436 is 3.3276. With FedEx's 6 that is
 --   75 of 100 %, so the concentration is 75 x 75 + 25 x 25 = 6250. Of 20 charged 2 were credited, 10 %.

@@ -35,7 +35,7 @@
 --   bar key=weight_break value=billing_cost combine=sum
 -- shown: month month, week week, tenant tenant, carrier carrier, service_level service, zone zone, origin origin,
 --   usual_origin origin, weight_break weight
--- leads: shipments by month, week, tenant, carrier, service_level, zone, origin, weight_break, currency_code; totals
+-- drilldown: shipments by month, week, tenant, carrier, service_level, zone, origin, weight_break, currency_code; totals
 -- example: Of 40 that Acme was billed, 30 are from UPS, 75 %: the packages A and B, of which A has two lines, 15 each.
 --   lines: tenant | carrier | tracking_number | billing_cost
 --   Acme | ups | A | 22

@@ -19,7 +19,7 @@
 -- units: share_of_shipments %, billing_cost money
 -- detail: example_invoice
 -- chart: bar key=problem value=shipments
--- leads: shipments by problem, currency_code; shipments, billing_cost, invoices
+-- drilldown: shipments by problem, currency_code; shipments, billing_cost, invoices
 -- example: Of three lines one has no weight, and "2139" stands beside "02139".
 --   lines: tracking_number | origin | billable_weight | billable_weight_unit
 --   A | 02139 | 2 | LB

@@ -23,7 +23,7 @@
 --   shift.
 -- units: billing_cost money, usual_cost money, difference money, billed_lb lb, usual_lb lb
 -- detail: invoice_id, row_number
--- leads: shipments by invoice_id, row_number; billing_cost
+-- drilldown: shipments by invoice_id, row_number; billing_cost
 -- example: Of ten parcels nine weigh up to 4 lb, so 4 lb is usual; the tenth was billed as 24 lb, six times as much. Parcels of 4 lb cost
 --   10 and 12, so 11 is the usual cost and 29 are in question.
 --   lines: tracking_number | billable_weight | billing_cost

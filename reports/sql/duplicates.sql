@@ -18,7 +18,7 @@
 -- units: charged money, credited money, money_at_risk money
 -- detail: first_ship_date, last_ship_date
 -- chart: bar key=carrier+tracking_number value=money_at_risk
--- leads: shipments by carrier, tracking_number, currency_code
+-- drilldown: shipments by carrier, tracking_number, currency_code
 -- example: A was charged 12.50 on two invoices, so 12.50 are at risk. B was charged 5 twice and credited once, which leaves
 --   one rightful charge. C was charged 0.80 more for 3 lb.
 --   lines: invoice_number | tracking_number | billable_weight | billing_cost

@@ -26,7 +26,7 @@
 -- cannot say: that an invoice exists. A tenant may have shipped nothing, or a number may never have been given out.
 -- units: usual_step days
 -- detail: invoice_level, usual_step
--- leads: invoices by after_invoice as search
+-- drilldown: invoices by after_invoice as search
 -- example: Acme is invoiced by the week. The week from 19 January was voided and never billed again; nothing came for
 --   the two weeks from 26 January, and the numbers A-4 and A-5 are missing.
 --   invoices: invoice_number | tenant | state | invoice_start_date | invoice_end_date | invoice_date
@@ -341,7 +341,7 @@ select
     end as finding
 from gaps as g
 left join parties as p on p.party = g.party
-where is_asked_tenant(p.tenant_id, p.tenant)
+where matches_tenant(p.tenant_id, p.tenant)
 and (getvariable('date_from') is null or g.expected_to >= cast(getvariable('date_from') as date))
 and (getvariable('date_to') is null or g.expected_from <= cast(getvariable('date_to') as date))
 order by p.tenant nulls last, p.invoice_level, g.expected_from, g.kind, g.after_invoice

@@ -13,7 +13,7 @@
 -- units: billing_cost money, days_late days, carrier_days days
 -- detail: invoice_id, row_number
 -- chart: bar key=carrier value=billing_cost combine=sum
--- leads: shipments by invoice_id, row_number, carrier, currency_code; billing_cost
+-- drilldown: shipments by invoice_id, row_number, carrier, currency_code; billing_cost
 -- example: Shipped on 1 January and invoiced on 10 March, 68 days later: eight days more than 60. The other took 40 days.
 --   lines: tracking_number | ship_date | carrier_invoice_date | invoice_generation_date | billing_cost
 --   A | 2026-01-01 | 2026-03-01 | 2026-03-10 | 12

@@ -9,7 +9,7 @@
 -- cannot say: whether a missing side is still to come; partner-level invoices may cover other days. Partner-level
 --   lines carry the partner's name, so a tenant filter leaves them out.
 -- units: tenant_level_cost money, partner_level_cost money, difference money
--- leads: shipments by month, carrier, currency_code, level=all
+-- drilldown: shipments by month, carrier, currency_code, level=all
 -- example: A was billed to the tenant and to the partner at 5, B at 6 and 6.50, C to the tenant only.
 --   invoices: invoice_number | invoice_level
 --   T | tenant

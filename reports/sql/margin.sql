@@ -13,7 +13,7 @@
 -- cannot say: anything about tracking numbers without a cost; without a file, no number has one.
 -- units: coverage_percent %, billing_cost money, covered_cost money, own_cost money, margin money, margin_percent %
 -- chart: bar key=tenant+carrier value=margin
--- leads: shipments by tenant, carrier, currency_code; billing_cost, tracking_numbers=packages
+-- drilldown: shipments by tenant, carrier, currency_code; billing_cost, tracking_numbers=packages
 -- example: A was billed to Acme for 9 and to Beta for 3 and cost us 8: Acme bears three quarters, 6, and Beta 2. For B no
 --   cost is known.
 --   lines: invoice_number | tenant | tracking_number | billing_cost

@@ -17,7 +17,7 @@
 --   moves with fuel. Where tenants have prices of their own, ask for one tenant.
 -- units: minimum_charge money, floor_cost money, share_of_shipments %, change money, change_percent %
 -- chart: line key=month value=share_of_shipments series=carrier+service_level
--- leads: shipments by month, carrier, service_level, currency_code, lines=charges; shipments
+-- drilldown: shipments by month, carrier, service_level, currency_code, lines=charges; shipments
 --   shipments by month, carrier, service_level, currency_code, minimum_charge as billing_cost; floor_shipments=shipments, floor_cost=billing_cost
 -- example: 1, 2 and 3 lb into zone 2 and 1 lb into zone 3 cost 9 each, four prices alike, so 9 is the minimum, up to 3 lb; four of
 --   the five lines cost it.

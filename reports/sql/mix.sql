@@ -18,7 +18,7 @@
 -- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money
 -- detail: credits
 -- chart: line key=month value=share_of_shipments series=carrier+part
--- leads: shipments by month, carrier, part as $by, currency_code; shipments, billing_cost, packages, cost_per_shipment, credits
+-- drilldown: shipments by month, carrier, part as $by, currency_code; shipments, billing_cost, packages, cost_per_shipment, credits
 -- example: In January one of three parcels goes to zone 8, 33.33 %; in February two of three, 66.67 %. The shift is 33.33
 --   points, not the 33.34 between the rounded shares.
 --   lines: ship_date | carrier_zone | billing_cost

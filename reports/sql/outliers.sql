@@ -22,7 +22,7 @@
 -- cannot say: that a charge is wrong. A surcharge, a correction and a mistake look the same.
 -- units: billing_cost money, median money, difference money
 -- detail: period_from, invoice_id, row_number, rated_weight, rated_unit
--- leads: shipments by invoice_id, row_number; billing_cost
+-- drilldown: shipments by invoice_id, row_number; billing_cost
 -- example: Seven parcels cost 8 to 13 and one 40. Of 8, 9, 10, 10, 11, 12, 13, 40 the median is 10.5; the distances from it
 --   are 2.5, 1.5, 0.5, 0.5, 0.5, 1.5, 2.5 and 29.5, their median 1.5. 29.5 / (1.4826 x 1.5) is 13.27.
 --   lines: tracking_number | billing_cost

@@ -17,7 +17,7 @@
 -- units: open_amount money, not_due money, due_1_to_30 money, due_31_to_60 money, due_61_to_90 money, due_over_90
 --   money, no_due_date money
 -- chart: bar key=tenant value=open_amount combine=sum
--- leads: register by tenant, invoice_level as level, currency_code as currency
+-- drilldown: register by tenant, invoice_level as level, currency_code as currency
 -- example: On 1 April one invoice of 100 is due on 15 April; one of 50 was due on 20 March, 12 days ago, and 20 of it are paid;
 --   one of 7 was due on 1 January, 90 days ago.
 --   invoices: invoice_number | stated_total | invoice_due_date

@@ -24,7 +24,7 @@
 -- shown: zone zone
 -- chart: line key=month value=median_change_percent series=carrier+service_level
 --   heatmap key=zone y=month+carrier+service_level value=median_change_percent
--- leads: shipments by month, carrier, service_level, zone, currency_code
+-- drilldown: shipments by month, carrier, service_level, zone, currency_code
 -- example: Zones 2, 5 and 8 cost 10, 20 and 30 in January and 10.50, 21 and 31 in February: raised by 5, 5 and 3.33 %, of
 --   which the middle one is 5 %.
 --   lines: ship_date | carrier_zone | billing_cost

@@ -22,7 +22,7 @@
 -- cannot say: whether the billing service billed correctly; it proves that we have what was sent.
 -- units: stated_total money, billing_cost money, difference money
 -- detail: version, invoice_level, invoice_id, file_sha256, loaded_at
--- leads: invoice by invoice_id
+-- drilldown: invoice by invoice_id
 -- example: A sums to 5 and 6.50 was stated, so 1.50 is missing. B was stated with one line more, which its tenant
 --   explained. C is as it was stated.
 --   invoices: invoice_number | stated_total | stated_shipments

@@ -13,7 +13,7 @@
 -- cannot say: the list price or the discount. Surcharges cannot be told from freight.
 -- units: lb lb, lowest money, first_decile money, median money, last_decile money, highest money
 -- detail: rated_weight, rated_unit
--- leads: shipments by carrier, service_level, zone, lb as rated_lb, currency_code
+-- drilldown: shipments by carrier, service_level, zone, lb as rated_lb, currency_code
 -- example: Four parcels rated at 2 lb into zone 5 ("Zone 5" and "05" are one) cost 8, 9, 10 and 20: the median is 9.5. The
 --   credit is no price, and the line without a zone is in no cell.
 --   lines: carrier_zone | billable_weight | billing_cost

@@ -17,7 +17,7 @@
 -- units: coverage_percent %, billing_cost money, covered_cost money, expected_cost money, variance money,
 --   overcharged_cost money
 -- chart: bar key=carrier+service_level value=variance
--- leads: shipments by carrier, service_level, currency_code
+-- drilldown: shipments by carrier, service_level, currency_code
 -- example: Ground of up to two pounds was agreed at 9.50, and at 10 from March on; whatever else UPS carries at 12. The
 --   line of 2 March is billed at 10.40, 0.40 too much; that of February as agreed; three pounds cost 12 as agreed.
 --   lines: ship_date | service_level | billable_weight | billing_cost

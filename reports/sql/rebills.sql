@@ -16,7 +16,7 @@
 --   difference money, missing_cost money
 -- detail: invoice_id, replacement_id, shared_cost_percent
 -- chart: bar key=invoice_number value=missing_cost combine=sum
--- leads: invoice by invoice_id
+-- drilldown: invoice by invoice_id
 -- example: V had A for 50, B for 40 and C for 10. R bills A and B again, for 50 and 38: two of three numbers, 90 of 100.
 --   X has C among its own, but that is 10 of 100 and less than the quarter asked for here, so C is missing.
 --   invoices: invoice_number | state

@@ -21,7 +21,7 @@
 --   money
 -- detail: invoice_level, invoice_id
 -- chart: bar key=due_date value=open_amount combine=sum
--- leads: invoice by invoice_id
+-- drilldown: invoice by invoice_id
 -- example: After totals of 90, 100 and 120 the usual total is 100; an invoice of 250 is 150 above it. Of the first 90 are
 --   paid, so 100 + 120 + 250 are needed until the end of April.
 --   invoices: invoice_number | invoice_date | invoice_due_date

@@ -13,7 +13,7 @@
 -- units: cost_first money, cost_second money, difference money
 -- detail: invoice_id
 -- chart: bar key=invoice_number+tenant value=difference
--- leads: invoice by invoice_id
+-- drilldown: invoice by invoice_id
 -- example: Between 1 February and 1 March the invoice I-1 of 7 was loaded and I-2 of 9 voided; I-3 did not change.
 --   invoices: invoice_number | loaded_at | state | voided_at
 --   I-1 | 2026-02-05T00:00:00Z | loaded |
@@ -58,7 +58,7 @@ read as (
     from shipment_versions as v
     left join tenant_labels as n on n.tenant_key = tenant_key(v.tenant_id, v.tenant)
     where load_id in (select first_load from changed union all select second_load from changed)
-    and is_asked_partner(partner_id)
+    and matches_partner(partner_id)
     and passes_filters(
         tenant_id, coalesce(n.label, v.tenant), carrier, carrier_zone, currency_code, ship_date, invoice_generation_date
     )

@@ -13,7 +13,7 @@
 --   in an invoice file.
 -- units: billing_cost money, rolling_cost money, change_on_week money
 -- chart: line key=week value=rolling_cost series=carrier
--- leads: shipments by week, carrier, currency_code; shipments, billing_cost
+-- drilldown: shipments by week, carrier, currency_code; shipments, billing_cost
 -- example: With two weeks: 10 in the week of 5 January, nothing in the next, 30 in the third. The sums are 10, 10 and 30.
 --   lines: ship_date | billing_cost
 --   2026-01-06 | 10

@@ -23,7 +23,7 @@
 --   credited_percent %, credit_lines_percent %
 -- detail: credits, credit_lines
 -- chart: bar key=carrier+service_level value=billing_cost
--- leads: shipments by carrier, service_level, currency_code; shipments, billing_cost, packages, cost_per_shipment
+-- drilldown: shipments by carrier, service_level, currency_code; shipments, billing_cost, packages, cost_per_shipment
 --   shipments by carrier, service_level, currency_code, lines=credits; credit_lines=shipments, credits=billing_cost
 -- example: Ground costs 8 in zone 5 and 12 in zone 8, a mean of 10. A 2-day parcel into zone 5 costs 20 and one into zone
 --   2 costs 16: a mean of 18, which is 8 or 80 % more; like for like only zone 5 can be compared, 20 less 8.

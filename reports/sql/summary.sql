@@ -15,7 +15,7 @@
 --   cost_per_lb money/lb, change_on_month money, change_on_month_percent %, change_on_year money,
 --   change_on_year_percent %, credited_percent %
 -- chart: line key=month value=billing_cost
--- leads: shipments by month, currency_code; totals
+-- drilldown: shipments by month, currency_code; totals
 -- example: January cost 20 less a credit of 2, February 27: 9 more, or half as much again.
 --   lines: ship_date | billing_cost
 --   2026-01-10 | 20

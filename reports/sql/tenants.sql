@@ -12,7 +12,7 @@
 -- units: billing_cost money, cost_per_shipment money, billable_weight_lb lb, cost_per_lb money/lb, credits money
 -- detail: credits, tenant_id
 -- chart: bar key=tenant value=billing_cost
--- leads: shipments by tenant, tenant_id, currency_code; totals
+-- drilldown: shipments by tenant, tenant_id, currency_code; totals
 -- example: Acme was billed 10 and 20 in USD and 5 in EUR, which are never added.
 --   lines: tenant | invoice_number | currency_code | billing_cost
 --   Acme | 1 | USD | 10

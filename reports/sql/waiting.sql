@@ -14,7 +14,7 @@
 -- units: stated_total money, days_in_state days, days_past_due days
 -- detail: invoice_level, invoice_id
 -- chart: bar key=invoice_number value=days_in_state
--- leads: invoice by invoice_id
+-- drilldown: invoice by invoice_id
 -- example: On 1 April at midnight a draft of 30 March, 01:00, has waited one whole day and 23 hours, which is 1 day; an
 --   invoice that needs a person since 1 March has waited 31, and was due 7 days ago.
 --   invoices: invoice_number | state | created_at | invoice_due_date | reason

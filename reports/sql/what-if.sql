@@ -25,7 +25,7 @@
 --   bar key=carrier+service_level+other_service value=saving
 --   heatmap key=other_zone y=carrier+zone value=saving_per_shipment
 -- shown: other_carrier carrier, service_level service, other_service service, zone zone, other_zone zone
--- leads: shipments by carrier, service_level, zone, currency_code
+-- drilldown: shipments by carrier, service_level, zone, currency_code
 -- example: Into zone 5 with 2 lb FedEx charged 8, 9 and 11 (median 9), UPS 10 and 10. Two of UPS's at 9 are 18, 2 less;
 --   its parcel into zone 8 has no price at FedEx. UPS has only two prices, one less than the three it takes to count.
 --   lines: carrier | carrier_zone | billing_cost

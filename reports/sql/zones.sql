@@ -14,7 +14,7 @@
 --   %, credits money
 -- detail: credits
 -- chart: bar key=carrier_zone value=billing_cost
--- leads: shipments by carrier_zone, currency_code; totals
+-- drilldown: shipments by carrier_zone, currency_code; totals
 -- example: "5" and "Zone 5" are two rows and one zone; a line without a zone is a row of its own.
 --   lines: carrier_zone | billing_cost
 --   5 | 10

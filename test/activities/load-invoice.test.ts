@@ -18,7 +18,7 @@ afterEach(() => t.close());
 test('logs and counts a load', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
-  const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
   const logged: unknown[] = [];
   const log = { info: (...line: unknown[]) => void logged.push(line) };
   const alerts = { raise: () => undefined, resolve: () => undefined };
@@ -42,7 +42,7 @@ test('logs and counts a load', async () => {
 test('raises an alert for an export that does not count beside an announced file', async () => {
   t = await aWarehouse();
   const { warehouse, archive } = t;
-  const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
   const raised = new Map<string, Alert>();
   const alerts = {
     raise: (alert: Alert) => void raised.set(alert.key, alert),

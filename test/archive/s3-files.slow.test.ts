@@ -73,7 +73,7 @@ beforeEach(async () => {
 async function aMachine(dataDir?: string): Promise<Archive> {
   const options = { endpoint: proxy.url, partBytes: PART_BYTES };
   const own = dataDir ?? (await mkdtemp(join(folder, 'machine-')));
-  return openS3Archive(openS3Bucket(`s3://${bucket}/here`, options), join(own, 'archive-cache'));
+  return openS3Archive(openS3Bucket(`s3://${bucket}/here`, options), join(own, 'run', 'archive-cache'));
 }
 
 const scan = {

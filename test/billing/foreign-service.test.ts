@@ -10,7 +10,7 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
 let service: ForeignService;
@@ -65,7 +65,7 @@ describe('against a foreign service', () => {
     });
     expect(await billing.exportCsv(invoiceId)).toEqual(file);
     expect((await readFile(await archive.localPath(file.sha256))).length).toBe(file.sizeBytes);
-    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+    expect(await readdir(join(folder, 'run', 'tmp'))).toEqual([]);
   });
 
   test.each([
@@ -91,7 +91,7 @@ describe('against a foreign service', () => {
     const other = { etag: '"v0"', lastModified: null };
     expect(await billing.exportCsv(invoiceId, { unless: other })).toMatchObject(file);
     service.play('export', null);
-    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+    expect(await readdir(join(folder, 'run', 'tmp'))).toEqual([]);
   });
 
   test('works while tokens expire every three seconds', async () => {

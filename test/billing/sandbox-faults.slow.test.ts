@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(async () => {
   sandbox.faults.clear();
   await billing.close();
-  expect(await readdir(join(folder, 'tmp')).catch(() => [])).toEqual([]);
+  expect(await readdir(join(folder, 'run', 'tmp')).catch(() => [])).toEqual([]);
   await archive.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -292,7 +292,7 @@ describe('downloadCsv', () => {
       const error = await download().catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code });
       expect(String(error)).not.toMatch(/Signature|Expires=/);
-      expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+      expect(await readdir(join(folder, 'run', 'tmp'))).toEqual([]);
       expect(await factsOf('file')).toEqual([]);
       expect((await download()).scan.records).toBe(400);
     },

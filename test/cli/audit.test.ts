@@ -13,7 +13,7 @@ const dataDir = join(root, 'data');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 
 test('records a discard with user, reason and result, and detects a change of the log', async () => {
-  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
   const id = await quarantine.put(
     {
       ...{ kind: 'delivery', at: '2026-03-01T00:00:00Z', code: 'not-json', reason: 'No JSON.' },
@@ -23,7 +23,7 @@ test('records a discard with user, reason and result, and detects a change of th
   );
   await runCommand(['quarantine', 'discard', id, '--dry-run'], { env });
   await runCommand(['quarantine', 'list'], { env });
-  expect(existsSync(join(dataDir, 'audit'))).toBe(false);
+  expect(existsSync(join(dataDir, 'user', 'audit'))).toBe(false);
   // Nobody agreed.
   expect(
     (await runCommand(['quarantine', 'discard', id, '--note', 'a test of ours'], { env })).exitCode,
@@ -36,7 +36,7 @@ test('records a discard with user, reason and result, and detects a change of th
   expect(JSON.parse(stdout)).toMatchObject([
     { ...same, number: 4, outcome: 'done', reason: 'rubbish', began: 3 },
     { ...same, number: 3, outcome: 'begun', reason: 'rubbish' },
-    { ...same, number: 2, outcome: 'failed', detail: 'Forget 1 refused thing(s)?', began: 1 },
+    { ...same, number: 2, outcome: 'failed', detail: 'Discard 1 refused item(s)?', began: 1 },
     { ...same, number: 1, outcome: 'begun', reason: 'a test of ours' },
   ]);
   const whole = await runCommand(['audit', 'verify', '--json'], { env });
@@ -44,7 +44,7 @@ test('records a discard with user, reason and result, and detects a change of th
   const { head, entries } = JSON.parse(whole.stdout) as { head: string; entries: number };
   expect(entries).toBe(4);
   expect((await runCommand(['audit', 'verify', '--known', head], { env })).exitCode).toBe(0);
-  const path = join(dataDir, 'audit', 'log.ndjson');
+  const path = join(dataDir, 'user', 'audit', 'log.ndjson');
   writeFileSync(path, readFileSync(path, 'utf8').replace('rubbish', 'a must'));
   const changed = await runCommand(['audit', 'verify'], { env });
   expect(changed.exitCode).toBe(1);

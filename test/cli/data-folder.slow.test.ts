@@ -51,7 +51,7 @@ describe('a backup', () => {
     expect(lines.length).toBeGreaterThan(2);
     const restored = join(folder, 'restored');
     mkdirSync(restored, { mode: 0o700 });
-    for (const name of ['archive', 'inbox', 'keys', 'quarantine'].filter((each) =>
+    for (const name of ['archive', 'inbox', 'keys', 'user'].filter((each) =>
       existsSync(join(folder, 'data', each)),
     ))
       cpSync(join(folder, 'data', name), join(restored, name), { recursive: true });

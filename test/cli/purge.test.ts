@@ -91,16 +91,16 @@ beforeAll(async () => {
   await t.record([tell('invoice_voided', LATE_VOID)]);
   await finalized(LAST, LAST_CSV);
   await t.warehouse.publish();
-  const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
   const refusal = { kind: 'delivery', reason: 'r', sha256: null, findings: [], findingCount: 0 } as const;
   await quarantine.put(
     { ...refusal, at, code: 'not-json', invoiceId: null, eventId: null },
     Buffer.from('{'),
   );
   await quarantine.put({ ...refusal, at, code: 'unknown-event-type', invoiceId: OPEN, eventId: 'e-open' });
-  mkdirSync(join(t.dataDir, 'aside'));
-  writeFileSync(join(t.dataDir, 'aside/2026-03-07T00-00-00.000Z-warehouse.duckdb'), 'x');
-  writeFileSync(join(t.dataDir, 'aside/2026-05-07T00-00-00.000Z-warehouse.duckdb'), 'x');
+  mkdirSync(join(t.dataDir, 'run', 'aside'));
+  writeFileSync(join(t.dataDir, 'run/aside/2026-03-07T00-00-00.000Z-warehouse.duckdb'), 'x');
+  writeFileSync(join(t.dataDir, 'run/aside/2026-05-07T00-00-00.000Z-warehouse.duckdb'), 'x');
   await t.warehouse.close();
 });
 afterAll(() => t.close());
@@ -177,11 +177,11 @@ describe('billsync purge', () => {
       { file_sha256: sha256(VOIDED_CSV), invoice_id: VOIDED, why: 'voided' },
     ]);
     const unsaid = await run(dataDir, 'purge', '--before', '2026-04-01', '--yes');
-    expect(unsaid).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('has to say why') });
+    expect(unsaid).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('needs a reason') });
     const unasked = await run(dataDir, 'purge', '--before', '2026-04-01', '--reason', 'age');
-    expect(unasked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('add --yes to agree') });
+    expect(unasked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('add --yes to confirm') });
     const ahead = await run(dataDir, 'purge', '--before', '2999-01-01', '--dry-run');
-    expect(ahead).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('yet to come') });
+    expect(ahead).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('in the future') });
     expect(await filesIn(dataDir)).toEqual(Object.keys(FILES));
   });
 
@@ -203,8 +203,8 @@ describe('billsync purge', () => {
       stderr: expect.stringContaining('3 shipments of 5.0003 USD'),
     });
     expect(await filesIn(dataDir)).toEqual(['NEW', 'COUNTED_CSV', 'LATE_VOID_CSV', 'LAST_CSV']);
-    expect(existsSync(join(dataDir, 'aside/2026-03-07T00-00-00.000Z-warehouse.duckdb'))).toBe(false);
-    expect(existsSync(join(dataDir, 'aside/2026-05-07T00-00-00.000Z-warehouse.duckdb'))).toBe(true);
+    expect(existsSync(join(dataDir, 'run/aside/2026-03-07T00-00-00.000Z-warehouse.duckdb'))).toBe(false);
+    expect(existsSync(join(dataDir, 'run/aside/2026-05-07T00-00-00.000Z-warehouse.duckdb'))).toBe(true);
     const [audited] = JSON.parse((await run(dataDir, 'audit', 'list', '--json')).stdout);
     expect(audited).toMatchObject({
       ...{
@@ -213,7 +213,7 @@ describe('billsync purge', () => {
         reason: 'seven years',
         target: ['--before 2026-04-01T00:00:00.000Z'],
       },
-      detail: 'Removed 9 event bodies, 2 files, 1 refused thing, 1 old warehouse.',
+      detail: 'Removed 9 event bodies, 2 files, 1 refused item, 1 old warehouse.',
     });
 
     const proved = await run(dataDir, 'verify', '--full');
@@ -222,7 +222,7 @@ describe('billsync purge', () => {
       stderr: expect.stringContaining('The files of 2 loads were purged'),
     });
     const copy = await run(dataDir, 'verify', '--archive', join(dataDir, 'archive'));
-    expect(copy).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 files purged: all whole') });
+    expect(copy).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 files purged: no faults') });
     expect(await answers(dataDir)).toEqual(before);
 
     const rebuilt = await run(dataDir, 'rebuild', '--json');
@@ -307,7 +307,7 @@ describe('billsync purge', () => {
     const [AN_EVENT, A_FACT, ITS_BYTES, THEIR_DESCRIPTION] = [2, 11, 12, 13];
     for (const last of [AN_EVENT, A_FACT, ITS_BYTES, THEIR_DESCRIPTION]) {
       const dataDir = copied();
-      const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+      const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
       const plan = (warehouse: Warehouse, archive: Archive) =>
         planPurge({ before: DATE, classes: new Set(PURGE_CLASSES), archive, warehouse, quarantine, dataDir });
       const of = { quarantine, by: 'a test', reason: 'age', onProgress: () => undefined };

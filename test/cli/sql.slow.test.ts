@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { SqlRefusedError } from '../../reports/errors.ts';
 import { runReport } from '../../reports/report-session.ts';
-import { askSql } from '../../reports/run-sql.ts';
+import { runSql } from '../../reports/run-sql.ts';
 import { billsync } from '../support/processes/billsync.ts';
-import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { anInvoice, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const page = await readFile(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
 const questions = [...page.matchAll(/^## (\d+)\. (.*?)(?: ★)?\n[\s\S]*?^```sql\n([\s\S]*?)^```/gm)].map(
@@ -20,7 +20,7 @@ const odd = first === undefined ? [] : [anInvoice(first.shipments, { ...first, s
 const fixture = await reportsFixture([...odd, ...others]);
 afterAll(() => fixture.remove());
 
-const ask = (sql: string) => askSql({ databasePath: fixture.path, sql, timeLimitMs: 60_000 });
+const ask = (sql: string) => runSql({ databasePath: fixture.path, sql, timeLimitMs: 60_000 });
 const report = async (name: string) => (await runReport({ databasePath: fixture.path, name })).rows;
 const picked = (rows: readonly Readonly<Record<string, unknown>>[], ...names: readonly string[]) =>
   rows.map((row) => names.map((name) => row[name]));

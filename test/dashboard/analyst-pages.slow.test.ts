@@ -8,8 +8,8 @@ import { listReports } from '../../reports/catalogue.ts';
 import { daysName } from '../../reports/period.ts';
 import { cellLabels } from '../../reports/render/labels.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
-import { monthsInvoices } from '../support/reports/months-invoices.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { monthsInvoices } from '../support/months-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { dashboardOver } from './support.ts';
 
 /** More origins than fit on a page. */
@@ -171,7 +171,7 @@ describe('format=json', () => {
 describe('saved views', () => {
   const post = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
     get('/views', { method: 'POST', body: new URLSearchParams(fields), headers });
-  const kept = () => readFile(join(fixture.folder, 'saved-views.json'), 'utf8');
+  const kept = () => readFile(join(fixture.folder, 'user', 'saved-views.json'), 'utf8');
 
   test('are stored, listed, replaced and removed by name', async () => {
     const address = '/reports/carriers?from=2026-06-01&compare=previous';
@@ -192,7 +192,7 @@ describe('saved views', () => {
   });
 
   test('are all kept when two dashboards save at once', async () => {
-    const path = join(fixture.folder, 'saved-views.json');
+    const path = join(fixture.folder, 'user', 'saved-views.json');
     const saved = ['a', 'b', 'c', 'd'].map((name) => ({ name, address: '/shipments' }));
     const dashboards = [openSavedViews(path), openSavedViews(path)];
     await Promise.all(saved.map((view, index) => dashboards[index % 2]?.save(view)));
@@ -241,7 +241,7 @@ describe('saved views', () => {
 
   test('are reported when unreadable, and the figures are shown', async () => {
     await writeFile(
-      join(fixture.folder, 'saved-views.json'),
+      join(fixture.folder, 'user', 'saved-views.json'),
       '[{"name":"x","address":"https://evil.example/"}]',
     );
     const page = await read('/');

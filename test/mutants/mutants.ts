@@ -13,8 +13,8 @@ export interface Mutant {
 /** Tests that are run first, by area; when they pass, all tests are run. */
 export const TESTS_OF = {
   load: ['test/warehouse/load/', 'test/lib/wire/'],
-  lifecycle: ['test/workflows/lifecycle', 'test/warehouse/ledger/', 'test/warehouse/load/order'],
-  views: ['test/warehouse/views/', 'test/warehouse/ledger/', 'test/warehouse/trace/'],
+  lifecycle: ['test/workflows/lifecycle', 'test/warehouse/ledger/', 'test/warehouse/load/'],
+  views: ['test/warehouse/views/', 'test/warehouse/ledger/', 'test/warehouse/load/'],
   endpoint: ['test/webhook/', 'test/lib/wire/'],
   downloads: ['test/billing/', 'test/activities/download-csv'],
 } as const;
@@ -102,7 +102,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
       name: 'open quote',
       folder: 'lib/wire',
       before: "if (this.#state === QUOTED) this.#add('open-quote'",
-      after: "if (this.#state === FIELD_START) this.#add('open-quote'",
+      after: "if (this.#records < 0) this.#add('open-quote'",
       effect: 'a file that ends inside a quoted cell passes the scan',
     },
     {
@@ -254,7 +254,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'done marker',
       folder: 'webhook',
-      before: 'await done.mark(keyOf({ ...entry, kind: as }));',
+      before: 'await markDone(keyOf({ ...entry, kind: as }));',
       after: '',
       effect: 'a repeated delivery counts as new once the first was processed',
     },

@@ -11,19 +11,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDecimals, compareDecimals } from '../../lib/wire/decimal.ts';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
-import { type CellLead, leadOfCell } from '../../reports/drilldown.ts';
+import { type CellDrilldown, drilldownOfCell } from '../../reports/drilldown.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
-import { monthsInvoices } from '../support/reports/months-invoices.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { monthsInvoices } from '../support/months-invoices.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const reports = await listReports();
 /** Two of one name, a renamed one, and a second partner's, so that labels differ from what lines say. */
@@ -76,7 +71,7 @@ beforeAll(async () => {
   fixtures.set('awkward', fixture);
   const billed = monthsInvoices({ now: new Date('2026-07-15T00:00:00Z'), months: 5, shipments: 12 });
   fixtures.set('months', await reportsFixture(billed, { publishedAt: '2026-07-15T00:00:00Z' }));
-  const files = join(fixture.folder, 'report-files');
+  const files = join(fixture.folder, 'user', 'report-files');
   await mkdir(files);
   await writeFile(
     join(files, 'budget.csv'),
@@ -127,7 +122,7 @@ const found = new Map<string, Promise<readonly ReportRow[]>>();
 function totalsOf(
   lines: string,
   filters: ReportFilters,
-  { fields }: CellLead,
+  { fields }: CellDrilldown,
 ): Promise<readonly ReportRow[]> {
   const { level, ...conditions } = fields;
   const asked = level === undefined ? filters : { ...filters, level };
@@ -152,7 +147,7 @@ function spread(rows: readonly ReportRow[], most: number): readonly ReportRow[] 
 
 describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
   test.each(reports.map(({ name }) => name))('every number of %s', async (name) => {
-    const { leads } = reports.find((report) => report.name === name) ?? { leads: [] };
+    const { drilldowns } = reports.find((report) => report.name === name) ?? { drilldowns: [] };
     const isWhole = Object.keys(filters).length === 0;
     let followed = 0;
     let answered = 0;
@@ -164,7 +159,7 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
       for (const row of spread(result.rows, !isWhole ? 1 : lines === 'months' ? 2 : 4)) {
         for (const column of numbers) {
           if (row[column.name] === null) continue;
-          const lead = leadOfCell({ leads, result }, [row], column.name);
+          const lead = drilldownOfCell({ drilldowns, result }, [row], column.name);
           if (lead === null) throw new Error(`${name} ${column.name} leads nowhere`);
           followed += 1;
           if (lead.target !== 'shipments') {
@@ -188,7 +183,7 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
 });
 
 test.each(reports.map(({ name }) => name))('every bar, point and cell of the charts of %s', async (name) => {
-  const { leads } = reports.find((report) => report.name === name) ?? { leads: [] };
+  const { drilldowns } = reports.find((report) => report.name === name) ?? { drilldowns: [] };
   for (const lines of ['awkward', 'months'] as const) {
     for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? undefined : 1)) {
       const result = await resultOf(name, { lines, filters: {}, parameters });
@@ -201,7 +196,7 @@ test.each(reports.map(({ name }) => name))('every bar, point and cell of the cha
       });
       expect(marks.size > 0, `${name} ${JSON.stringify(parameters)}`).toBe(charts.length > 0);
       for (const [rows, column] of [...marks.values()].filter((_, index) => index % 5 === 0).slice(0, 3)) {
-        const lead = leadOfCell({ leads, result }, rows, column);
+        const lead = drilldownOfCell({ drilldowns, result }, rows, column);
         const where = `${name} ${column} of ${JSON.stringify(rows)} by ${JSON.stringify(lead?.fields)}`;
         // A bar of several rows leads to what they have in common, and to nothing rather than to everything.
         if (lead === null) expect(rows.length, where).toBeGreaterThan(1);
@@ -226,16 +221,16 @@ test('every report had rows to follow', () => {
 
 describe('a header', () => {
   test('of every report says where its numbers lead', () => {
-    expect(reports.filter(({ leads }) => leads.length === 0).map(({ name }) => name)).toEqual([]);
-    const known = reports.flatMap(({ leads }) =>
-      leads.flatMap(({ by, fixed }) => [...by.map(({ column }) => column), ...Object.keys(fixed)]),
+    expect(reports.filter(({ drilldowns }) => drilldowns.length === 0).map(({ name }) => name)).toEqual([]);
+    const known = reports.flatMap(({ drilldowns }) =>
+      drilldowns.flatMap(({ by, fixed }) => [...by.map(({ column }) => column), ...Object.keys(fixed)]),
     );
     expect(known).toContain('carrier');
   });
 
   test('that cannot be read is refused', () => {
     const header =
-      '-- title: t\n-- purpose: Spend, 1\n-- grain: g\n-- means: m\n-- order: o\n-- cannot say: c\n-- leads: nowhere by x\n';
+      '-- title: t\n-- purpose: Spend, 1\n-- grain: g\n-- means: m\n-- order: o\n-- cannot say: c\n-- drilldown: nowhere by x\n';
     expect(() => parseReport('odd', header)).toThrow('Report odd: it cannot lead to "nowhere by x".');
   });
 });

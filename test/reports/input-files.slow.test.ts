@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/report-session.ts';
-import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
+  askReport,
+  cells,
   type FixtureShipment,
   reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+} from '../support/reports-fixture.ts';
 
 const table = async (name: string, ...lines: string[]): Promise<string> => {
   const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);
@@ -67,14 +68,14 @@ describe('the optional tables', () => {
     ['budget', 'budget', 'so there are no rows'],
   ])('are reported in the head when missing: no %s, %s', async (name, report, so) => {
     const { head } = await askReport(report, invoices);
-    expect(head.notes[0]).toContain(`${so} (--${name} FILE, or report-files/${name}.csv).`);
+    expect(head.notes[0]).toContain(`${so} (--${name} FILE, or user/report-files/${name}.csv).`);
   });
 
   test('are read from the folder beside the published file', async () => {
     const fixture = await reportsFixture(invoices);
-    await mkdir(join(fixture.folder, 'report-files'));
+    await mkdir(join(fixture.folder, 'user', 'report-files'));
     await writeFile(
-      join(fixture.folder, 'report-files', 'costs.csv'),
+      join(fixture.folder, 'user', 'report-files', 'costs.csv'),
       'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',
     );
     const ask = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });

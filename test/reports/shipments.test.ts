@@ -5,7 +5,7 @@ import { ReportFilterError } from '../../reports/errors.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
-import type { ShipmentsAnswer, ShipmentsAsked } from '../../reports/shipments/list-shipments.ts';
+import type { ShipmentsPage, ShipmentsRequest } from '../../reports/shipments/list-shipments.ts';
 import {
   anInvoice,
   aShipment,
@@ -13,8 +13,8 @@ import {
   type FixtureShipment,
   reportsFixture,
   tenThousandths,
-} from '../support/reports/reports-fixture.ts';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
+} from '../support/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
 import { testName } from '../support/test-name.ts';
 
 const invoices = seededInvoices(11, 60);
@@ -30,9 +30,9 @@ afterAll(async () => {
 const sessions = new Map<string, Promise<ReportSession>>();
 
 async function ask(
-  conditions: ShipmentsAsked['conditions'] = {},
-  more: Partial<ShipmentsAsked> & { readonly filters?: ReportFilters; readonly path?: string } = {},
-): Promise<ShipmentsAnswer> {
+  conditions: ShipmentsRequest['conditions'] = {},
+  more: Partial<ShipmentsRequest> & { readonly filters?: ReportFilters; readonly path?: string } = {},
+): Promise<ShipmentsPage> {
   const { filters = {}, path: databasePath = fixture.path, ...asked } = more;
   const key = JSON.stringify([databasePath, filters]);
   const session = sessions.get(key) ?? openReportSession({ databasePath, filters, timeLimitMs: 600_000 });
@@ -40,7 +40,7 @@ async function ask(
   return (await session).shipments({ conditions, limit: 10_000, ...asked });
 }
 
-const numbers = ({ result }: ShipmentsAnswer) => result.rows.map((row) => row.tracking_number);
+const numbers = ({ result }: ShipmentsPage) => result.rows.map((row) => row.tracking_number);
 
 /** By currency: lines, cost, packages and credits. */
 function summed(rows: readonly FixtureShipment[]) {
@@ -56,7 +56,7 @@ function summed(rows: readonly FixtureShipment[]) {
   });
 }
 
-const totals = ({ totals: { rows } }: ShipmentsAnswer) =>
+const totals = ({ totals: { rows } }: ShipmentsPage) =>
   rows.map((row) => [row.currency_code, row.shipments, row.billing_cost, row.packages, row.credits]);
 
 describe('a condition', () => {

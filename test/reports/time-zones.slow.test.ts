@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { Play, Played } from '../support/play-commands.ts';
 import { BILLSYNC, cleanEnvironment, startRole } from '../support/processes/billsync.ts';
 import { testProgram } from '../support/processes/test-program.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { cellsOf } from '../support/tools/read-workbook.ts';
 
 /** An instant whose milliseconds end in zero, and one that is in another month west of Greenwich. */
@@ -64,7 +64,7 @@ async function outputsIn(zone: string) {
   const player = ['-c', 'exec "$@" <"$0"', from, process.execPath, PLAYER, BILLSYNC, into];
   await promisify(execFile)('sh', player, { env: cleanEnvironment({ TZ: zone }) });
   const played = JSON.parse(readFileSync(into, 'utf8')) as readonly Played[];
-  const files = [folder, join(data, 'sent-statements')].flatMap((place) =>
+  const files = [folder, join(data, 'user', 'sent-statements')].flatMap((place) =>
     readdirSync(place, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name)),

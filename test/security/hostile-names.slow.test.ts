@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { makeStatements } from '../../finance/statements/make-statements.ts';
 import { unknownLetters } from '../../finance/statements/pdf-fonts.ts';
@@ -14,10 +15,10 @@ import { renderStatement, STATEMENT_FORMATS } from '../../finance/statements/ren
 import { listReports } from '../../reports/catalogue.ts';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
 const NAMES = ['__proto__', 'constructor', 'toString'];
 const fixture = await reportsFixture(
@@ -116,7 +117,7 @@ test('removes __proto__ from processes and threads', () => {
      }`,
   );
   const { stderr } = spawnSync(BILLSYNC, ['--version'], {
-    env: cleanEnvironment({ NODE_OPTIONS: `--import=${probe}` }),
+    env: cleanEnvironment({ NODE_OPTIONS: `--import=${pathToFileURL(probe)}` }),
     encoding: 'utf8',
   });
   expect(stderr).toBe('false;false;');

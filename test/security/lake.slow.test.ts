@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { SqlRefusedError } from '../../reports/errors.ts';
-import { askSql } from '../../reports/run-sql.ts';
+import { runSql } from '../../reports/run-sql.ts';
 import { startS3Server } from '../archive/s3-server.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import {
   askLake,
   type LakeServer,
@@ -92,7 +92,7 @@ test('runs no catalog statement and overwrites no file with `billsync sql`', asy
   ];
   const held: string[] = [];
   for (const sql of hostile) {
-    const error = await askSql({ databasePath, sql, timeLimitMs: 60_000 }).catch((reason: unknown) => reason);
+    const error = await runSql({ databasePath, sql, timeLimitMs: 60_000 }).catch((reason: unknown) => reason);
     if (error instanceof SqlRefusedError) held.push(sql);
   }
   expect(held).toEqual(hostile);
@@ -102,7 +102,7 @@ test('runs no catalog statement and overwrites no file with `billsync sql`', asy
     held: held.length,
   });
   const pivot = 'pivot shipments on carrier using sum(billing_cost)';
-  expect((await askSql({ databasePath, sql: pivot, timeLimitMs: 60_000 })).rows).toHaveLength(2);
+  expect((await runSql({ databasePath, sql: pivot, timeLimitMs: 60_000 })).rows).toHaveLength(2);
 });
 
 test('reads all and writes nothing with the documented reader credentials', async () => {

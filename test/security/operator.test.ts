@@ -17,7 +17,7 @@ import { createCodec, decodeRemotePayloads } from '../../lib/temporal/codec.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { silent } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
@@ -25,7 +25,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'billsync-operator-'));
 const uploadFolder = join(dataDir, 'uploads');
 const run = join(dataDir, 'run');
 const settings = testSettings(dataDir);
-const audit = openAuditLog(join(dataDir, 'audit'));
+const audit = openAuditLog(join(dataDir, 'user', 'audit'));
 const operators = [
   { user: 'ann', password: 'ann-may-act' },
   { user: 'bob', password: 'bob-may-act' },
@@ -38,7 +38,7 @@ let open: RunningDashboard;
 let without: RunningDashboard;
 
 beforeAll(async () => {
-  quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
   const operator = {
     ...{ work: createOperatorWork(settings, quarantine), audit, uploadFolder },
     decode: (message: unknown) => decodeRemotePayloads([KEY], message),

@@ -7,8 +7,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LeftWalError } from '../../lib/files/published-file.ts';
 import { SqlRefusedError } from '../../reports/errors.ts';
-import { askSql } from '../../reports/run-sql.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { runSql } from '../../reports/run-sql.ts';
+import { attack } from '../support/attack.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv } from '../warehouse/support.ts';
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const ask = (sql: string) => askSql({ databasePath: path, sql, timeLimitMs: 60_000 });
+const ask = (sql: string) => runSql({ databasePath: path, sql, timeLimitMs: 60_000 });
 
 describe('a statement', () => {
   test.each([
@@ -150,7 +150,7 @@ describe('a write-ahead log beside the published file', () => {
     const connection = await instance.connect();
     await connection.run('create table crafted (a integer)');
     writeFileSync(`${path}.wal`, readFileSync(`${copy}.wal`));
-    const kept = join(dataDir, 'snapshots', readdirSync(join(dataDir, 'snapshots'))[0] ?? '');
+    const kept = join(dataDir, 'run', 'snapshots', readdirSync(join(dataDir, 'run', 'snapshots'))[0] ?? '');
     writeFileSync(`${kept}.wal`, '');
     connection.closeSync();
     instance.closeSync();
@@ -176,7 +176,9 @@ describe('a write-ahead log beside the published file', () => {
   });
 
   test('keeps the published file and its snapshots read-only', () => {
-    const snapshots = readdirSync(join(dataDir, 'snapshots')).map((name) => join(dataDir, 'snapshots', name));
+    const snapshots = readdirSync(join(dataDir, 'run', 'snapshots')).map((name) =>
+      join(dataDir, 'run', 'snapshots', name),
+    );
     expect(snapshots.length).toBeGreaterThan(0);
     for (const file of [path, ...snapshots]) expect(statSync(file).mode & 0o777).toBe(0o400);
   });

@@ -106,7 +106,7 @@ export async function openParts(webhook: Partial<Settings['webhook']> = {}): Pro
     settings,
     inbox: await openInbox(join(dataDir, 'inbox')),
     archive: await openFolderArchive(join(dataDir, 'archive')),
-    quarantine: await openQuarantine(join(dataDir, 'quarantine')),
+    quarantine: await openQuarantine(join(dataDir, 'inbox', 'quarantine')),
     metrics: createMetrics('webhook'),
     health: createHealth(),
     log: createLogger(settings, 'webhook', { write: (line) => logged.push(line) }),

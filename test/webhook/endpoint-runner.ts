@@ -40,7 +40,7 @@ const parts = {
   settings,
   inbox: await openInbox(join(dataDir, 'inbox'), { durablePoint }),
   archive: await openArchive(settings),
-  quarantine: await openQuarantine(join(dataDir, 'quarantine')),
+  quarantine: await openQuarantine(join(dataDir, 'inbox', 'quarantine')),
   metrics: createMetrics('webhook'),
   health: createHealth(),
   log,

@@ -32,7 +32,7 @@ test('keeps an alert open while the counting file differs from its announcement 
         settings: { alerts: { quietWindow: '1h', webhookUrl: null }, environment: 'test' } as never,
         log: silent,
       },
-      ...{ scrub: (text: string) => text, memory: join(runFolder, 'alerts-worker.json') },
+      ...{ scrub: (text: string) => text, storePath: join(runFolder, 'alerts-worker.json') },
     });
     const { path } = await t.warehouse.publish();
     const watch = createDiscrepancyAlerts({ databasePath: path, runFolder, alerts, log: silent });

@@ -53,8 +53,8 @@ test('moves an unreadable warehouse aside and rebuilds it from the archive', asy
   expect(await warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', billingCost: '9.1599' });
   await warehouse.close();
 
-  const [aside] = readdirSync(join(at.dataDir, 'aside'));
-  expect(readFileSync(join(at.dataDir, 'aside', aside ?? '')).equals(damaged)).toBe(true);
+  const [aside] = readdirSync(join(at.dataDir, 'run', 'aside'));
+  expect(readFileSync(join(at.dataDir, 'run', 'aside', aside ?? '')).equals(damaged)).toBe(true);
   await eventually(() => said.length > 1);
   expect(said).toEqual(['raised warehouse', 'resolved warehouse']);
 });

@@ -54,7 +54,7 @@ async function aCollector(statusCode = 200) {
 async function forwardAll(rig: Rig): Promise<readonly InvoiceEvent[]> {
   const { settings, route, temporal } = rig;
   const inbox = await openInbox(join(rig.dataDir, 'inbox'));
-  const quarantine = await openQuarantine(join(rig.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(rig.dataDir, 'inbox', 'quarantine'));
   const archive = await openArchive(settings);
   const sent: InvoiceEvent[] = [];
   const deps = {

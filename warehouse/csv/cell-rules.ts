@@ -1,4 +1,4 @@
-/** The rules a row has to keep, in TypeScript: the second reading of what sql/csv-session.sql checks, cell by cell. */
+/** The rules of a row in TypeScript. The macros of sql/csv-session.sql are the independent first implementation. */
 
 import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { isNothing, uuidOrNull } from '../../lib/wire/text.ts';
@@ -23,11 +23,7 @@ const KEEPS: Record<Exclude<ColumnRule, 'text'>, (cell: string, invoiceId: strin
   unit: (cell) => cell === 'LB' || cell === 'KG',
 };
 
-/**
- * What is wrong with the cells of a record, in the order of `CSV_COLUMNS`, from left to right; empty when it may be loaded.
- *
- * @param invoiceId null: any UUID will do
- */
+/** @param invoiceId null: any UUID. @returns in the order of the columns; empty: the record may be loaded */
 export function brokenCells(cells: readonly string[], invoiceId: string | null): readonly BrokenCell[] {
   return CSV_COLUMNS.flatMap((column, index) => {
     const value = cells[index] ?? '';
@@ -44,7 +40,7 @@ function brokenRule(
 ): CellRule | null {
   if (isRequired && isNothing(value)) return 'required';
   if (rule === 'text') return null;
-  // A weight without its unit means nothing; a unit without a weight says nothing and is let be.
+  // A weight needs a unit; a unit without a weight is accepted.
   if (value === '') return rule === 'unit' && cells[WEIGHT_INDEX] !== '' ? rule : null;
   return KEEPS[rule](value, invoiceId) ? null : rule;
 }
@@ -55,7 +51,7 @@ function isUuidOf(text: string, invoiceId: string | null): boolean {
 
 const WEIGHT_INDEX = CSV_COLUMNS.findIndex(({ rule }) => rule === 'weight');
 
-/** A day that is in the calendar, written YYYY-MM-DD, from year 1 on. */
+/** A calendar day YYYY-MM-DD from year 1 on. */
 function isDay(text: string): boolean {
   const match = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text);
   if (match === null) return false;
@@ -66,10 +62,7 @@ function isDay(text: string): boolean {
   return day <= (days[month - 1] ?? 0);
 }
 
-/*  * Which three letters are a currency (ISO 4217, active and recently withdrawn codes, since old invoices are loaded too; without XTS and XXX, for tests and for no
- * currency, in which nobody bills).
- */
-
+/** ISO 4217, with withdrawn codes (old invoices are loaded too), without XTS and XXX (tests, no currency). */
 const CODES = new Set(
   (
     'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF ' +
@@ -82,7 +75,7 @@ const CODES = new Set(
   ).split(' '),
 );
 
-/** Whether the three capital letters are a code of the list above (spec 2.8). */
+/** Spec 2.8. */
 export function isCurrency(code: string): boolean {
   return CODES.has(code);
 }

@@ -1,8 +1,6 @@
 /**
- * Reads a refused file once more with csv-parse, to say which line, which column, which rule, what was there.
- *
- * It stops at a hundred findings. `read-in-thread.ts` bounds its time and memory. It is also the second, independent
- * reader that tests confront with the load.
+ * Reads a file with csv-parse to find broken cells with line, column, rule and value. Also the second, independent reader
+ * that tests compare with the load. `read-in-thread.ts` limits its time and memory.
  */
 
 import { createReadStream } from 'node:fs';
@@ -20,36 +18,32 @@ import { printable } from '../../lib/wire/text.ts';
 import { brokenCells } from './cell-rules.ts';
 
 export interface BrokenRows {
-  /** The first 100, in order of the file. */
+  /** The first 100, in the order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
   /** The search ended at a hundred findings; there may be more. */
   readonly isCutOff: boolean;
-  /** Records that were read, without the header. */
+  /** Without the header. */
   readonly records: number;
 }
 
 export interface FindBrokenRowsOptions {
-  /** The scan has told of records with too few or too many fields: only the cells of the others are looked at. */
+  /** Skips records with too few or too many fields, which the scan reports. */
   readonly skipsRagged?: boolean;
-  /** Of a file that is tolerated: where its cells stand, and what is done with them; left out: the specified form. */
+  /** Missing: the specified form. */
   readonly tolerated?: Tolerated;
-  /** Is given the specified cells of every row that breaks no rule, in their order, and its added ones as JSON. */
+  /** Called for rows without findings: the specified cells in their order, and the added ones as JSON. */
   readonly onGoodRow?: (cells: readonly string[], added: string | null) => void;
 }
 
 export interface Tolerated {
   readonly form: CsvForm;
   readonly takesLineFeeds: boolean;
-  /** Zeros beyond four decimals are left out. */
+  /** Removes zeros after four decimals. */
   readonly dropsZeros: boolean;
 }
 
-/**
- * The answer for a file whose records the scan can tell apart; what csv-parse itself cannot read is one finding more.
- *
- * @param invoiceId null: nobody knows whose rows they are, and any UUID will do
- */
+/** @param invoiceId null: any UUID. An error of csv-parse is one more finding. */
 export async function findBrokenRows(
   csvPath: string,
   invoiceId: string | null,
@@ -116,7 +110,7 @@ export async function findBrokenRows(
   return { findings, findingCount, isCutOff: findingCount >= MAX_FINDINGS, records };
 }
 
-/** The cells that the specification names, in its order. */
+/** The specified cells, in their order. */
 function specified(record: readonly string[], { form, dropsZeros }: Tolerated): readonly string[] {
   return form.places.map((place, index) => {
     const cell = record[place] ?? '';

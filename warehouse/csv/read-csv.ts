@@ -1,4 +1,4 @@
-/** What csv-parse is asked to do with a file, as values that can be sent to a thread. */
+/** Reads a CSV in the specified or a tolerated form; request and result can be sent to a thread. */
 
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,29 +18,29 @@ import { addDamage, type DamageCounts, NO_DAMAGE } from '../../lib/wire/spreadsh
 import type { Row } from '../duckdb/statements.ts';
 import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';
 
-/** @property invoiceId null: nobody knows whose rows they are, and any UUID will do */
+/** @property invoiceId null: any UUID */
 export interface Reading {
   readonly csvPath: string;
   readonly invoiceId: string | null;
-  /** The scan has told of records with too few or too many fields: only the cells of the others are looked at. */
+  /** Skips records with too few or too many fields, which the scan reports. */
   readonly skipsRagged: boolean;
-  /** Reads a file of another form than the specified one. */
+  /** For a file in another form. */
   readonly tolerate?: {
     readonly tolerances: readonly CsvTolerance[];
-    /** Where its rows are written in the specified form, cut into chunks; null: nowhere. */
+    /** The rows are written here in the specified form, as chunks; null: not written. */
     readonly folder: string | null;
-    /** `RECORDS_PER_CUT` unless told. */
+    /** `RECORDS_PER_CUT` by default. */
     readonly recordsPerCut?: number | undefined;
   };
 }
 
 export interface Read {
   readonly broken: BrokenRows;
-  /** Of the rows that break no rule, as `totalsOf` says it of rows that are loaded. */
+  /** Of rows without findings, in the shape of `readTotals`. */
   readonly totals: readonly Row[];
-  /** Of a tolerant reading: what the byte scan says under these tolerances; null when they do not reach to the file's form. */
+  /** With `tolerate`: the byte scan under these tolerances; null: they do not cover the form. */
   readonly scan: CsvScan | null;
-  /** Chunks that were written. */
+  /** Number of chunks written. */
   readonly chunks: number;
 }
 
@@ -82,14 +82,13 @@ async function readTolerantly(
         writer?.write(cells, added);
       },
     });
-    const told = writer?.tooBig == null ? broken : tooBig(writer.tooBig, broken);
-    return { broken: told, totals: totals.rows(), scan, chunks: writer?.count ?? 0 };
+    const all = writer?.tooBig == null ? broken : tooBig(writer.tooBig, broken);
+    return { broken: all, totals: totals.rows(), scan, chunks: writer?.count ?? 0 };
   } finally {
     writer?.close();
   }
 }
 
-/** With its added columns as JSON. */
 function tooBig(row: number, { records }: BrokenRows): BrokenRows {
   const value = `more than ${MAX_RECORD_BYTES} bytes with its added columns as JSON`;
   const finding = { line: null, row, column: null, rule: 'record-too-big', value };
@@ -112,8 +111,6 @@ function scanTolerantly(csvPath: string, { names }: CsvForm, takesLineFeeds: boo
   return scanner.end();
 }
 
-/* The count and sum of rows as csv-parse reads them, as `totalsOf` says it of rows that are loaded. */
-
 interface Total {
   shipments: number;
   cost: bigint;
@@ -128,12 +125,11 @@ const INDEX = Object.fromEntries(CSV_HEADERS.map((name, index) => [name, index])
   number
 >;
 
-/** What rows amount to for each currency. */
-export class RowTotals {
+/** Totals per currency, in the shape of `readTotals`. */
+class RowTotals {
   readonly #of = new Map<string, Total>();
   #rows = 0;
 
-  /** A row that breaks no rule. */
   add(row: readonly string[]): void {
     const cell = (name: CsvHeader): string => row[INDEX[name]] ?? '';
     const [code, tenant, day] = [cell('Currency Code'), cell('Tenant'), cell('Ship Date')];
@@ -171,12 +167,10 @@ export class RowTotals {
   }
 }
 
-/* Reads which columns a file has, for one whose header is not the specified one. */
-
-/** Longest header row in bytes; a longer first line is no header. */
+/** A longer first line is no header. */
 const HEADER_BYTES = 64 << 10;
 
-/** null when its first line is no header that could be tolerated. @throws the system's error (`ENOENT`, …) */
+/** The form of a file with another header; null: it cannot be tolerated. @throws the system's error (`ENOENT`, …) */
 export function readFormOf(csvPath: string): CsvForm | null {
   const { head, isWhole } = readHead(csvPath);
   try {
@@ -186,7 +180,7 @@ export function readFormOf(csvPath: string): CsvForm | null {
     if (first === undefined || (!isWhole && first.info.bytes >= head.length)) return null;
     return readForm(first.record);
   } catch {
-    // The byte scan reports what cannot be read.
+    // The byte scan reports an unreadable file.
     return null;
   }
 }
@@ -202,11 +196,10 @@ function readHead(csvPath: string): { readonly head: Buffer; readonly isWhole: b
   }
 }
 
-/* Writes rows of a tolerated file as `cutIntoChunks` cuts a specified one, with the added columns as a fifteenth cell. */
-
 const BUFFERED_CHARACTERS = 1 << 18;
 
-export class ChunkWriter {
+/** Writes chunks as `cutIntoChunks` does, with the added columns as one more cell. */
+class ChunkWriter {
   readonly #folder: string;
   readonly #recordsPerCut: number;
   #count = 0;
@@ -215,18 +208,17 @@ export class ChunkWriter {
   #buffered = '';
   #tooBig: number | null = null;
 
-  /** @param folder is there */
+  /** @param folder exists */
   constructor(folder: string, recordsPerCut = RECORDS_PER_CUT) {
     this.#folder = folder;
     this.#recordsPerCut = recordsPerCut;
   }
 
-  /** Chunks that were begun. */
   get count(): number {
     return this.#count;
   }
 
-  /** The first record that became too big for a reader, from 1; null: none did. */
+  /** The first record, from 1, that is too big for a reader; null: none. */
   get tooBig(): number | null {
     return this.#tooBig;
   }
@@ -236,7 +228,7 @@ export class ChunkWriter {
     if (this.#rows % this.#recordsPerCut === 0) this.#begin();
     this.#rows += 1;
     const record = `${[...cells, added ?? ''].map(quoted).join(',')}\r\n`;
-    // As JSON, control characters take six times the room.
+    // JSON escapes make control characters six times as long.
     if (3 * record.length > MAX_RECORD_BYTES && Buffer.byteLength(record) > MAX_RECORD_BYTES) {
       this.#tooBig ??= this.#rows;
     }

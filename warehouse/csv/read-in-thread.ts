@@ -1,9 +1,6 @@
 /**
- * Has a file read by csv-parse with limits of time and memory: what is in it was written by others, and whoever reads it
- * here also answers deliveries, loads files and publishes.
- *
- * A small file is read at once, since it takes less than a thread does to start. Larger ones are read one after another,
- * each in a thread of its own that is ended when it takes too long or too much.
+ * Reads a file with csv-parse, with limits of time and memory, since its contents are untrusted and the process also receives
+ * deliveries and publishes. A file that is not small is read in a thread that is ended at the limits.
  */
 
 import { stat } from 'node:fs/promises';
@@ -12,14 +9,14 @@ import { Worker } from 'node:worker_threads';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import { type Read, type Reading, readNow } from './read-csv.ts';
 
-/** Reading was stopped by its limits of time or memory; the file's contents remain unknown. */
+/** The limits were reached; the contents of the file remain unknown. */
 export interface ReadingStopped {
-  /** `it took longer than 60 s`, for a sentence. */
+  /** As part of a sentence: `it took longer than 60 s`. */
   readonly stopped: string;
 }
 
 export interface ReadingLimits {
-  /** Below this no thread is started. */
+  /** A smaller file is read before a thread would have started. */
   readonly threadFromBytes: number;
   readonly timeMs: number;
   readonly memoryMb: number;
@@ -27,16 +24,16 @@ export interface ReadingLimits {
 
 const LIMITS: ReadingLimits = { threadFromBytes: 256 << 10, timeMs: 60_000, memoryMb: 256 };
 
-/** For what is read to its end however large it is: a dry run, a file that is tolerated. */
+/** For files that are read to the end: a dry run, a tolerated file. */
 export function limitsBySize(sizeBytes: number): Pick<ReadingLimits, 'timeMs'> {
-  return { timeMs: LIMITS.timeMs + Math.ceil(sizeBytes / BYTES_A_MS_AT_LEAST) };
+  return { timeMs: LIMITS.timeMs + Math.ceil(sizeBytes / MIN_BYTES_PER_MS) };
 }
 
-/** csv-parse reads twenty times as many. */
-const BYTES_A_MS_AT_LEAST = 1_000;
+/** csv-parse is twenty times as fast. */
+const MIN_BYTES_PER_MS = 1_000;
 
 const READER = 'reader';
-/** One at a time, so that many bad files take no more memory than one. */
+/** One at a time, to limit memory. */
 const readers = new KeyedMutex();
 
 /** @throws the system's error (`ENOENT`, …) */
@@ -67,8 +64,8 @@ async function readInThread(
           resolve({ stopped: `it took more than ${memoryMb} MB of memory` });
         } else reject(error);
       });
-      // After an answer this changes nothing.
-      thread.once('exit', () => reject(new Error('The thread that reads a file ended without an answer.')));
+      // No effect after a result.
+      thread.once('exit', () => reject(new Error('The thread that reads a file ended without a result.')));
     });
   } finally {
     clearTimeout(timer);

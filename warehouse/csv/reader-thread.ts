@@ -1,4 +1,4 @@
-/** The thread of `read-in-thread.ts`: does one reading, says what came of it, ends. */
+/** The thread of `read-in-thread.ts`. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Reading, readNow } from './read-csv.ts';

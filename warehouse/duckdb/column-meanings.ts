@@ -11,10 +11,10 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
 
   // Who and what.
   invoice_id: 'The service’s id of the invoice (spec 2.6)',
-  invoice_number: 'The number that people use; null until it was heard of',
+  invoice_number: 'Number for people; null: unknown',
   partner_invoice_id: 'The partner’s own reference, if one was assigned',
   invoice_level: '`tenant`, `partner` (sums the shipments of all tenants, spec 2.9) or `unknown`',
-  tenant_id: 'The service’s id of the tenant; null on partner level and where nobody said it',
+  tenant_id: 'The service’s id of the tenant; null on partner level, or not stated',
   partner_tenant_id: 'The partner’s own id of the tenant',
   partner_id: 'The partner; null where an invoice was imported without details',
   names: 'Every name that the tenant’s invoices have had',
@@ -45,7 +45,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   reason_code: 'Why it needs attention, as a stable code; null otherwise',
   reason: 'The same for people: what happened, what was tried, what to do',
   state_since: 'When it came into this state',
-  service_status: 'The service’s last word on it: `draft`, `pending`, `finalized` or `voided`',
+  service_status: 'Status by the service: `draft`, `pending`, `finalized` or `voided`',
   invoice_start_date: 'First day of the billing period',
   invoice_end_date: 'Last day of the billing period',
   invoice_date: 'Day on which the invoice was generated, as the service stated it',
@@ -81,7 +81,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   load_id: 'Number of the load in the warehouse, rising',
   event_id: 'Event that led to it, as far as one did',
   workflow_run_id: 'Run of the Temporal workflow that loaded it',
-  first_seen_at: 'When billsync first heard of it',
+  first_seen_at: 'When billsync first received a record of it',
   created_at: 'When the service says it was created',
   finalized_at: 'When the service says it was finalized',
   first_loaded_at: 'When its first file was loaded',
@@ -90,8 +90,8 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   attention_at: 'When it last came to need attention',
   resolved_at: 'When that was last resolved',
   void_basis:
-    'On whose word it is voided: `event`, `details`, `unanswered`, `contradicted` ([ADR 19](../adr/0019-confirm-voids.md))',
-  restored_at: 'When a person last undid a void',
+    'Basis of the void: `event`, `details`, `unanswered`, `contradicted` ([ADR 19](../adr/0019-confirm-voids.md))',
+  restored_at: 'When an operator last undid a void',
   is_current: 'True if this file is the one that counts',
 
   // Events.
@@ -107,14 +107,14 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   'events.currency_code': 'Currency that the event stated',
   announced_sha256: 'SHA-256 that the event announced; null unless finalized',
   announced_size_bytes: 'Size that the event announced',
-  announced_url: 'Where it said the file was, without the query, which is a secret',
+  announced_url: 'URL of the file in the event, without the secret query',
   url_expires_at: 'Until when that URL was valid',
   duplicates: 'How many further deliveries of this event came',
 
   // Files.
   came_from: 'URL without its query, or the name of an imported file; null for `export-csv`',
   first_had_at: 'When the file was first in the archive',
-  times_had: 'How often it was fetched',
+  times_had: 'How often it was downloaded or imported',
 
   // Discrepancies.
   rule: 'What differs, as a stable code, e.g. `total`, `count`',

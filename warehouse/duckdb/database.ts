@@ -1,8 +1,6 @@
 /**
- * The one door to DuckDB: one instance per process and file, hardened, a few connections, errors told apart.
- *
- * Two instances on one file in one process both write and half of the rows are gone without an error, so this module
- * keeps count.
+ * A hardened DuckDB instance with a few connections. Two instances on one file in one process lose rows without an error, so this
+ * module allows one.
  */
 
 import { rm } from 'node:fs/promises';
@@ -15,36 +13,33 @@ import { sql } from './sql.ts';
 import type { Params, Row } from './statements.ts';
 
 export interface DatabaseOptions {
-  /** `:memory:` for one whose tables are attached. */
+  /** `:memory:` if all tables are attached. */
   readonly path: string;
-  /** Folders that SQL may read and write; everything else is refused (hazard 17). */
+  /** Folders that SQL may read and write; all others are refused (hazard 17). */
   readonly folders: readonly string[];
   readonly temporaryFolder: string;
   /** As DuckDB writes it, e.g. `1GB`; null: DuckDB's own limit. */
   readonly memoryLimit: string | null;
   /** A copy for readers: what cannot be read of it is published again. */
   readonly readOnly?: boolean;
-  /** Attaches what is not in the file, before nothing more may be reached. */
+  /** Attaches other databases before access is restricted. */
   readonly attach?: (session: Session) => Promise<void>;
-  /** The text of a named statement, when some differ from `sql/`. */
+  /** Named statements, if some differ from `sql/`. */
   readonly statements?: (name: string) => string;
   /** 4 by default. */
   readonly connections?: number;
-  /** Called once when DuckDB says that it cannot go on with this instance. */
+  /** Called once, when DuckDB cannot continue with this instance. */
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
-/** Connections kept; who needs one more waits. Beyond four nothing is gained (measured). */
+/** More connections are not faster (measured). */
 export const CONNECTIONS = 4;
-/** Readable by DuckDB 1.5 and newer; an older storage version would replay a foreign WAL (hazard 14). */
+/** An older storage version would replay a foreign WAL (hazard 14). */
 const STORAGE_VERSION = 'v1.5.0';
 
 const MEMORY = ':memory:';
 
-/**
- * Where the tables behind the views lie, so that `show tables` in the published file shows what is safe to use; statements of
- * ours name them without it. `main` comes first: what is made without a schema is made there.
- */
+/** Tables are in `internal`, so that `show tables` in the published file lists only the views, which are in `main`. */
 const SEARCH_PATH = 'main,internal';
 
 const openPaths = new Set<string>();
@@ -91,10 +86,9 @@ export class Database {
         autoinstall_known_extensions: 'false',
         autoload_known_extensions: 'false',
         temp_directory: options.temporaryFolder,
-        // It folds min, max and count of a table into the plan, and a kept statement then answers them for ever:
-        // `(select max(sequence) …)` stayed at 3 while rows 4 to 9 were written, and publishing stopped.
+        // It puts min, max and count of a table into the plan, so that a prepared statement returns outdated values.
         disabled_optimizers: 'statistics_propagation',
-        // Of a join with up to so many keys only row groups that can have one are read, and rows that have one; 50 by default.
+        // A join with up to this many keys (default 50) skips row groups without any of them.
         ...(isWriter ? { dynamic_or_filter_threshold: '1000' } : {}),
         ...(options.memoryLimit === null ? {} : { memory_limit: options.memoryLimit }),
         ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
@@ -112,11 +106,7 @@ export class Database {
     }
   }
 
-  /**
-   * Lends a connection. Temporary tables and macros belong to it, so a load keeps one to its end.
-   *
-   * @throws database-closed
-   */
+  /** Lends a connection, with its own temporary tables and macros. @throws database-closed */
   async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     if (this.#fatal !== null) throw this.#fatal;
     if (this.#isClosed) throw new WarehouseError('database-closed', [this.path]);
@@ -128,7 +118,7 @@ export class Database {
     }
   }
 
-  /** BEGIN, work, COMMIT; on any error ROLLBACK and the error (a commit behind an error stores half, hazard 9). */
+  /** Rolls back on any error: a commit after an error stores half (hazard 9). */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.use((session) => session.transaction(() => work(session)));
   }
@@ -138,8 +128,8 @@ export class Database {
   }
 
   /**
-   * Waits for nothing: callers have ended their work, and DuckDB folds its WAL into the file here. Who has not is told so
-   * at his next statement, who waits for a connection at once; the file is let go when the last has given his back.
+   * Does not wait. Statements after it and callers that wait for a connection fail with `database-closed`; the file is closed,
+   * with a checkpoint, when the last connection is returned.
    */
   close(): void {
     if (this.#isClosed) return;
@@ -148,10 +138,10 @@ export class Database {
     for (const { refuse } of this.#waiting.splice(0)) refuse(closed);
     for (const session of this.#lent) session.end(closed);
     for (const session of this.#idle.splice(0)) session.close();
-    this.#letGo();
+    this.#closeFile();
   }
 
-  #letGo(): void {
+  #closeFile(): void {
     if (this.#lent.size > 0) return;
     this.#instance.closeSync();
     if (this.#isWriter) openPaths.delete(this.path);
@@ -193,12 +183,12 @@ export class Database {
     if (!this.#isClosed) this.#idle.push(session);
     else {
       session.close();
-      this.#letGo();
+      this.#closeFile();
     }
   }
 
   #classify(failure: unknown): unknown {
-    // One file of a lake is not the warehouse: what else lies in it can still be read.
+    // A damaged file of a lake is not damage of the warehouse: the other files are readable.
     const error = asDamage(failure, this.#isCopy ? this.path : undefined);
     if (error !== failure || !isFatal(error)) return error;
     if (this.#fatal === null) {
@@ -224,7 +214,6 @@ async function setSearchPath(instance: DuckDBInstance, { readOnly }: DatabaseOpt
   }
 }
 
-/** A file has one writer per process; what only lies in memory has no file. */
 function ownsFile(options: DatabaseOptions): boolean {
   return options.readOnly !== true && options.path !== MEMORY;
 }
@@ -239,7 +228,7 @@ function isFatal(error: unknown): boolean {
 }
 
 function openingError(path: string, error: unknown, { readOnly = false }: DatabaseOptions): unknown {
-  // What cannot be attached is not damage of a file.
+  // An error of `attach` is not damage of the file.
   if (!(error instanceof Error) || error instanceof WarehouseError || path === MEMORY) return error;
   if (/could not set lock on file|conflicting lock/i.test(error.message)) {
     const [, program, pid] = /held in (.+?) \(PID (\d+)\)/.exec(error.message) ?? [];
@@ -251,7 +240,7 @@ function openingError(path: string, error: unknown, { readOnly = false }: Databa
   return readOnly ? asDamage(error, path) : warehouseCorrupt(path, error);
 }
 
-/** Of a warehouse that is not open. */
+/** The database must not be open. */
 export async function removeDatabase(path: string): Promise<void> {
   await rm(path, { force: true });
   await rm(`${path}.wal`, { force: true });

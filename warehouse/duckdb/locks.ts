@@ -1,9 +1,9 @@
-/** Who may write at the same time: many loads side by side, but a publication alone, and an invoice one at a time. */
+/** Locks within the process, and the lock file between processes. */
 
 import { type LockFile, type LockRequest, takeLock } from '../../lib/files/lock-file.ts';
 import { warehouseLocked } from '../errors.ts';
 
-/** Shared for writers, exclusive for a publication; first come, first served, so a publication is never starved. */
+/** First come, first served, so that an exclusive caller does not starve. */
 export class ReadWriteLock {
   #shared = 0;
   #exclusive = false;
@@ -47,7 +47,7 @@ export class ReadWriteLock {
   }
 }
 
-/** One at a time per key; keys do not wait for each other. */
+/** One at a time per key. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
 
@@ -67,7 +67,7 @@ export class KeyedMutex {
     }
   }
 
-  /** All the keys at once; taken in one order, so that two callers cannot wait for each other. */
+  /** Locks all keys, in a fixed order against deadlocks. */
   runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const sorted = [...new Set(keys)].sort();
     const nest = (index: number): Promise<T> => {
@@ -78,11 +78,11 @@ export class KeyedMutex {
   }
 }
 
-/*  * Says who holds the warehouse. DuckDB locks its file as well, but it cannot say for whom, and closing a second handle in the
- * same process drops that lock.
+/**
+ * DuckDB's own lock does not name its owner, and is lost when the same process closes a second handle.
+ *
+ * @throws warehouse-locked a running process has it
  */
-
-/** @throws warehouse-locked a living process has it */
 export function lockWarehouse(path: string, request: Omit<LockRequest, 'refusal'>): Promise<LockFile> {
   return takeLock(path, { ...request, refusal: (of, owner) => warehouseLocked(of, owner) });
 }

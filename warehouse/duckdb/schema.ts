@@ -1,7 +1,6 @@
 /**
- * Brings the warehouse's schema up to date: numbered files, each in a transaction of its own, never edited; then the
- * views that readers see, all of them in one transaction, when the text of one has changed. A new warehouse is made in one
- * transaction, which takes a third less.
+ * Brings the schema up to date: numbered migrations, each in a transaction, then all views in one transaction, if the text
+ * of one has changed. A new warehouse is created in one transaction, which takes a third less time.
  */
 
 import { WarehouseError } from '../errors.ts';
@@ -10,7 +9,7 @@ import type { Database } from './database.ts';
 import type { Session } from './session.ts';
 import { laterColumns, type Migration, migrations, views } from './sql.ts';
 
-/** @throws warehouse-too-new the file was made by a newer billsync */
+/** @throws warehouse-too-new */
 export async function migrate(
   database: Database,
   now: Date,
@@ -43,7 +42,6 @@ async function apply(session: Session, applied: readonly Migration[], now: Date)
   });
 }
 
-/** A column more in a view is an edit of its file, or of lib/wire/csv-file.ts; what a warehouse holds already is told by the hash. */
 async function applyViews(session: Session, now: Date): Promise<void> {
   const { scripts, sha256 } = views();
   for (const script of [...laterColumns('internal.shipment_rows'), ...scripts]) await session.script(script);
@@ -55,24 +53,21 @@ async function applyViews(session: Session, now: Date): Promise<void> {
   });
 }
 
-/*  * The views that readers open and their columns say what they are as comments of DuckDB, so that every tool that shows a
- * catalogue shows it. A view says what stands at the top of its file, a column what docs/reference/tables.md has of it.
- */
+const TABLE_COMMENT =
+  'Internal to billsync, and not safe to sum: query the views. May change with any version.';
 
-const OF_TABLES = 'Internal to billsync, and not safe to sum: ask the views. May change with any version.';
-
-/** @returns undefined where nothing is said of it; Markdown */
+/** In Markdown. */
 export function columnMeaning(view: string, column: string): string | undefined {
   return COLUMN_MEANINGS[`${view}.${column}`] ?? COLUMN_MEANINGS[column];
 }
 
-/** The statements that write the comments of all that the session's file has. */
+/** Statements that store descriptions of views and columns in the catalogue of DuckDB, where other tools show them. */
 export async function commentsOf(session: Session): Promise<string> {
   const columns = (await session.once('view-columns')) as readonly { view: string; column: string }[];
   const tables = (await session.once('internal-tables')) as readonly { name: string }[];
   const { heads } = views();
   return [
-    ...tables.map(({ name }) => `comment on table ${name} is ${quoted(OF_TABLES)};`),
+    ...tables.map(({ name }) => `comment on table ${name} is ${quoted(TABLE_COMMENT)};`),
     ...[...heads].map(([view, head]) => `comment on view ${view} is ${quoted(head)};`),
     ...columns
       .filter(({ view }) => heads.has(view))

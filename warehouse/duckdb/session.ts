@@ -1,6 +1,4 @@
-/**
- * One connection of DuckDB. Statements are prepared and values bound; only migrations and the session script run as text.
- */
+/** A connection of DuckDB. Statements are prepared and values bound; only migrations and session scripts run as text. */
 
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -10,7 +8,7 @@ import { countedCall } from '../../lib/health/native-calls.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';
 
-/** One more attempt was nearly always enough (of 1,700 checkpoints beside three readers one took two more). */
+/** One retry is nearly always enough (measured). */
 const CHECKPOINT_ATTEMPTS = 200;
 const CHECKPOINT_PAUSE_MS = 5;
 
@@ -42,18 +40,18 @@ export class Session implements Statements {
     this.#statements = statements;
   }
 
-  /** @param loads false: into a copy nothing is loaded, and without what reads a CSV it is opened and proved in 42 ms instead of 47 */
+  /** @param loads false: without the macros that read a CSV */
   async begin(searchPath: string, loads: boolean): Promise<void> {
     await this.#connection.run(`set search_path = '${searchPath}'`);
     await this.#connection.runAndReadAll(sql('session'));
     if (loads) await this.#connection.runAndReadAll(sql('csv-session'));
   }
 
-  /** After this nothing outside the folders can be read, and no statement can lift that. The number of threads is fixed too: changing it during a scan of a lake deadlocks DuckDB 1.5. */
+  /** No statement can undo this. It also fixes the number of threads: changing it during a scan of a lake deadlocks DuckDB 1.5. */
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
-    // Instants that views show are instants; what is written of them is written in UTC.
+    // Views return TIMESTAMP WITH TIME ZONE; as text it is UTC.
     await this.#connection.run("set global TimeZone = 'UTC'");
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
@@ -64,7 +62,7 @@ export class Session implements Statements {
     return this.statement(this.#statements(name), params);
   }
 
-  /** Like `all`, but planned anew: for what looks at its tables when it is planned, as DuckLake's functions do. */
+  /** Like `all`, but planned each time: for functions that read their tables during planning, as DuckLake's do. */
   async once(name: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {
     const text = this.#statements(name);
     try {
@@ -77,11 +75,11 @@ export class Session implements Statements {
 
   async first(name: string, params: Params = {}): Promise<Row> {
     const [row] = await this.all(name, params);
-    if (row === undefined) throw new Error(`${name}.sql returned no row.`);
+    if (row === undefined) throw new Error(`The statement ${name} returned no row.`);
     return row;
   }
 
-  /** For statements of a word or two (`checkpoint`); everything longer has a file. */
+  /** For short statements without a file (`checkpoint`). */
   async statement(text: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {
     if (this.#ended !== null) throw this.#ended;
     try {
@@ -98,7 +96,7 @@ export class Session implements Statements {
     }
   }
 
-  /** Planning is most of a small load's time, so a connection keeps what it has prepared. */
+  /** Prepared statements are kept: planning takes most of the time of a small load. */
   async #prepare(text: string): Promise<Prepared> {
     let known = this.#prepared.get(text);
     if (known === undefined) {
@@ -111,8 +109,8 @@ export class Session implements Statements {
   }
 
   /**
-   * Folds the log into the file, when nobody else writes. DuckDB refuses it too while another connection, which may only
-   * read, has yet to clear away a transaction that is committed already; that takes milliseconds.
+   * Retried: DuckDB refuses it while another connection cleans up a committed transaction, even of a reader, which takes
+   * milliseconds. The caller excludes writers.
    */
   async checkpoint(): Promise<void> {
     for (let left = CHECKPOINT_ATTEMPTS; ; left -= 1) {
@@ -126,7 +124,7 @@ export class Session implements Statements {
     }
   }
 
-  /** Several statements of a file of ours, without values (migrations). */
+  /** Several statements without values (migrations). */
   async script(text: string): Promise<void> {
     if (this.#ended !== null) throw this.#ended;
     try {
@@ -143,8 +141,8 @@ export class Session implements Statements {
       await this.statement('commit');
       return result;
     } catch (error) {
-      // Nothing to roll back when the commit itself failed; the first error is the one that matters. Also when no later
-      // statement may run: a connection must not be closed inside a transaction (`close-connection.ts`).
+      // Fails if the commit itself failed; the first error matters. Also after `end`: a connection must not be closed
+      // inside a transaction.
       await countedCall('rollback', () => this.#connection.run('rollback')).catch(() => undefined);
       throw error;
     }
@@ -162,7 +160,7 @@ export class Session implements Statements {
   }
 }
 
-/** As DuckDB compares them: with a slash at the end; a bucket is no path of this machine. */
+/** DuckDB compares folders with a slash at the end. */
 function reachable(folder: string): string {
   return folder.includes('://') ? `${folder.replace(/\/+$/, '')}/` : `${resolve(folder)}/`;
 }

@@ -59,17 +59,17 @@ export function migrationsIn(folder: URL): readonly Migration[] {
 }
 
 export interface Views {
-  /** One script a file, in order of their names: a view stands behind those that it reads. */
+  /** One per file, in the order of the file names: a view comes after those that it reads. */
   readonly scripts: readonly string[];
   /** By view: the comment at the top of its file. */
   readonly heads: ReadonlyMap<string, string>;
-  /** Of all of them and their comments, in lower-case hex: whoever has stored the same one has these views. */
+  /** Of all scripts and comments, in lower-case hex: a warehouse with the same one has these views. */
   readonly sha256: string;
 }
 
 let knownViews: Views | undefined;
 
-/** The views and macros that readers see: not numbered, but made again whenever a text of theirs has changed. */
+/** Views and macros are not migrated, but created again when a text has changed. */
 export function views(): Views {
   if (knownViews === undefined) {
     const files = migrationsIn(new URL('../views/', import.meta.url));
@@ -95,9 +95,7 @@ function headOf(script: string): string {
     .join(' ');
 }
 
-/* Statements name the CSV's columns in double braces; here the table of columns (lib/wire/csv-file.ts) stands in for them. */
-
-/** @throws Error a word in double braces that is none of these */
+/** Replaces names in double braces by lists of CSV columns. @throws Error unknown name */
 export function withCsvColumns(statement: string): string {
   return statement.replaceAll(/\{\{(.*?)\}\}/g, (_found, word: string) => {
     const text = TEXTS[word];
@@ -106,7 +104,7 @@ export function withCsvColumns(statement: string): string {
   });
 }
 
-/** Brings a table of rows that was made earlier up to today's columns; a statement each. */
+/** Statements that add newer columns to an existing table of rows. */
 export function laterColumns(table: string): readonly string[] {
   return STORED_COLUMNS.filter(({ since }) => since !== undefined).map(
     ({ name, type }) => `alter table ${table} add column if not exists ${name} ${type};`,
@@ -132,7 +130,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   ),
 };
 
-/** One answer for all required cells, since most rows are good; then what may be empty, cell by cell. */
+/** One expression for all required cells, since most rows are good, then one for each optional cell. */
 function rowIsGood(): string {
   const required = CSV_COLUMNS.filter(({ isRequired }) => isRequired).map(keepsRule);
   const others = CSV_COLUMNS.filter(({ isRequired, rule }) => !isRequired && rule !== 'text');
@@ -161,9 +159,7 @@ function keepsRule({ name, rule }: CsvColumn): string {
   }
 }
 
-/* The number of the last migration that this program knows, for those who compare it with what a warehouse has. */
-
-/** A warehouse that this program opens has it afterwards; one with a higher number is refused. */
+/** The number of the last known migration; a warehouse with a higher one is refused. */
 export function schemaNumber(): number {
   return migrations().at(-1)?.number ?? 0;
 }

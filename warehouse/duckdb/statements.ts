@@ -1,14 +1,9 @@
-/** How named statements of `sql/` are asked, wherever the tables lie. */
+/** Named statements and their parameters, for DuckDB and PostgreSQL. */
 
 export type Params = Readonly<Record<string, string | number | bigint | boolean | null>>;
 export type Row = Readonly<Record<string, unknown>>;
 
-/**
- * A value under a name that the statement has not, or a name without a value, is a mistake of the caller, and one that
- * would change an answer in silence: a filter that does not filter, a null that was never meant.
- *
- * @throws TypeError with the names in question
- */
+/** @throws TypeError the statement has no such parameter, or a parameter has no value: DuckDB would ignore both */
 export function checkNames(statement: string, names: ReadonlySet<string>, params: Params): void {
   const unknown = Object.keys(params).filter((name) => !names.has(name));
   const missing = [...names].filter((name) => params[name] === undefined);
@@ -20,23 +15,20 @@ export function checkNames(statement: string, names: ReadonlySet<string>, params
   throw new TypeError(`The statement ${parts.join(' and ')}: ${statement.trim().slice(0, 200)}`);
 }
 
-/** Runs statements by name: on a DuckDB connection, or on a lake's ledger in PostgreSQL. */
+/** Runs statements by name, on a DuckDB connection or on the ledgers of a lake in PostgreSQL. */
 export interface Statements {
-  /** Rows of the statement of that name; decimals, big integers and instants as text. */
+  /** Decimals, big integers and instants as text. */
   all(name: string, params?: Params): Promise<readonly Row[]>;
-  /** Its only row. */
+  /** The only row. */
   first(name: string, params?: Params): Promise<Row>;
 }
 
-/** Where ledgers are kept: single statements, or several as one transaction. */
 export interface Ledgers {
   all(name: string, params?: Params): Promise<readonly Row[]>;
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
 }
 
-/* Tells what is wrong with a row from what is wrong with the database. */
-
-/** What DuckDB says when a row does not fit or its reader gave up; disk, memory and damage are not the file's fault. */
+/** Whether DuckDB refused a row or a file; errors of disk and memory, and damage, are not of this kind. */
 export function isRowError(error: unknown): error is Error {
   return (
     error instanceof Error &&

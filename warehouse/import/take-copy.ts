@@ -12,8 +12,9 @@ import {
   statSync,
 } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { syncHandle } from '../../lib/files/durable-files.ts';
 import { temporaryName } from '../../lib/files/files.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
@@ -42,7 +43,7 @@ export const THREAD_FROM_BYTES = 4 << 20;
  * @param dataDir the copy is made in its `tmp`, so that the archive takes it with a rename
  */
 export function takeCopy(dataDir: string, from: string): CopyBegun {
-  const folder = join(dataDir, 'tmp');
+  const folder = dataFolder(dataDir).temporary;
   const path = temporaryName(folder);
   let thread: Worker | null = null;
   const take = async (): Promise<Copy> => {

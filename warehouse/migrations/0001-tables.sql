@@ -45,7 +45,7 @@ create table internal.duplicate_ledger (
     event_id varchar not null
 );
 
--- Answers of the details endpoint, also those that an import received.
+-- Responses of the details endpoint, also for imports.
 create table internal.details_ledger (
     recorded_at timestamp not null,
     invoice_id uuid not null,
@@ -64,15 +64,15 @@ create table internal.details_ledger (
     stated_shipments bigint
 );
 
--- The begin and the end of an invoice's need for a person, its current failures, and the decisions of people.
+-- The begin and the end of an invoice's need for attention, its current failures, and the decisions of operators.
 create table internal.attention_ledger (
     recorded_at timestamp not null,
     invoice_id uuid not null,
     is_open boolean not null,
     code varchar,
     reason varchar,
-    kind varchar,                           -- failure, restored, version; null: it needs a person
-    decided_by varchar,                        -- the person who decided; null: billsync
+    kind varchar,                           -- failure, restored, version; null: needs attention
+    decided_by varchar,                     -- user name of the operator; null: billsync
     file_sha256 varchar,                    -- version: the chosen file
     counts_from timestamp                   -- version: as if announced at this instant
 );
@@ -108,7 +108,7 @@ create table internal.loads (
     loaded_at timestamp not null,
     encoded_sha256 varchar,                 -- the announced hash if it was that of the HTTP-encoded bytes; else null
     is_denied boolean,                      -- the service had named the hash of another file; null: no
-    is_damaged boolean                      -- a spreadsheet seems to have changed its cells, and a person accepted that; null: no
+    is_damaged boolean                      -- a spreadsheet seems to have changed its cells, and an operator accepted that; null: no
 );
 
 -- No key and no index: a key on rows makes the file grow with every load, and secondary indexes returned wrong results after a
@@ -167,12 +167,12 @@ create table internal.invoice_state (
     resolved_at timestamp,
     versions integer not null,
     attention_lines integer,                -- rows of attention_ledger; null: none
-    void_basis varchar,                      -- event, details, unanswered, contradicted; null: not voided
+    void_basis varchar,                     -- event, details, unanswered, contradicted; null: not voided
     restored_at timestamp,
-    past_voids varchar                      -- JSON list of voids that a person undid; null: none
+    past_voids varchar                      -- JSON list of voids that were undone; null: none
 );
 
--- The fence: two first loads of one invoice cannot both commit.
+-- Two first loads of the same invoice cannot both commit.
 create table internal.invoice_keys (
     invoice_id uuid primary key
 );

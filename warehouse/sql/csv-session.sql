@@ -1,14 +1,12 @@
 -- name: csv-session
--- Every connection to a file that may be loaded into goes on with this: how an invoice CSV is read and what a good row is.
--- What stands in double braces is made of lib/wire/csv-file.ts (duckdb/sql.ts).
--- Nothing is sniffed, new_line is never set (it answers 0 rows on a good file), every cell arrives as text.
--- Lines of up to 2,000,000 bytes are read; the byte scan has refused longer ones.
--- One thread reads a file from its beginning to its end: where several split one they guess where a record begins, and
--- line breaks in quotes may make a good file fail.
+-- Macros that read an invoice CSV and check its rows, for every connection that may load. Names in double braces are replaced
+-- by lists of columns (duckdb/sql.ts). Nothing is sniffed, and every cell is text. new_line is never set (it returns 0 rows for
+-- a good file). The byte scan has refused lines above 2,000,000 bytes. A file is read by one thread: several threads guess
+-- where a record begins, and may fail at line breaks in quotes.
 
 create or replace temp macro specified_columns() as { {{csv columns}} };
 
--- Of a file that was written anew because it was tolerated (tolerate.ts): what it had besides, as JSON.
+-- For the chunks of a tolerated file (chunks.ts), with the added columns as JSON.
 create or replace temp macro tolerated_columns() as struct_concat(specified_columns(), {'added_columns': 'VARCHAR'});
 
 create or replace temp macro invoice_csv(csv_paths, csv_columns) as table
@@ -20,28 +18,26 @@ from read_csv(
     columns = csv_columns
 );
 
--- A cast alone takes 2026-2-3, epoch and a time behind the date; length and round trip do not (nor the year 0, which comes
--- back as a year before Christ).
+-- A cast alone accepts 2026-2-3, epoch and a time after the date. Length and round trip refuse these, and the year 0.
 create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast(cell as date) as varchar) = cell;
 
--- Whether there is anything in a cell that a person sees (lib/wire/text.ts says what is not). Nearly all begin with a
--- letter or digit, which the comparison tells; only the others are searched.
+-- Whether a cell has a visible character (lib/wire/text.ts). Most begin with a letter or digit, which is compared first; only
+-- the others are searched.
 create or replace temp macro is_something(cell) as case
     when cell >= '!' and cell < chr(127) then true
     else regexp_matches(cell, '[^\x{0}-\x{20}\x{7F}-\x{A0}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{1680}\x{17B4}\x{17B5}'
         || '\x{180B}-\x{180F}\x{2000}-\x{200F}\x{2028}-\x{202F}\x{205F}-\x{206F}\x{2800}\x{3000}\x{3164}\x{FE00}-\x{FE0F}'
         || '\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFFB}\x{1BCA0}-\x{1BCA3}\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]') end;
 
--- Patterns first, casts after: a cast rounds a fifth decimal and takes 1e3.
+-- A cast alone rounds a fifth decimal and accepts 1e3.
 create or replace temp macro is_amount(cell) as regexp_full_match(cell, '-?[0-9]{1,14}(\.[0-9]{1,4})?');
 create or replace temp macro is_weight(cell) as regexp_full_match(cell, '[0-9]{1,14}(\.[0-9]{1,4})?');
 create or replace temp macro is_unit(cell) as cell in ('LB', 'KG');
 
--- An id is only brought to lower case when it differs, since nearly all are written as we write them.
+-- Converted to lower case only if it differs, for speed.
 create or replace temp macro is_id(cell, invoice) as case when cell = invoice then true else lower(cell) = invoice end;
 
--- An empty cell is null here. row_is_good is never null. Whether a currency is one is asked once per currency of the file,
--- not here per row.
+-- An empty cell is null. row_is_good is never null. Currency codes are checked once per file, not per row.
 create or replace temp macro checked_columns(csv_paths, invoice, csv_columns) as table
 select
     * exclude (invoice_id) replace ({{casts}}),
@@ -51,7 +47,7 @@ from invoice_csv(csv_paths, csv_columns);
 create or replace temp macro checked_csv(csv_paths, invoice) as table
 from checked_columns(csv_paths, invoice, specified_columns());
 
--- The rows as they are stored, in the order of the file. The first bad one ends it; csv-parse then says what was wrong.
+-- The rows as they are stored, in the order of the file. The first bad row ends the statement; csv-parse then finds the cell.
 create or replace temp macro numbered_csv(of_load, csv_path, invoice) as table
 select
     of_load::integer as load_id,
@@ -59,9 +55,9 @@ select
     * exclude (file_row, chunk, row_is_good)
 from (select row_number() over () as file_row, * from checked_csv([csv_path], invoice));
 
--- Several files of as many invoices, read as one list, each row with the load, the number and the invoice of its file. The
--- byte scan says how many rows lie before each file's (rows_before): a file that is read with a row more or less than it
--- scanned shows in the numbers of its rows, as it does alone. What breaks a rule is only marked, for nobody else's sake.
+-- Several files of different invoices, each row with the load and row number of its file. rows_before is the number of rows
+-- in the files before, from the byte scan: a file with a row more or less has wrong row numbers, which the load detects. A
+-- bad row is only marked, so that the other files are loaded.
 create or replace temp macro numbered_files(batch) as table
 select
     [struct_extract(file, 'load_id') for file in batch][1 + chunk::integer] as load_id,
@@ -74,8 +70,7 @@ from (
         [struct_extract(file, 'invoice_id') for file in batch][1 + chunk::integer])
 );
 
--- The same of a file that was cut into chunks, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of counts
--- along each; the load makes it before (chunks.ts).
+-- A file in chunks, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of is defined by the load (chunks.ts).
 create or replace temp macro numbered_chunks(of_load, folder, chunks, invoice) as table
 select
     of_load::integer as load_id,
@@ -83,7 +78,7 @@ select
     * exclude (chunk, row_is_good)
 from checked_csv([folder || '/' || number || '.csv' for number in range(chunks)], invoice);
 
--- And of one that was tolerated: what is tolerated in a file's form is tolerated in no cell.
+-- A tolerated file in chunks; its cells have to keep the same rules.
 create or replace temp macro numbered_tolerated(of_load, folder, chunks, invoice) as table
 select
     of_load::integer as load_id,
@@ -92,9 +87,8 @@ select
 from checked_columns(
     [folder || '/' || number || '.csv' for number in range(chunks)], invoice, tolerated_columns());
 
--- What loads hold, per currency, as the rows of that table themselves say it. The bounds let files and row groups be
--- passed over; loads of others may lie between them. Whether a code has three letters is said here, since node-api
--- drops a byte order mark that a text begins with.
+-- Totals of loads per currency, from their rows. The bounds skip row groups; other loads may lie between them. The pattern of
+-- the code is checked here, since node-api drops a byte order mark at the start of a text.
 create or replace temp macro totals_of(rows_table, first_load, last_load) as table
 select
     load_id,
@@ -112,8 +106,8 @@ where load_id between first_load and last_load
 group by load_id, currency_code
 order by load_id, currency_code;
 
--- Signs that a spreadsheet has saved the file (lib/wire/spreadsheet-damage.ts), asked of files that a person brought. A
--- pattern is tried where a cheaper comparison lets a row pass.
+-- Signs that a spreadsheet has saved the file (lib/wire/spreadsheet-damage.ts), for imported files. A cheap comparison comes
+-- before each pattern.
 create or replace temp macro is_scientific(cell) as case
     when contains(cell, 'E+') or contains(cell, 'e+') then regexp_full_match(cell, '-?[0-9]([.,][0-9]+)?[eE]\+[0-9]+')
     else false end;

@@ -1,5 +1,5 @@
 -- name: are-events-known
--- A row if the ledger has one of these events, as their keys say: it is read only then (known-events).
+-- One row if the ledger may have one of these events; only then is it read (known-events).
 select 1
 from event_keys
 where event_mark in (
@@ -9,29 +9,28 @@ where event_mark in (
 limit 1
 
 -- name: claim-events
--- The key of these events, which the ledger has not: two connections that take in one event meet here.
+-- Keys of new events: two connections that insert the same event conflict here.
 insert into event_keys
 select left(sha256(event_id), 32)::uuid
 from (select unnest(from_json($event_ids::json, '["VARCHAR"]')) as event_id)
 
 -- name: claim-invoices
--- The key of these invoices, which have no row yet: two connections that make the first row of one meet here.
+-- Keys of new invoices: two connections that insert the first row of the same invoice conflict here.
 insert into invoice_keys select unnest($invoice_ids::uuid[])
 
 -- name: count-attention
--- PostgreSQL takes it as well, for the ledgers of a lake.
+-- For DuckDB and PostgreSQL.
 select count(*)::float8 as invoices from invoice_state where state = 'needs_attention'
 
 -- name: count-held-records
--- About how many lines held-records answers. For DuckDB and PostgreSQL alike.
+-- The approximate number of rows of held-records. For DuckDB and PostgreSQL.
 select
     (2 * (select count(*) from loads) + (select count(*) from invoice_state) + (select count(*) from event_ledger)
         + (select count(*) from attention_ledger))::float8 as records
 
 -- name: due-rechecks
--- Loaded invoices that the service is to be asked about again: daily for a week after the load, then weekly, until so
--- many days after the invoice date. What came due stays due until it was asked; who waits longest comes first.
--- An invoice whose void a person undid is asked about once at the next run: its workflow may wait for just this.
+-- Loaded invoices to check with the service again: daily for a week after the load, then weekly, until $days after the
+-- invoice date, the longest overdue first. A restored invoice is checked once at the next run: its workflow may wait for it.
 select invoice_id::varchar as invoice_id, partner_id
 from (
     select
@@ -57,8 +56,8 @@ order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: due-retries
--- Invoices that wait for a person for something that may have passed: tried again once a day, who waits longest first. Of
--- one that only a refused delivery told of the service is asked at the next run: nobody else looks after it.
+-- Invoices that need attention for a reason that may have passed, once a day, the longest overdue first. An invoice known
+-- only from a refused delivery has no workflow, and is due at the next run.
 select invoice_id::varchar as invoice_id, partner_id
 from (
     select
@@ -84,22 +83,19 @@ delete from service_checks where invoice_id in (select unnest(from_json($invoice
 delete from discrepancy_lines where invoice_id in (select unnest($invoice_ids::uuid[]))
 
 -- name: delete-states
--- Before the rows are inserted as they are now. Never an update: DuckDB 1.5.5 can lose one from null to a text, in a
--- column whose nulls lie in its dictionary, and answers null for ever. Two connections that forget one row conflict.
--- Read where they lie (held-states), so that no other row is.
+-- Before the new rows are inserted. Never an update: DuckDB 1.5.5 can lose one from null to a text (ADR 12). Two connections
+-- that delete the same row conflict. By rowid (held-states), so that no other row is read.
 delete from invoice_state
 where rowid in (select unnest($places::bigint[])) and invoice_id in (select unnest($invoice_ids::uuid[]))
 returning invoice_id::varchar as invoice_id
 
 -- name: delete-unrepeated
--- Every load that the archive tells of is repeated, or noted as one that cannot be.
+-- Every load of the archive is repeated, or recorded as failed.
 delete from ingest_cursors where stream = 'loads'
 
 -- name: held-records
--- What the archive has to know of: loads, events, and how many lines facts left about an invoice or an event; and the
--- invoices that all these make. What a load that could not be repeated left (archive-damaged) is of no fact. For DuckDB
--- and PostgreSQL alike.
--- Only those whose subject's hash begins as $part says.
+-- Records that the archive must have: loads, events, invoices, and the number of lines from facts about an invoice or
+-- event. Lines of failed loads (archive-damaged) have no fact. Limited to hashes like $part. For DuckDB and PostgreSQL.
 select * from (
     select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256, 1 as lines,
         load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
@@ -135,8 +131,8 @@ select * from (
 where md5(subject) like $part::text
 
 -- name: held-states
--- Which of these invoices have a row, what it was made of, and whether discrepancies are recorded for them. Where it lies holds
--- until the transaction ends.
+-- The rows of these invoices, which ledgers have their lines, and whether they have discrepancies. `place` is valid until the
+-- transaction ends.
 select
     s.rowid::varchar as place,
     s.invoice_id::varchar as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
@@ -146,7 +142,6 @@ from invoice_state as s
 semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = s.invoice_id
 
 -- name: insert-attention
--- When invoices began and ceased to need a person, and what else is noted of them, from a batch of facts.
 insert into attention_ledger
 select recorded_at::timestamp, invoice_id::uuid, is_open, code, reason, kind, decided_by, file_sha256, counts_from::timestamp
 from (select unnest(from_json($facts::json, '[{
@@ -154,7 +149,6 @@ from (select unnest(from_json($facts::json, '[{
     "kind": "VARCHAR", "decided_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true))
 
 -- name: insert-details
--- What the details endpoint answered, from a batch of facts.
 insert into details_ledger
 select
     recorded_at::timestamp, invoice_id::uuid, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number,
@@ -167,14 +161,13 @@ from (select unnest(from_json($facts::json, '[{
     "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT"}]'), recursive := true))
 
 -- name: insert-duplicates
--- Deliveries of events that were here already, from a batch of facts.
+-- Further deliveries of known events.
 insert into duplicate_ledger
 select recorded_at::timestamp, event_id
 from (select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true))
 
 -- name: insert-events
--- Takes a batch of archived events (one JSON text, so that values are bound and a thousand cost one statement) into
--- the ledger, which has none of them: known-events was asked, and what is taken again was released before.
+-- The ledger has none of these events: known-events was checked, and released events were deleted.
 insert into event_ledger
 select
     event_id, received_at::timestamp, verdict, reason, event_type, event_timestamp::timestamp, partner_id, is_test_event,
@@ -194,7 +187,7 @@ from (
 returning event_id, invoice_id
 
 -- name: insert-files
--- Files that were had for an invoice, from a batch of facts.
+-- Files that were downloaded or imported for an invoice.
 insert into file_ledger
 select recorded_at::timestamp, invoice_id::uuid, file_sha256, file_size_bytes, file_source, came_from
 from (select unnest(from_json($facts::json, '[{
@@ -202,8 +195,8 @@ from (select unnest(from_json($facts::json, '[{
     "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true))
 
 -- name: insert-states
--- Invoices' rows as derive-invoice.ts made them from the ledgers; what there was of them is forgotten already. Not an
--- upsert: its plan costs three times an insert's. Two connections that insert one invoice meet at its key (claim-invoices).
+-- Previous rows were deleted. Not an upsert: its plan costs three times as much. Two connections that insert the same invoice
+-- conflict at its key (claim-invoices).
 insert into invoice_state
 select
     invoice_id::uuid, state, reason_code, reason, state_since::timestamp, service_status, current_load_id, proof, partner_id,
@@ -225,14 +218,13 @@ from (
 )
 
 -- name: void-state
--- Whether an invoice is voided already and has rows.
 select voided_at is not null as is_voided, current_load_id is not null as has_rows
 from invoice_state
 where invoice_id = $invoice_id::uuid
 
 -- name: known-events
--- Which of these events the ledger has, and as what. Their keys are asked first, so that the ledger is read only for those
--- that it has; whoever asks holds the ledger until the insert is committed.
+-- The keys are read first, so that the ledger is read only for events that it has. The caller holds the ledger lock until the
+-- insert is committed.
 with asked as materialized (
     select event_id, left(sha256(event_id), 32)::uuid as event_mark
     from (select unnest(from_json($event_ids::json, '["VARCHAR"]')) as event_id)
@@ -252,21 +244,20 @@ update ingest_cursors set position = $position where stream = $stream returning 
 insert into service_checks select unnest(from_json($invoice_ids::json, '["UUID"]')), $checked_at::timestamp
 
 -- name: insert-set-aside
--- Once per record: who asks is told which of them nobody knew of. For DuckDB and PostgreSQL alike.
+-- Returns the record if it was not set aside before. For DuckDB and PostgreSQL.
 insert into set_aside (place, recorded_at, why)
 select $place::varchar, $recorded_at::timestamp, $why::varchar
 where not exists (select 1 from set_aside where place = $place::varchar)
 returning place
 
 -- name: insert-unrepeated
--- From where on facts tell of loads that are missing here: noted before the place in the archive moves on, so that a start that
--- dies before it has repeated them is made good by the next. For DuckDB and PostgreSQL alike.
+-- The position of the first missing load, stored before the cursor moves, so that after a crash the next start repeats the
+-- loads. For DuckDB and PostgreSQL.
 insert into ingest_cursors (stream, position)
 select 'loads', $position::text
 where not exists (select 1 from ingest_cursors where stream = 'loads')
 
 -- name: read-attention
--- When these invoices began and ceased to need a person, and what else is noted of them, since an instant.
 select a.invoice_id::varchar as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind,
     decided_by, file_sha256, iso(counts_from) as counts_from
 from attention_ledger as a
@@ -277,8 +268,8 @@ where recorded_at >= $since::timestamp
 select stream, position from ingest_cursors
 
 -- name: read-evidence
--- Everything that says something about these invoices since an instant: events that count, and details answers. Lines lie
--- nearly in the order of their instants, so what is older is hardly read.
+-- Accepted events and details responses about these invoices since a time. Lines are nearly in the order of their time, so
+-- that older row groups are skipped.
 select
     e.invoice_id::varchar as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
     event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
@@ -297,7 +288,6 @@ semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_
 where recorded_at >= $since::timestamp
 
 -- name: read-loads
--- The versions of these invoices that were loaded since an instant.
 select
     l.invoice_id::varchar as invoice_id, load_id, version, file_source, file_sha256, announced_sha256, encoded_sha256,
     coalesce(is_denied, false) as is_denied, coalesce(is_damaged, false) as is_damaged,
@@ -309,8 +299,7 @@ semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_
 where loaded_at >= $since::timestamp
 
 -- name: release-events
--- Deliveries that were refused and are not any more leave the ledger, to be taken again as what they are now. Deleted
--- and inserted, never updated (delete-states says why).
+-- Quarantined events that are accepted now are deleted, to be inserted again (delete-states gives the reason).
 delete from event_ledger
 where verdict = 'quarantined' and event_id in (
     select event_id
@@ -319,8 +308,7 @@ where verdict = 'quarantined' and event_id in (
 )
 
 -- name: select-invoices-of
--- select-invoices for some invoices, past the view: who asks for one asks often, and the view's sums cost more than its row.
--- They are found first, and only their loads are read. PostgreSQL takes it as well, for the ledgers of a lake.
+-- Like select-invoices, for some invoices and without the view, whose sums cost more than the rows. For DuckDB and PostgreSQL.
 with asked as materialized (
     select * from invoice_state where invoice_id in (select unnest(string_to_array($invoice_ids, ','))::uuid)
 )
@@ -334,7 +322,7 @@ from asked as i
 left join (select * from loads where load_id in (select current_load_id from asked)) as l on l.load_id = i.current_load_id
 
 -- name: select-invoices
--- Invoices as the warehouse knows them, oldest first; an empty list of states means all.
+-- Oldest first; an empty list of states means all.
 select
     invoice_id::varchar as invoice_id, i.partner_id, v.invoice_number, v.partner_invoice_id, i.invoice_level, v.tenant_id,
     v.partner_tenant_id, v.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,
@@ -347,7 +335,7 @@ where (len($states::varchar[]) = 0 or list_contains($states::varchar[], v.state)
 order by v.first_seen_at, invoice_id
 
 -- name: ledger-statuses
--- Where each of these invoices stands, one of which nothing is known is missing: a look at very many asks for a slice at once.
+-- Without unknown invoices.
 with asked as materialized (
     select * from invoice_state where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
 )
@@ -362,8 +350,8 @@ from asked as i
 left join (select * from loads where load_id in (select current_load_id from asked)) as l on l.load_id = i.current_load_id
 
 -- name: unfinished-invoices
--- Invoices that a workflow should be open for: not loaded yet, voided by an event that the service was not asked about, or
--- with a file that broke a rule and that the service may repair. PostgreSQL takes it as well, for the ledgers of a lake.
+-- Invoices that should have an open workflow: not loaded yet, with an unconfirmed void, or with a refused file that the
+-- service may repair. For DuckDB and PostgreSQL.
 select i.invoice_id::text as invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id
 from invoice_state as i
 where (
@@ -375,7 +363,7 @@ and coalesce(i.partner_id, $partner_id::text) is not null
 order by i.first_seen_at, i.invoice_id
 
 -- name: unknown-loads
--- Of the loads that facts tell of, those the warehouse does not have. Only ids between theirs are read.
+-- Loads of facts that the warehouse does not have. Only ids in their range are read.
 select load_id from (select unnest($load_ids::integer[]) as load_id)
 anti join (
     select load_id from loads where load_id between list_min($load_ids::integer[]) and list_max($load_ids::integer[])
@@ -383,11 +371,11 @@ anti join (
 order by load_id
 
 -- name: insert-cursor
--- The first position of a stream; from then on it is moved.
+-- For a new stream; else move-cursor.
 insert into ingest_cursors values ($stream, $position)
 
 -- name: insert-discrepancies
--- Derived with the invoice's row and replaced with it.
+-- Replaced together with the row of the invoice.
 insert into discrepancy_lines
 select invoice_id::uuid, rule, stated, found, file_sha256, event_id, recorded_at::timestamp
 from (select unnest(from_json($discrepancies::json, '[{

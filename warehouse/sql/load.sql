@@ -1,15 +1,13 @@
 -- name: insert-batch
--- Of the staged rows those of the loads that may be loaded.
 insert into shipment_rows by name
 select * exclude (row_is_good) from staged_rows where load_id in (select unnest($load_ids::integer[]))
 
 -- name: insert-chunks
--- A larger file, cut between its records (chunks.ts): as insert-one-pass, each chunk by one thread.
+-- A larger file in chunks (chunks.ts), each read by one thread.
 insert into shipment_rows by name
 from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id)
 
 -- name: insert-loads
--- From here on the loads count, once the transaction commits.
 insert into loads
 select
     load_id, invoice_id::uuid, version, file_sha256, file_size_bytes, file_source, announced_sha256, event_id, workflow_run_id,
@@ -27,17 +25,17 @@ from (
 order by load_id
 
 -- name: insert-one-pass
--- A file of up to one row group: read, checked, cast, numbered and inserted in one pass.
+-- A file of up to one row group: read, checked, cast, numbered and inserted by one statement.
 insert into shipment_rows by name
 from numbered_csv($load_id::integer, $csv_path, $invoice_id)
 
 -- name: insert-tolerated
--- A file of another form than the specified one, written anew in chunks with its added columns as a fifteenth (tolerate.ts).
+-- A file in another form, rewritten as chunks with the added columns as a fifteenth column (chunks.ts).
 insert into shipment_rows by name
 from numbered_tolerated($load_id::integer, $folder, $chunks::integer, $invoice_id)
 
 -- name: load-known
--- Of these files those that there is nothing to do for: cheap, asked before the transaction, which asks again.
+-- Files of voided invoices, and files that are loaded already. The transaction of the load checks again.
 select a.invoice_id::varchar as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
 from (
     select unnest(from_json($files::json, '[{"invoice_id": "UUID", "file_sha256": "VARCHAR"}]'), recursive := true)
@@ -47,7 +45,7 @@ left join loads as l on l.invoice_id = a.invoice_id and l.file_sha256 = a.file_s
 where i.voided_at is not null or l.load_id is not null
 
 -- name: read-back
--- After COMMIT: a commit behind a failed statement answers without an error and stores nothing, so we look.
+-- After COMMIT: a commit after a failed statement succeeds and stores nothing (hazard 9).
 select load_id, sum(is_load)::integer as loads, sum(shipments)::integer as shipments
 from (
     select load_id, 1 as is_load, 0 as shipments from loads where load_id between $first::integer and $last::integer
@@ -57,7 +55,7 @@ from (
 group by load_id
 
 -- name: stage-batch
--- Small files that are loaded together: read and checked once, before anybody waits for the transaction.
+-- Small files of a batch: read and checked before the transaction begins.
 create or replace temp table staged_rows as
 from numbered_files(from_json($files::json,
     '[{"load_id": "INTEGER", "csv_path": "VARCHAR", "invoice_id": "VARCHAR", "rows_before": "BIGINT"}]'))

@@ -1,9 +1,9 @@
 -- name: insert-publication
--- The line that tells a reader what this copy contains; written right before CHECKPOINT and copy. Its number is above
--- every one before, and above those of the copies that are kept ($above).
+-- Describes the copy for readers; written right before CHECKPOINT and copy. Its number is above all previous ones and those
+-- of the kept copies ($above).
 insert into publication_log
--- Nearly every load is the only one of an invoice that counts, or of none that does: those invoices are read, and the rest is
--- what all loads have together. Should a load be left over, or an invoice's be missing, all are joined as a reader would.
+-- Fast path: most invoices have exactly one load, so the sum over all loads is corrected for the other invoices. If the
+-- counts do not match, all loads are joined, as a reader does.
 with others as materialized (
     select invoice_id, current_load_id, voided_at
     from invoice_state
@@ -50,8 +50,8 @@ from publication_log
 where sequence = (select max(sequence) from publication_log)
 
 -- name: publication-proof
--- What a copy holds, told by its own tables: the same statement on the warehouse and on the copy must answer the same.
--- stored_rows reads the row groups' counts, recorded_rows the loads' lines: a copy that lost blocks differs.
+-- Must return the same for the warehouse and the copy. stored_rows is from the row groups, recorded_rows from the loads, so
+-- that a copy with lost blocks differs.
 select
     (select max(sequence) from publication_log) as sequence,
     (select count(*) from shipment_rows) as stored_rows,

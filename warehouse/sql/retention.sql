@@ -1,8 +1,7 @@
 -- name: removable-files
--- Files of the archive without which every report answers as before, as known on any instant from $before on (ADR 20): those of
--- invoices that are void since before then, of versions that another had replaced by then, and of what was never loaded. Of an
--- invoice that work goes on with none, and none that counts or may come to count for another invoice. The newest load stays, so
--- that no load id is given twice.
+-- Files that no report as known from $before on needs (ADR 20): of invoices that were void, of versions that were replaced,
+-- and files that were never loaded. No file of an invoice in progress, and none that counts or may count for another invoice.
+-- The newest load remains, so that no load id is used twice.
 with had as (
     select file_sha256, invoice_id, max(recorded_at) as had_at, any_value(file_size_bytes) as file_size_bytes
     from file_ledger

@@ -2,13 +2,11 @@
 create table if not exists schema_migrations (number integer not null, name varchar not null, applied_at timestamp not null)
 
 -- name: insert-migrations
--- As one statement: of a new warehouse there are fifteen, and each of as many took a millisecond and a half.
 insert into schema_migrations
 select number, name, $applied_at::timestamp
 from (select unnest(from_json($migrations, '[{"number": "INTEGER", "name": "VARCHAR"}]'), max_depth := 2))
 
 -- name: internal-tables
--- The tables behind the views.
 select schema_name || '.' || table_name as name
 from duckdb_tables()
 where not internal and not temporary and database_name = current_database()
@@ -18,12 +16,11 @@ order by name
 select coalesce(max(number), 0)::integer as found from schema_migrations
 
 -- name: session
--- Every connection begins with this. Temporary, so that the published file carries none of it.
+-- For every connection. Temporary, so that the published file does not contain it.
 
 create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
 
 -- name: view-columns
--- The columns of the views that readers open.
 select c.table_name as view, c.column_name as column
 from duckdb_columns() as c
 join duckdb_views() as v on v.database_oid = c.database_oid and v.schema_oid = c.schema_oid and v.view_name = c.table_name

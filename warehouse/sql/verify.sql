@@ -12,9 +12,8 @@ from (
 )
 
 -- name: fingerprint-rows
--- The rows of a load as one number that changes with any cell of any row, and their count, sum and days.
--- The file is fingerprinted by the same expression (fingerprint-file); row numbers are part of it. Added
--- columns count where there are any (fingerprint-tolerated).
+-- Count, sum, days, and a hash over all cells and row numbers of a load, by the same expression as fingerprint-file; with
+-- added columns as fingerprint-tolerated.
 select
     count(*)::integer as rows,
     coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
@@ -27,7 +26,7 @@ from shipment_rows
 where load_id = $load_id::integer
 
 -- name: fingerprint-tolerated
--- fingerprint-file of a file that was tolerated, from the chunks that were written of it (tolerate.ts).
+-- Like fingerprint-file, from the chunks of a tolerated file (chunks.ts).
 select
     count(*)::integer as rows,
     coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
@@ -40,7 +39,7 @@ select
 from numbered_tolerated(0, $folder, $chunks::integer, $invoice_id)
 
 -- name: loads-to-verify
--- Loads to prove, oldest first: all of them, or those that no verification has seen.
+-- All loads, or those that were not verified before; oldest first.
 select
     l.load_id, l.invoice_id::varchar as invoice_id, l.file_sha256,
     l.shipments::double as shipments, l.billing_cost::varchar as billing_cost, l.currency_code, l.currencies,
@@ -52,14 +51,14 @@ where $full::boolean or l.load_id not in (select load_id from verification_log)
 order by l.load_id
 
 -- name: mark-verified
--- Once per load: a proof that is repeated every week must not grow the file for ever.
+-- Once per load, so that repeated verifications do not grow the file.
 insert into verification_log
 select load_id, $verified_at::timestamp
 from (select unnest($load_ids::integer[]) as load_id)
 where load_id not in (select load_id from verification_log)
 
 -- name: orphan-rows
--- Rows whose load nobody knows, and loads whose invoice nobody knows: one transaction writes them, so there are none.
+-- Rows without a load, and loads without an invoice: normally none, since one transaction writes them.
 select 'orphan-rows' as rule, load_id::varchar as what, count(*)::varchar as found
 from shipment_rows
 where load_id not in (select load_id from loads)
@@ -75,7 +74,7 @@ group by l.load_id
 having count(*) > 1
 
 -- name: read-states
--- Invoices' rows as they are stored, in the shape that derive-invoice.ts makes.
+-- In the shape of derive-invoice.ts.
 select
     invoice_id::varchar as invoice_id, state, reason_code, reason, iso(state_since) as state_since, service_status, current_load_id, proof, partner_id,
     partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date,

@@ -1,8 +1,7 @@
--- Which version of an invoice counted at an instant: the one with the strongest proof (2: an event announced its hash, or a
--- person chose it; 1: the service named its hash when asked; 0: neither), and of these the newest. A load is as new as its
--- announcement, else as its loading, so late, reordered announcements of an older file change nothing; a choice is as new as
--- the person made it. A person's file of strength 0 does not count if the service had named another hash before.
--- warehouse/ledger/derive-current.ts gives the same answer for now.
+-- The version of each invoice that counted at an instant: the newest one among those with the strongest proof (2: an event
+-- announced its hash, or an operator chose it; 1: the service named its hash in a response; 0: neither). A load is as new as
+-- its announcement, else its loading; a choice counts from its time. An imported file of strength 0 does not count if the
+-- service had named another hash before. warehouse/ledger/derive-current.ts has the same rule for the present.
 create or replace macro current_loads_as_known_on(known_on) as table
 with announced as (
     select invoice_id, announced_sha256 as file_sha256, coalesce(event_timestamp, received_at) as since

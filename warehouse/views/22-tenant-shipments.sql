@@ -1,5 +1,5 @@
--- The shipments that are safe to sum: those billed to tenants (an unknown level is a tenant's), without the partner-level
--- invoices that bill the same again. Group by currency_code and, where there are several, by partner_id. pounds is not
+-- The shipments that are safe to sum: those of tenant-level invoices and of an unknown level, without partner-level invoices,
+-- which bill the same shipments again. Group by currency_code and, where there are several, by partner_id. pounds is not
 -- rounded. is_package is true on the first line of a carrier's tracking number, so that counting it counts packages.
 create or replace view tenant_shipments as
 select

@@ -1,5 +1,5 @@
--- A row per tenant of a partner. An id tells tenants apart; a name is a label, and the one on the latest invoice counts.
--- Where no id is known (imported without details), a tenant is its name. A partner-level invoice has no tenant.
+-- A row per tenant of a partner, identified by its id; the name is from the latest invoice. A tenant without a known id
+-- (imported without details) is identified by its name. A partner-level invoice has no tenant.
 create or replace view tenants as
 select
     i.partner_id,

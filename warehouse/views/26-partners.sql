@@ -1,5 +1,5 @@
--- A row per partner; null stands for invoices of which no partner is known (imported without details). The name is the one
--- on the latest partner-level invoice.
+-- A row per partner, with the name from the latest partner-level invoice; null for invoices of an unknown partner (imported
+-- without details).
 create or replace view partners as
 select
     i.partner_id,

@@ -1,4 +1,4 @@
--- A row per carrier of a partner. Its spellings in upper and lower case are one carrier, which goes by the one on most lines.
+-- A row per carrier of a partner. Spellings in upper and lower case are one carrier, named as on most lines.
 create or replace view carriers as
 select
     partner_id,

@@ -1,5 +1,5 @@
--- Since when an invoice was void at an instant (UTC, without a zone), null when it was not: by a void that still holds, or
--- by one that a person undid later.
+-- The time since when an invoice was void at an instant (UTC, without a zone), by a current void or by one that was undone
+-- later; null: it was not void.
 create or replace macro void_since(voided_at, past_voids, instant) as
 case when voided_at <= instant then voided_at
     when past_voids is not null then list_max(list_transform(list_filter(

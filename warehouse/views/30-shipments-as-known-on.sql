@@ -1,4 +1,4 @@
--- The same as a report saw it at an instant, whatever the session's time zone: versions and voids of later are not there yet.
+-- The shipments as a report saw them at an instant: without later versions and voids.
 create or replace macro shipments_as_known_on(known_on) as table
 select
     r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,
@@ -9,6 +9,6 @@ from internal.shipment_rows as r
 join internal.loads as l on l.load_id = r.load_id
 join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
 join internal.invoice_state as i on i.invoice_id = c.invoice_id
--- A column, since the instant may be a subquery, which no lambda takes.
+-- A column, since the instant may be a subquery, which a lambda does not accept.
 cross join (select utc_of(known_on) as instant) as k
 where void_since(i.voided_at, i.past_voids, k.instant) is null;

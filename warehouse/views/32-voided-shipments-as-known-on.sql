@@ -1,4 +1,4 @@
--- The other half: the rows that would have counted at an instant, had their invoice not been void then.
+-- The rows that did not count at an instant because their invoice was void then.
 create or replace macro voided_shipments_as_known_on(known_on) as table
 select
     r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,

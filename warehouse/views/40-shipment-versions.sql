@@ -1,4 +1,4 @@
--- All rows of all versions, voided ones too, for those who ask about the past.
+-- All rows of all versions, voided invoices included. Not safe to sum.
 create or replace view shipment_versions as
 select
     r.tenant, i.tenant_id, i.partner_tenant_id, i.invoice_id, i.invoice_number,

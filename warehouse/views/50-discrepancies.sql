@@ -1,4 +1,4 @@
--- Where two honest sources differ. Nothing here was refused; what was refused lies in quarantine.
+-- Where two sources of the service differ. Refused files are in quarantine, not here.
 create or replace view discrepancies as
 select d.invoice_id, i.invoice_number, d.rule, d.stated, d.found, d.file_sha256, d.event_id,
     d.recorded_at at time zone 'UTC' as recorded_at, i.partner_id

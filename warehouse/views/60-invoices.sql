@@ -1,5 +1,5 @@
--- A row per invoice ever heard of. currency_code is that of billing_cost, else the stated one: a file may be in another
--- currency than its header says, or in several, then billing_cost is of the rows in this one and currencies names all.
+-- A row per known invoice. currency_code is that of billing_cost, else the stated one: a file may be in another currency than
+-- its header, or in several; then billing_cost is the sum of the rows in this currency, and currencies lists all.
 create or replace view invoices as
 select
     i.invoice_id, i.invoice_number, i.partner_invoice_id, coalesce(i.invoice_level, 'unknown') as invoice_level,

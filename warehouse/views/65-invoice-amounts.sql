@@ -1,6 +1,5 @@
--- What each invoice bills in each currency that its file has: a row per invoice and currency, which add up to the view
--- shipments. Voided invoices are not there, as in shipments. Nearly all files have one currency, whose sum is noted with the
--- load; only the rows of the others are read.
+-- A row per invoice and currency of its file, which add up to the view shipments. Without voided invoices. Most files have one
+-- currency, whose sum is stored with the load; only the rows of other files are read.
 create or replace view invoice_amounts as
 select
     i.invoice_id, i.invoice_number, coalesce(i.invoice_level, 'unknown') as invoice_level, l.tenant, i.tenant_id,

@@ -1,4 +1,4 @@
--- A row per event received, test events and refused deliveries included; a repeated delivery is a count.
+-- A row per received event, test events and refused deliveries included; repeated deliveries are counted.
 create or replace view events as
 select
     e.event_id, received_at at time zone 'UTC' as received_at, verdict, reason, event_type,

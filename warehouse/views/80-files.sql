@@ -1,4 +1,4 @@
--- A row per file and invoice it came for: where it was had from, and what became of it.
+-- A row per file and invoice, with the source of the file and its load.
 create or replace view files as
 select
     coalesce(f.file_sha256, l.file_sha256) as file_sha256,

@@ -1,4 +1,4 @@
--- The publication that this file is: when it was made and what it contains.
+-- The publication in this file: its time and contents.
 create or replace view publication as
 select
     sequence, published_at at time zone 'UTC' as published_at, invoices, loaded_invoices, shipments, events, last_load_id,

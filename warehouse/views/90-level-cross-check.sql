@@ -1,6 +1,6 @@
--- A partner-level invoice sums the shipments of all tenants: each should be billed on both levels, at the same cost.
--- A row per shipment and currency, so that whoever finds a difference finds the shipment. An unknown level is a tenant's, as in
--- the report levels; partners are not compared with each other.
+-- A partner-level invoice sums the shipments of all tenants: each shipment should be billed on both levels at the same cost.
+-- A row per shipment and currency, without a comparison between partners. An unknown level is tenant level, as in the report
+-- levels.
 create or replace view level_cross_check as
 select
     coalesce(t.tracking_number, p.tracking_number) as tracking_number,

@@ -6,7 +6,7 @@ import { BillsyncError, EXIT, sentenceOf } from '../../../lib/wire/errors.ts';
 import { cellLabel, columnLabel } from '../../../reports/render/labels.ts';
 import { templatesIn } from '../../../reports/render/templates.ts';
 import { checkFilters, DATE_BASES, type DateBasis } from '../../../reports/report-filters.ts';
-import { askBilled } from '../billed.ts';
+import { openBilledSession } from '../billed.ts';
 import {
   type MadeStatement,
   makeStatements,
@@ -94,7 +94,7 @@ async function statementOf(
 
 /** To choose from. */
 async function tenantsIn({ databasePath, timeLimitMs }: Sources) {
-  const session = await askBilled({ databasePath, timeLimitMs, tenants: [], partners: [] });
+  const session = await openBilledSession({ databasePath, timeLimitMs, tenants: [], partners: [] });
   try {
     return (await session.tenants()).map(tenantOf).map(({ tenant, tenant_id }) => ({
       value: tenant_id ?? tenant,

@@ -128,7 +128,7 @@ export const INVOICES = {
     each: 'rule and finding',
     isNotice: true,
     meaning:
-      'A row of a report meets a rule of `cost-rules.yaml`. It is reported once, whatever its figures become; no figure was changed.',
+      'A row of a report meets a rule of `user/cost-rules.yaml`. It is reported once, whatever its figures become; no figure was changed.',
     firstLook: [
       'the page or command that the alert names',
       '`billsync alerts costs`: all that meets a rule now',
@@ -142,7 +142,7 @@ export const INVOICES = {
   'cost-rules': {
     severity: 'warning',
     meaning:
-      'A rule of `cost-rules.yaml` cannot be applied, or the file cannot be read: what it should find is not reported.',
+      'A rule of `user/cost-rules.yaml` cannot be applied, or the file cannot be read: what it should find is not reported.',
     firstLook: ['line, rule and reason in the alert', '`billsync alerts costs`'],
     cure: [
       'Write what the alert says instead; `billsync alerts costs` tries the file without sending anything.',
@@ -152,7 +152,7 @@ export const INVOICES = {
   'claims-to-send': {
     severity: 'warning',
     meaning:
-      'Claims are open, and the carrier takes them for a few days more or no more (`claim-windows.yaml`); or claims and their windows cannot be read, so that nobody would say so.',
+      'Claims are open, and the carrier takes them for a few days more or no more (`user/claim-windows.yaml`); or claims and their windows cannot be read, so that nobody would say so.',
     firstLook: ['claims and days in the alert', '`billsync disputes list --state open`'],
     cure: [
       '`billsync disputes export --carrier NAME --output FILE`; send the file, then `billsync disputes state sent ID`.',
@@ -164,7 +164,7 @@ export const INVOICES = {
   'claims-unanswered': {
     severity: 'warning',
     meaning:
-      'Claims were sent and, after the days that `claim-windows.yaml` gives for an answer, nothing is credited of them.',
+      'Claims were sent and, after the days that `user/claim-windows.yaml` gives for an answer, nothing is credited of them.',
     firstLook: [
       'claims in the alert',
       '`billsync disputes show ID`: its history and the credits of its number',

@@ -69,7 +69,7 @@ async function loadRaw(files: readonly string[]): Promise<number> {
 
 async function importAll(): Promise<number> {
   const { dataDir, archive, settings } = await place();
-  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
   const warehouse = await openWarehouse({ settings, archive, log, role: 'bench' });
   const deps = { warehouse, archive, quarantine, dataDir, now: () => new Date() };
   const imported = await importFiles(

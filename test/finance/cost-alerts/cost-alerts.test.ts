@@ -2,16 +2,15 @@
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
 import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
 import { costPaths, lookAtCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
-
 import { createLogger } from '../../../lib/log/log.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { testSettings } from '../../webhook/a-delivery.ts';
 
 /** A Wednesday: the last whole week is that of Monday the 16th. */
@@ -47,7 +46,10 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-const write = (rules: string): Promise<void> => writeFile(costPaths(folder).rulesPath, rules);
+const write = async (rules: string): Promise<void> => {
+  await mkdir(dirname(costPaths(folder).rulesPath), { recursive: true });
+  await writeFile(costPaths(folder).rulesPath, rules);
+};
 const options = (more: object = {}) => ({
   ...{ ...costPaths(folder), databasePath: fixture.path, dashboardUrl: null, now: () => NOW },
   log: createLogger(testSettings(folder), 'worker', { write: () => {} }),

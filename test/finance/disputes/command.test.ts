@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { anArchivedEvent } from '../../archive/an-event.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { cellsOf, unzipped } from '../../support/tools/read-workbook.ts';
 
 const twice = (tracking: string, carrier: string) =>
@@ -54,7 +54,7 @@ describe('billsync disputes', () => {
     });
     const listed = await disputes('list', '--carrier', 'UPS');
     expect(listed.stderr).toContain(
-      'in all 25.0000 USD claimed, 0.0000 recovered: 2 claims, partner partner-1',
+      'total 25.0000 USD claimed, 0.0000 recovered: 2 claims, partner partner-1',
     );
     const audit = await runCommand(['audit', 'list', '--json', '--data-dir', fixture.folder]);
     expect(JSON.parse(audit.stdout)).toEqual(
@@ -113,11 +113,11 @@ describe('billsync disputes', () => {
     [['state', 'lost', 'D-1'], 2, 'there is no state lost'],
     [['state', 'open', 'D-1'], 2, 'Claim D-1 is sent, so it cannot become open'],
     [['state', 'rejected', 'D-1', '--version', '1'], 1, 'Claim D-1 has changed'],
-    [['state', 'rejected', 'D-1', 'D-3', '--version', '1'], 2, '--version is of one claim'],
+    [['state', 'rejected', 'D-1', 'D-3', '--version', '1'], 2, '--version needs a single claim'],
     [['note', 'D-1'], 2, 'The note is empty'],
     [['find', 'cost'], 2, 'nothing is claimed of cost'],
     [['find', 'shipments'], 2, 'Name the tracking numbers'],
-    [['open', 'duplicates'], 2, 'name tracking numbers with --tracking, or say --all'],
+    [['open', 'duplicates'], 2, 'name tracking numbers with --tracking, or add --all'],
     [['find', 'duplicates', '--carrier', 'upps'], 2, 'upps'],
     [['find', 'duplicates', '--param', 'nosuch=1'], 2, 'no parameter "nosuch"'],
   ])('%j ends with %i: %s', async (args, exitCode, words) => {
@@ -125,7 +125,7 @@ describe('billsync disputes', () => {
   });
 
   test('ends with 1 when a claim is overdue, and names the line of a window that cannot be meant', async () => {
-    const windows = join(fixture.folder, 'claim-windows.yaml');
+    const windows = join(fixture.folder, 'user', 'claim-windows.yaml');
     await writeFile(windows, 'windows: [{ carrier: fedex, days: 1 }]');
     expect(await disputes('list')).toMatchObject({
       exitCode: 1,
@@ -141,9 +141,9 @@ describe('billsync disputes', () => {
 
   test('leaves claims as they are through a rebuild, and shows them before anything is published again', async () => {
     const folder = join(fixture.folder, 'restored');
-    await mkdir(join(folder, 'disputes'), { recursive: true });
-    const journal = await readFile(join(fixture.folder, 'disputes/journal.ndjson'));
-    await writeFile(join(folder, 'disputes/journal.ndjson'), journal);
+    await mkdir(join(folder, 'user', 'disputes'), { recursive: true });
+    const journal = await readFile(join(fixture.folder, 'user/disputes/journal.ndjson'));
+    await writeFile(join(folder, 'user/disputes/journal.ndjson'), journal);
     const list = ['disputes', 'list', '--json', '--data-dir', folder];
     expect(JSON.parse((await runCommand(list)).stdout)).toMatchObject([
       { id: 'D-3', concerns: ['Its invoice is not in what is published now.'] },
@@ -156,6 +156,6 @@ describe('billsync disputes', () => {
     const rebuilt = await runCommand(['rebuild', '--data-dir', folder]);
     expect(rebuilt).toMatchObject({ exitCode: 0 });
     expect(JSON.parse((await runCommand(list)).stdout)).toHaveLength(3);
-    expect(await readFile(join(folder, 'disputes/journal.ndjson'))).toEqual(journal);
+    expect(await readFile(join(folder, 'user/disputes/journal.ndjson'))).toEqual(journal);
   });
 });

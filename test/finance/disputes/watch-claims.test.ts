@@ -1,8 +1,8 @@
 /** Claims that wait for a person are an alert, which ends when nothing waits any more. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ClaimState } from '../../../finance/disputes/claim.ts';
 import { disputePaths, openDisputes } from '../../../finance/disputes/disputes.ts';
@@ -22,6 +22,7 @@ beforeEach(async () => {
   raised = [];
   resolved = [];
   const { folder: claims, windowsPath } = disputePaths(folder);
+  await mkdir(dirname(windowsPath), { recursive: true });
   await writeFile(windowsPath, 'windows: [{ carrier: ups, days: 30 }]');
   await openClaimJournal(claims).append({
     ...{ kind: 'opened', at: '2026-03-10T00:00:00Z', by: 'ann', note: '' },

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   type MadeStatement,
   makeStatements,
-  type StatementsWanted,
+  type StatementsRequest,
 } from '../../../finance/statements/make-statements.ts';
 import { renderStatement } from '../../../finance/statements/render-statement.ts';
 import { sentFolder, shortKey } from '../../../finance/statements/sent-statements.ts';
@@ -21,8 +21,8 @@ import {
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../../support/reports/seeded-invoices.ts';
+} from '../../support/reports-fixture.ts';
+import { seededInvoices } from '../../support/seeded-invoices.ts';
 
 const NOW = new Date('2026-11-02T08:00:00Z');
 const open: ReportsFixture[] = [];
@@ -42,7 +42,7 @@ async function published(invoices: readonly FixtureInvoice[]): Promise<string> {
 
 async function statements(
   databasePath: string,
-  wanted: Partial<StatementsWanted> & Pick<StatementsWanted, 'period'>,
+  wanted: Partial<StatementsRequest> & Pick<StatementsRequest, 'period'>,
 ): Promise<MadeStatement[]> {
   const made: MadeStatement[] = [];
   await makeStatements(
@@ -57,7 +57,7 @@ async function statements(
 async function statement(
   databasePath: string,
   period: string,
-  more: Partial<StatementsWanted> = {},
+  more: Partial<StatementsRequest> = {},
 ): Promise<Statement> {
   const [one, ...others] = await statements(databasePath, { period, tenants: ['Acme'], ...more });
   expect(others).toEqual([]);
@@ -206,7 +206,7 @@ describe('a statement', () => {
     ]);
     const { invoices, left_out: leftOut } = await statement(path, '2026-10');
     expect(invoices.map((each) => [each.invoice_number, each.proved_by])).toEqual([
-      ['1', 'the SHA-256 that the billing service told'],
+      ['1', 'the SHA-256 that the billing service announced'],
       ['2', 'nothing: neither its SHA-256 nor its count and sum were announced'],
     ]);
     expect(invoices[0]?.file_sha256).toMatch(/^[0-9a-f]{64}$/);
@@ -256,8 +256,8 @@ describe('what was sent', () => {
     const next = await statement(after, '2026-11', final);
     expect(next.corrections).toMatchObject([
       {
-        ...{ period: '2026-10', invoice_number: 'O', told: '123.4567', now: '0.0000' },
-        ...{ difference: '-123.4567', why: 'voided on 2026-11-20' },
+        ...{ period: '2026-10', invoice_number: 'O', previous: '123.4567', current: '0.0000' },
+        ...{ difference: '-123.4567', reason: 'voided on 2026-11-20' },
       },
     ]);
     expect(next.totals).toMatchObject([{ billed: '50.0000', corrections: '-123.4567', total: '-73.4567' }]);
@@ -274,15 +274,15 @@ describe('what was sent', () => {
     };
     await statement(await published([october, other]), '2026-10', final);
     const next = await statement(await published([voided(october), changed, late]), '2026-11', final);
-    expect(next.corrections.map((each) => [each.invoice_number, each.difference, each.why])).toEqual([
+    expect(next.corrections.map((each) => [each.invoice_number, each.difference, each.reason])).toEqual([
       ['L', '7.0000', 'came late: loaded on 2026-03-10'],
       ['O', '-123.4567', 'voided on 2026-11-20'],
       ['P', '-0.0001', 'another file counts since 2026-11-21'],
     ]);
     const restored = await statement(await published([october, changed, late]), '2026-12', final);
-    expect(restored.corrections.map((each) => [each.invoice_number, each.told, each.difference])).toEqual([
-      ['O', '0.0000', '123.4567'],
-    ]);
+    expect(restored.corrections.map((each) => [each.invoice_number, each.previous, each.difference])).toEqual(
+      [['O', '0.0000', '123.4567']],
+    );
   });
 
   test('by ship date makes up for what is billed in a later month, and by another date is refused', async () => {

@@ -28,7 +28,7 @@ async function imported(
   const path = join(t.dataDir, 'march invoice.csv');
   writeFileSync(path, bytes);
   const { dataDir, archive, warehouse } = t;
-  const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
   return importFile(
     { ...{ warehouse, archive, quarantine, dataDir, now: () => new Date() }, ...deps },
     { path, invoiceId: null, ...request },
@@ -91,7 +91,7 @@ describe('importFile', () => {
   test('keeps a refused file in quarantine until another file of the invoice is loaded', async () => {
     const bad = aCsv([{ 'Billing Cost': 'x' }]);
     await imported(bad, { dryRun: true });
-    const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+    const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
     expect(await quarantine.list()).toEqual([]);
     await imported(bad);
     await imported(bad);

@@ -45,7 +45,7 @@ async function imported(
 ): Promise<Imported['outcome']> {
   const path = join(t.dataDir, 'by hand.csv');
   writeFileSync(path, bytes);
-  const quarantine = await openQuarantine(join(t.dataDir, 'quarantine'));
+  const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
   const { warehouse, archive, dataDir } = t;
   const deps = { warehouse, archive, quarantine, dataDir, now: () => new Date() };
   const asking = lookUp === undefined ? deps : { ...deps, lookUp };

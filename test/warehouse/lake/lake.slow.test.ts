@@ -4,11 +4,11 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RebuildLossError } from '../../../warehouse/errors.ts';
+import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { moveTo } from '../../../warehouse/lake/generation.ts';
-import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
+import { tidyLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
-import { tidyLake } from '../../../warehouse/lake/tidy-lake.ts';
 import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { diffVersions, explainTracking } from '../../../warehouse/published-copy.ts';
 import type { LedgerStatus, Warehouse } from '../../../warehouse/warehouse.ts';
@@ -321,7 +321,7 @@ describe('the warehouse over a lake', () => {
     const ledger = new Ledger(address, { generation: Number(generation) });
     const database = await openLakeDatabase({
       place: { address, dataPath: settings.warehouse.dataPath, generation: Number(generation) },
-      ...{ folders: [], temporaryFolder: join(settings.dataDir, 'tmp'), memoryLimit: null },
+      ...{ folders: [], temporaryFolder: join(settings.dataDir, 'run', 'tmp'), memoryLimit: null },
     });
     // The rows of a writer that died before its ledger committed.
     await database.use((session) =>

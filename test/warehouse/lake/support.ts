@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import pg from 'pg';
-import { openPublishedFile, readElsewhere } from '../../../reports/published-file.ts';
+import { openPublishedFile, registerConnection } from '../../../reports/published-file.ts';
 import { connectToLake } from '../../../warehouse/lake/lake-reader.ts';
 import { type LakeSettings, lakeSourceOf } from '../../../warehouse/lake/lake-source.ts';
 import type { OpenWarehouseOptions } from '../../../warehouse/warehouse.ts';
@@ -49,7 +49,7 @@ export async function startLakeServer(): Promise<LakeServer> {
 export function shownPath(settings: LakeTestSettings): string {
   const path = join(settings.dataDir, 'reports.duckdb');
   lakeSourceOf(path, settings.warehouse);
-  readElsewhere(path, () => connectToLake(path, settings.warehouse));
+  registerConnection(path, () => connectToLake(path, settings.warehouse));
   return path;
 }
 

@@ -131,7 +131,7 @@ describe('a place in the archive that the warehouse kept', () => {
     const database = await Database.open({
       path: join(t.dataDir, 'warehouse.duckdb'),
       folders: [],
-      temporaryFolder: join(t.dataDir, 'tmp'),
+      temporaryFolder: join(t.dataDir, 'run', 'tmp'),
       memoryLimit: null,
     });
     for (const stream of ['events', 'facts']) await database.all('move-cursor', { stream, position });

@@ -122,7 +122,7 @@ describe('a file that is cut after fewer records', () => {
 });
 
 test('removes the chunks of a killed load when the warehouse is opened', async () => {
-  const left = join(t.dataDir, 'tmp', temporaryNameOf(4_194_304, 'a'.repeat(16)));
+  const left = join(t.dataDir, 'run', 'tmp', temporaryNameOf(4_194_304, 'a'.repeat(16)));
   mkdirSync(left);
   writeFileSync(join(left, '0.csv'), 'x');
   await t.reopen();
@@ -139,7 +139,7 @@ async function inPublished(statement: string): Promise<readonly Record<string, u
 }
 
 function leftInTmp(): readonly string[] {
-  return readdirSync(join(t.dataDir, 'tmp'));
+  return readdirSync(join(t.dataDir, 'run', 'tmp'));
 }
 
 interface Scan {

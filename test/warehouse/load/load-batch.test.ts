@@ -165,7 +165,7 @@ describe('loads that wait together', () => {
 describe('importFiles', () => {
   async function deps(): Promise<ImportManyDeps> {
     const { dataDir, archive, warehouse } = t;
-    const quarantine = await openQuarantine(join(dataDir, 'quarantine'));
+    const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
     return { warehouse, archive, quarantine, dataDir, now: () => new Date() };
   }
 

@@ -215,13 +215,16 @@ describe('verify', () => {
 describe('publish', () => {
   test('continues the sequence above every existing copy', async () => {
     for (let round = 0; round < 2; round += 1) await t.warehouse.publish();
-    writeFileSync(join(t.dataDir, 'snapshots', 'reports-00000012.duckdb'), 'kept by the warehouse before');
+    writeFileSync(
+      join(t.dataDir, 'run', 'snapshots', 'reports-00000012.duckdb'),
+      'kept by the warehouse before',
+    );
     rmSync(join(t.dataDir, 'reports.duckdb'));
     writeFileSync(join(t.dataDir, 'reports.duckdb'), 'no database');
     rmSync(join(t.dataDir, 'warehouse.duckdb'));
     await t.reopen();
     expect(await t.warehouse.publish()).toMatchObject({ sequence: 13 });
-    expect(readdirSync(join(t.dataDir, 'snapshots')).sort()).toEqual([
+    expect(readdirSync(join(t.dataDir, 'run', 'snapshots')).sort()).toEqual([
       'reports-00000002.duckdb',
       'reports-00000012.duckdb',
       'reports-00000013.duckdb',

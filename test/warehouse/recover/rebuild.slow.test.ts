@@ -59,7 +59,7 @@ async function refused(over: Partial<RebuildOptions> = {}): Promise<RebuildOutco
   if (!(error instanceof RebuildLossError)) throw new Error(`It was not refused: ${error}`);
   expect([await shipments(), bytesOfWarehouse()]).toEqual(before);
   expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
-  expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
+  expect(existsSync(join(t.dataDir, 'run', 'aside'))).toBe(false);
   expect(await dryRunRebuild(options(over))).toEqual(error.outcome);
   return error.outcome;
 }
@@ -145,7 +145,7 @@ test('reports in a dry run what a rebuild would make, and replaces nothing', asy
     ...{ losses: [], holdsLess: false },
   });
   expect(await shipments()).toEqual(before);
-  expect(existsSync(join(t.dataDir, 'aside'))).toBe(false);
+  expect(existsSync(join(t.dataDir, 'run', 'aside'))).toBe(false);
   expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
 });
 

@@ -81,7 +81,7 @@ test('resumes after an interruption', async () => {
   try {
     await database.use((session) => session.statement('delete from verification_log'));
     const asked = {
-      ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z'), noteEveryMs: 0 },
+      ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z'), storeEveryMs: 0 },
       ingest: async () => undefined,
     };
     const stopping = Object.create(t.archive, {
@@ -157,13 +157,13 @@ test('reports events, facts and voids that reading the archive skips', async () 
   await t.archive.putEvent(event);
   await t.warehouse.recordDetails({ invoiceId: SECOND, status: 'finalized', header: {} });
   await expect(t.warehouse.voidInvoice(INVOICE)).rejects.toThrow('totals still count the invoice');
-  const missed = `event-not-taken-in 1111 event ${event.eventId}`;
+  const missed = `event-not-ingested 1111 event ${event.eventId}`;
   const [{ drift: quick }, full] = [await t.warehouse.verify({ full: false }), await drift()];
-  expect(quick).toMatchObject([{ rule: 'event-not-taken-in', invoiceId: INVOICE }]);
+  expect(quick).toMatchObject([{ rule: 'event-not-ingested', invoiceId: INVOICE }]);
   expect(full).toEqual([
     missed,
-    'fact-not-taken-in 1111 1 more fact of kind details',
-    'fact-not-taken-in 2222 1 more fact of kind details',
+    'fact-not-ingested 1111 1 more fact of kind details',
+    'fact-not-ingested 2222 1 more fact of kind details',
   ]);
   Object.assign(t.archive, { events, factsAfter });
   expect(await drift()).toEqual([]);

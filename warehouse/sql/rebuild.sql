@@ -1,0 +1,46 @@
+-- name: count-made
+-- For DuckDB and PostgreSQL.
+select
+    (select count(*)::integer from invoice_state) as invoices,
+    (select coalesce(sum(l.shipments), 0)::varchar from invoice_state as i join loads as l on l.load_id = i.current_load_id
+        where i.voided_at is null) as shipments
+
+-- name: partial-rebuild-files
+select distinct file_sha256 from loads
+
+-- name: partial-rebuild-state
+-- For DuckDB and PostgreSQL.
+select
+    (select position from ingest_cursors where stream = 'rebuild') as made_of,
+    -- Failed loads are known only until all facts were read; a partial rebuild after that starts again.
+    exists (select 1 from ingest_cursors where stream = 'loads')
+        or not exists (select 1 from ingest_cursors where stream = 'facts') as is_open,
+    (select count(*)::integer from set_aside) as set_aside,
+    (select count(*)::integer from event_ledger) as events,
+    (select count(*)::integer from loads) as loads
+
+-- name: finish-partial-rebuild
+delete from ingest_cursors where stream = 'rebuild'
+
+-- name: delete-publications
+-- Of an interrupted rebuild; there may have been another publication since.
+delete from publication_log
+
+-- name: highest-load
+-- Rows without a load cannot exist (one transaction), but a load id must never be used twice. Only row groups above $above
+-- are read, normally none.
+select greatest($above::integer, coalesce((select max(load_id) from shipment_rows where load_id > $above::integer), 0)) as load_id
+
+-- name: loads-since
+-- Loads whose fact a crash may have prevented: those after the last publication, which waits for all facts.
+select
+    load_id, invoice_id::varchar as invoice_id, version, file_sha256, file_source, announced_sha256, event_id, workflow_run_id,
+    shipments::double as shipments, billing_cost::varchar as billing_cost, iso(loaded_at) as loaded_at,
+    encoded_sha256, is_denied, is_damaged
+from loads
+where load_id > coalesce((select max(last_load_id) from publication_log), 0)
+order by load_id
+
+-- name: seed-publication
+-- The last publication of the replaced warehouse.
+insert into publication_log values ($sequence::integer, $published_at::timestamp, 0, 0, 0, 0, null, null)
