@@ -72,13 +72,8 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'report',
-<<<<<<< HEAD
-    summary: 'run a report: cost by tenant, carrier, zone and more',
-    section: 'Look',
-=======
     summary: 'print a cost report: by tenant, carrier, zone and more',
     section: 'Read',
->>>>>>> main
     load: async () => (await import('./commands/report.ts')).reportCommand(),
   },
   {

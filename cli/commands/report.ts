@@ -53,11 +53,7 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
 export function reportCommand(): Command {
   const command = verb(
     'report [name]',
-<<<<<<< HEAD
-    'Runs a report on the published file. Without a name, lists all reports.',
-=======
     'Prints a report on the published file. Without a name, lists all reports.',
->>>>>>> main
     'billsync report tenants --period 2026-03\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
