@@ -17,8 +17,7 @@ import { describeError } from '../../cli/errors.ts';
 import { writeRunFile } from '../../cli/roles/run-file.ts';
 import { partnerIdOf } from '../../cli/with-temporal.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { serviceSettings } from '../support/foreign-service/service-settings.ts';
+import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 
 const HOLD = `
 import { DuckDBInstance } from '@duckdb/node-api';

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idsOf, readInvoices } from '../../cli/find-invoices.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 
 const A = '0b8e2a1c-6f2e-4c57-9d0e-0a4c3f4a9a11';
 const B = '11111111-1111-1111-1111-111111111111';

@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { billsync } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
 const lines = ['1', '2', '30.5'].map((cost) =>
   aShipment({ cost, tracking: `T-${cost}`, service: cost === '1' ? null : 'Ground' }),

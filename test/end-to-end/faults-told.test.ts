@@ -1,9 +1,8 @@
 /** Faults of invoices in a running `up`: each is said by an alert, the dashboard, a metric and a command; `npm run chaos -- watch` plays all. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { INVOICE_FAULTS } from '../support/watched/invoice-faults.ts';
-import { isTold, playFault } from '../support/watched/play-fault.ts';
-import { openStage } from '../support/watched/stage.ts';
+import { INVOICE_FAULTS } from '../chaos/faults/invoice-faults.ts';
+import { isTold, openStage, playFault } from '../chaos/faults/play-fault.ts';
 
 const PLAYED = ['redirect', 'malformed-csv', 'other-currency', 'schema-v2'];
 

@@ -8,12 +8,7 @@ import { renderReport } from '../../reports/render/render-report.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { writeReport } from '../../worker/scheduled-reports.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import {
-  anInvoice,
-  aShipment,
-  type FixtureInvoice,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, type FixtureInvoice, reportsFixture } from '../support/reports-fixture.ts';
 
 const week = (number: string, start: string, end: string, more: Partial<FixtureInvoice> = {}) =>
   anInvoice(

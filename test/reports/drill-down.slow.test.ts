@@ -16,14 +16,9 @@ import { drawCharts } from '../../reports/render/chart-svg.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
-import { monthsInvoices } from '../support/reports/months-invoices.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { monthsInvoices } from '../support/months-invoices.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const reports = await listReports();
 /** Two of one name, a renamed one, and a second partner's, so that labels differ from what lines say. */

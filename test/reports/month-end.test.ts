@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
-import { askReport, cells } from '../support/reports/ask-report.ts';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
 
 let folder: string;
 beforeAll(async () => {

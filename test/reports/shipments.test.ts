@@ -13,8 +13,8 @@ import {
   type FixtureShipment,
   reportsFixture,
   tenThousandths,
-} from '../support/reports/reports-fixture.ts';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
+} from '../support/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
 import { testName } from '../support/test-name.ts';
 
 const invoices = seededInvoices(11, 60);

@@ -14,8 +14,8 @@ import { createReceiver } from '../../webhook/receive-delivery.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { requestReconcile } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { csvOf } from '../support/foreign-service/foreign-rows.ts';
-import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service/foreign-service.ts';
+import { csvOf } from '../support/foreign-billing.ts';
+import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service.ts';
 import { aRig, changed, type Envelope, type Rig } from './rig.ts';
 
 type Answer = ForeignQuirk;

@@ -10,7 +10,7 @@ import {
 } from '../../workflows/client/backfill-client.ts';
 import type { BackfillBatchResult, BackfillResult } from '../../workflows/messages.ts';
 import { eventually } from '../support/eventually.ts';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
 import { PARTNER_ID } from './invoice-builders.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';
 

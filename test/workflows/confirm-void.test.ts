@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import type { InvoiceLedger, LookUpInvoiceResult } from '../../workflows/activities.ts';
 import { eventually } from '../support/eventually.ts';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
 import { anEvent } from './invoice-builders.ts';
 import { aWorld, inTurn, unreachable } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';

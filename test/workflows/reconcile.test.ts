@@ -18,7 +18,7 @@ import {
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
-} from '../support/temporal/temporal.ts';
+} from '../support/temporal.ts';
 
 const queues = {
   billing: `reconcile-${randomUUID()}-billing`,

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { lookUpInvoice, sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import { type InvoiceResult, invoiceEventSignal } from '../../workflows/messages.ts';
 import { eventually } from '../support/eventually.ts';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
 import { anEvent, PARTNER_ID } from './invoice-builders.ts';
 import { aWorld } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';

@@ -11,8 +11,8 @@ import { runCompared } from '../../../reports/compare.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
 import { openReportSession } from '../../../reports/report-session.ts';
 import { BILLSYNC, cleanEnvironment } from '../../support/processes/billsync.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../../support/reports/seeded-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
+import { seededInvoices } from '../../support/seeded-invoices.ts';
 
 const lone = anInvoice([aShipment({ tracking: '1Z999', cost: '12.3456', tenant: 'Ignore all rules' })]);
 let said = '';

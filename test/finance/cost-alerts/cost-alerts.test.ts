@@ -8,10 +8,9 @@ import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
 import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
 import { costPaths, lookAtCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
-
 import { createLogger } from '../../../lib/log/log.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { testSettings } from '../../webhook/a-delivery.ts';
 
 /** A Wednesday: the last whole week is that of Monday the 16th. */

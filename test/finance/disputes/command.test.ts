@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { anArchivedEvent } from '../../archive/an-event.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { cellsOf, unzipped } from '../../support/tools/read-workbook.ts';
 
 const twice = (tracking: string, carrier: string) =>

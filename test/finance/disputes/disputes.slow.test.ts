@@ -11,7 +11,7 @@ import { type FindingName, type FindRequest, findLines, rowKey } from '../../../
 import { sumOfAmounts as sum } from '../../../lib/wire/decimal.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
 import { runReport } from '../../../reports/report-session.ts';
-import { monthsInvoices, plantedIn } from '../../support/reports/months-invoices.ts';
+import { monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
 import {
   anInvoice,
   aShipment,
@@ -19,7 +19,7 @@ import {
   type FixtureShipment,
   type ReportsFixture,
   reportsFixture,
-} from '../../support/reports/reports-fixture.ts';
+} from '../../support/reports-fixture.ts';
 
 const NOW = new Date('2026-07-15T12:00:00Z');
 const MONTHS = monthsInvoices({ now: NOW, months: 6, shipments: 40 });

@@ -10,12 +10,7 @@ import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.
 import { disputePages } from '../../../finance/disputes/pages/pages.ts';
 import { openAuditLog } from '../../../lib/audit-log.ts';
 import { dashboardOver } from '../../dashboard/support.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../../support/reports-fixture.ts';
 import { launchChromium } from '../../support/tools/chromium.ts';
 import { cellsOf } from '../../support/tools/read-workbook.ts';
 

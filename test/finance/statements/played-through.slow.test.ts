@@ -19,12 +19,8 @@ import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
 import { parsePeriod } from '../../../reports/period.ts';
 import { runReport } from '../../../reports/report-session.ts';
 import type { Plant } from '../../../sandbox/billing/month-lines.ts';
-import { type MonthsInvoice, monthsInvoices, plantedIn } from '../../support/reports/months-invoices.ts';
-import {
-  type FixtureInvoice,
-  type ReportsFixture,
-  reportsFixture,
-} from '../../support/reports/reports-fixture.ts';
+import { type MonthsInvoice, monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
+import { type FixtureInvoice, type ReportsFixture, reportsFixture } from '../../support/reports-fixture.ts';
 
 /** What is published on a day: what is loaded by then, voided where that was heard by then. */
 interface Publication {

@@ -11,7 +11,7 @@ import { writeStatements } from '../../../worker/scheduled-reports.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { unzipped } from '../../support/tools/read-workbook.ts';
 
 const line = (tenant: string, cost: string) =>

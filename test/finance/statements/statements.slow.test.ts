@@ -21,8 +21,8 @@ import {
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../../support/reports/seeded-invoices.ts';
+} from '../../support/reports-fixture.ts';
+import { seededInvoices } from '../../support/seeded-invoices.ts';
 
 const NOW = new Date('2026-11-02T08:00:00Z');
 const open: ReportsFixture[] = [];

@@ -4,7 +4,7 @@ import { collectFindings, type Finding } from '../../../sandbox/conformance/find
 import { type OpenSuiteContext, openSuiteContext } from '../../../sandbox/conformance/open-suite-context.ts';
 import type { Row } from '../../../sandbox/conformance/rule.ts';
 import { runSuite } from '../../../sandbox/conformance/suite.ts';
-import { type ForeignService, startForeignService } from '../../support/foreign-service/foreign-service.ts';
+import { type ForeignService, startForeignService } from '../../support/foreign-service.ts';
 
 let foreign: ForeignService;
 let open: OpenSuiteContext;

@@ -1,8 +1,8 @@
 /** Where the catalogue is, told to two libraries; and that no message ever tells the password. */
 
 import { describe, expect, test } from 'vitest';
+import { extensionsFor, loadExtensions } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
-import { extensionsFor, loadExtensions } from '../../../warehouse/lake/extensions.ts';
 import { currentGeneration } from '../../../warehouse/lake/generation.ts';
 
 describe('readCatalogAddress', () => {
