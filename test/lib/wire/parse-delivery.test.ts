@@ -209,12 +209,12 @@ describe('parseDelivery', () => {
       ['eventType', 'invoice_voided', 'unknown-event-type'],
       ['payloadSchemaVersion', 'v2', 'unknown-schema-version'],
     ])('%s: nothing is guessed, the invoice is named', (key, other, code) => {
-      const message = `metadata.${key} stands twice, with different values.`;
+      const message = `metadata.${key} occurs twice, with different values.`;
       expect(twice(key, other)).toMatchObject({ kind: 'unsupported', code, message, invoiceId: INVOICE });
     });
 
     test('the invoice: it is refused, as by two makers that differ', () => {
-      const message = 'payload.invoiceId: stands twice, with different values';
+      const message = 'payload.invoiceId: occurs twice, with different values';
       expect(twice('acmeInvoiceId', TENANT)).toMatchObject({ kind: 'unusable', message, invoiceId: null });
     });
   });
