@@ -18,7 +18,7 @@ import { openConnection } from '../lib/temporal/connect.ts';
 import { startEmbeddedTemporal } from '../lib/temporal/embedded.ts';
 import { temporalExecutable } from '../lib/temporal/server-executable.ts';
 import { HISTORY_SCENES } from '../test/histories/scenes.ts';
-import { anInvoiceRoute } from '../test/support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../test/support/quick-route.ts';
 import { createScenes } from '../test/workflows/invoice-scenes.ts';
 import { createWorkers } from '../worker/create-workers.ts';
 import { installRuntime } from '../worker/runtime.ts';

@@ -1,4 +1,4 @@
-/** `billsync shipments`: the billed lines themselves, by what reports group and by what is asked of them. */
+/** `billsync shipments`: lists the billed lines. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { grouped } from '../../reports/render/labels.ts';
@@ -69,16 +69,16 @@ export function shipmentsCommand(): Command {
     const { sort, after } = flags;
     const isForPerson = isPage && usual === 'table';
     const columns = flags.columns ?? (isForPerson ? DEFAULT_COLUMNS : []);
-    const asked = { conditions: conditionsOf(flags), columns, sort, after };
+    const request = { conditions: conditionsOf(flags), columns, sort, after };
     try {
       if (!isPage) {
-        const wanted = { ...asked, limit: flags.limit ?? null };
-        return await session.shipmentsFile(wanted, async ({ result, totals }) => {
+        const fileRequest = { ...request, limit: flags.limit ?? null };
+        return await session.shipmentsFile(fileRequest, async ({ result, totals }) => {
           await printStreamed(result, { format, output, flags });
           for (const total of totals.rows) output.note(totalOf(total));
         });
       }
-      const { result, totals, next } = await session.shipments({ ...asked, limit: flags.limit ?? ROWS });
+      const { result, totals, next } = await session.shipments({ ...request, limit: flags.limit ?? ROWS });
       if (usual === 'json')
         return output.thing(
           { rows: result.rows, found: result.head.found, totals: totals.rows, next },
@@ -106,7 +106,7 @@ function conditionsOf(flags: ShipmentFlags): Readonly<Record<string, readonly st
 
 function totalOf(total: ShipmentsPage['totals']['rows'][number]): string {
   const of = total.partner_id === null ? '' : `, partner ${total.partner_id}`;
-  return `  in all ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
+  return `  total ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
 }
 
 const VALUES: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** `billsync webhook`: the endpoint alone; it keeps what it hears whether or not Temporal is there. */
+/** `billsync webhook`: the endpoint alone. It accepts deliveries also while Temporal is down. */
 
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';

@@ -43,7 +43,7 @@ export function renderTable(result: ReportResult, options: TableOptions = {}): s
   }
   if (leftOut.length > 0) {
     const names = leftOut.map(({ name }) => name).join(', ');
-    const note = `Left out, as the terminal is narrow: ${names}. A wider one or --format csv shows all.`;
+    const note = `Columns left out on this narrow terminal: ${names}. A wider one or --format csv shows all.`;
     lines.push('', ...wrapped(note, options.width ?? note.length));
   }
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;

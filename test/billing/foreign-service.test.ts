@@ -10,7 +10,7 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
 let service: ForeignService;

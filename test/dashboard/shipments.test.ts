@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { presetsOf } from '../../dashboard/days.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
 import { dashboardOver } from './support.ts';
 
 const seeded = seededInvoices(3, 40);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { csvOf } from '../support/foreign-service/foreign-rows.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { askACopy } from '../support/invariants/ask-a-copy.ts';
+import { csvOf } from '../support/foreign-billing.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
+import { askACopy } from '../support/published-data.ts';
 import { barriersOfNewKinds } from '../support/tools/barriers.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
 import { deliver } from '../webhook/a-delivery.ts';
@@ -79,7 +79,7 @@ test('records every action of an operator: fetch, publish, import, pause, retry,
 
   expect(await go('/operator')).toContain('Publish now');
   await page.getByLabel(/^Invoice ids, or numbers/).fill(`${missed.invoiceId}\n`);
-  expect(await press('Look them up')).toContain('The service is asked for 1 invoice');
+  expect(await press('Look them up')).toContain('Fetches 1 invoice from the service');
   expect(await press('Fetch')).toMatch(/Backfill [0-9a-f-]{36} fetches 1 invoice\./);
   await page.getByRole('link', { name: 'Follow its progress' }).click();
   await eventually(async () => (await text()).includes('1 of 1 done'));
