@@ -125,7 +125,7 @@ async function checkInbox(settings: Settings): Promise<Finding> {
 
 async function checkWarehouse(settings: Settings): Promise<Finding> {
   if (settings.warehouse.kind === 'ducklake') {
-    const { checkLake } = await import('../../warehouse/lake/check-lake.ts');
+    const { checkLake } = await import('../../warehouse/lake/lake-reader.ts');
     return ok(await checkLake(settings.warehouse));
   }
   const { database, lock } = warehousePaths(settings);
