@@ -10,6 +10,7 @@ import type { Archive } from '../../archive/archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { cellAdvice } from '../../lib/wire/csv-file.ts';
+import { BillsyncError } from '../../lib/wire/errors.ts';
 import { SPREADSHEET_RULE } from '../../lib/wire/spreadsheet-damage.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
@@ -115,7 +116,8 @@ export async function importAll(
         await claimDataFolder(settings.dataDir, settings.environment);
         if (first !== undefined) begun = takeCopy(settings.dataDir, first.path);
       },
-      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, begun, onDone }),
+      direct: (warehouse, archive) =>
+        importHere({ settings, warehouse, archive, requests, begun, onDone, output }),
     });
   } finally {
     progress.end();
@@ -149,12 +151,13 @@ interface Here extends Importing {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
   readonly begun: CopyBegun | undefined;
+  readonly output: Output;
 }
 
 async function importHere(here: Here): Promise<readonly Imported[]> {
-  const { settings, warehouse, archive, requests, begun, onDone } = here;
+  const { settings, warehouse, archive, requests, begun, onDone, output } = here;
   const { importFiles } = await import('../../warehouse/import/import-files.ts');
-  const service = await openService(settings, archive);
+  const service = await openService(settings, archive, output);
   const { openQuarantine } = await import('../../webhook/inbox/quarantine.ts');
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
@@ -169,13 +172,25 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
 }
 
 /** Loaded only when a service is configured. */
-async function openService(settings: Settings, archive: Archive) {
+async function openService(settings: Settings, archive: Archive, output: Output) {
   if (settings.service.baseUrl === null) return null;
   const { createBillingService } = await import('../../billing/client.ts');
   const { describeInvoice } = await import('../../billing/billing-service.ts');
   const service = createBillingService({ settings, archive });
+  let isWarned = false;
   return {
-    describe: (invoiceId: string) => describeInvoice(service, invoiceId),
+    /** Without an answer, a file is loaded as without a configured service. */
+    async describe(invoiceId: string): Promise<Awaited<ReturnType<typeof describeInvoice>>> {
+      try {
+        return await describeInvoice(service, invoiceId);
+      } catch (error) {
+        if (!(error instanceof BillsyncError) || error.exitCode !== EXIT.unreachable) throw error;
+        if (!isWarned)
+          output.warn(`The billing service cannot be reached, so it confirms nothing: ${error.message}`);
+        isWarned = true;
+        return null;
+      }
+    },
     close: () => service.close(),
   };
 }
