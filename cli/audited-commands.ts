@@ -1,4 +1,4 @@
-/** Commands that change something are noted in the audit log, before they begin and after (lib/audit-log.ts). */
+/** Records commands that change something in the audit log, before they begin and after they end (lib/audit-log.ts). */
 
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
@@ -9,7 +9,7 @@ import { createScrub } from '../lib/log/scrub.ts';
 import { userName } from '../lib/runtime.ts';
 import { checkEnvironment, contextOf } from './verb.ts';
 
-/** What changes invoices, what is kept, or what is done by itself. Looking, checking and publishing do not. */
+/** Commands that change invoices, kept data or schedules. Reading, checking and publishing are not recorded. */
 export const AUDITED: ReadonlySet<string> = new Set([
   ...['invoices retry', 'invoices restore', 'invoices use-version'],
   ...['quarantine requeue', 'quarantine discard'],
@@ -18,8 +18,8 @@ export const AUDITED: ReadonlySet<string> = new Set([
   ...['statement', 'purge', 'hold add', 'hold lift', 'alerts acknowledge', 'alerts quiet'],
   ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],
 ]);
-/** A file of a hundred thousand ids is told by its name. */
-const MOST_TARGETS = 100;
+/** A longer list of ids is recorded by the name of its file. */
+const MAX_TARGETS = 100;
 
 interface Flags {
   readonly dryRun?: boolean;
@@ -38,7 +38,7 @@ interface Flags {
 }
 
 export interface AuditedRun {
-  /** Notes how it ended; does nothing for a command that is not audited. @param error what it threw, or null */
+  /** Records how the command ended, if it is audited. @param error null for success */
   end(error: unknown): Promise<void>;
 }
 
@@ -61,10 +61,10 @@ export function auditActions(program: Command): AuditedRun {
     const target = [...command.args, ...namedBy(action, flags)];
     note = {
       ...{ by: userName(), via: 'command', action },
-      target: target.slice(0, MOST_TARGETS),
+      target: target.slice(0, MAX_TARGETS),
       reason: flags.reason ?? flags.note ?? null,
     };
-    // A misspelt folder is not made for the sake of the log.
+    // The log does not create a folder that is misspelt.
     if (existsSync(settings.dataDir)) {
       const log = await auditLogOf(settings);
       began = (await log.write({ ...note, outcome: 'begun', detail: '', began })).number;
@@ -73,7 +73,7 @@ export function auditActions(program: Command): AuditedRun {
   return {
     async end(error) {
       if (note === null || settings === null || !existsSync(settings.dataDir)) return;
-      // It did nothing in a folder that was not there.
+      // It failed in a folder that does not exist.
       if (began === null && error !== null) return;
       const detail = error === null ? outcome : error instanceof Error ? error.message : String(error);
       const log = await auditLogOf(settings);
@@ -87,7 +87,7 @@ export function auditActions(program: Command): AuditedRun {
   };
 }
 
-/** What flags name instead of arguments. */
+/** Targets that are named by flags. */
 function namedBy(action: string, flags: Flags): readonly string[] {
   const flag = (name: string, value: string | undefined): string | undefined =>
     value === undefined ? undefined : `--${name} ${value}`;
@@ -97,29 +97,27 @@ function namedBy(action: string, flags: Flags): readonly string[] {
   const tenants = [flags.tenant ?? []].flat().map((tenant) => flag('tenant', tenant));
   if (action === 'hold add') named.push(flag('invoice', flags.invoice), ...tenants);
   if (action === 'statement') named.push(flag('period', flags.period), ...tenants);
-  return named.filter((word) => word !== undefined);
+  return named.filter((target) => target !== undefined);
 }
 
 let outcome = '';
 
-/** What came of the command that is being run, in a sentence for the audit log. */
-export function noteOutcome(detail: string): void {
+/** Sets the result of the running command for the audit log, as a sentence. */
+export function recordOutcome(detail: string): void {
   outcome = detail;
 }
 
-/** Where the audit log of a data folder lies. */
 export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
   return dataFolder(dataDir).audit;
 }
 
-/** What was done in that data folder; secrets of the settings are kept out of it. */
 export async function auditLogOf(settings: Settings): Promise<AuditLog> {
-  // Read by those who write it: what checks its lines is a quarter of what every other command would load.
+  // Loaded on demand: it would be a quarter of the code that every other command loads.
   const { openAuditLog } = await import('../lib/audit-log.ts');
   return openAuditLog(auditFolder(settings), { scrub: createScrub(settings) });
 }
 
-/** `quarantine discard`; the root has no name that a person types. */
+/** `quarantine discard`; without the name of the program. */
 function nameOf(command: Command): string {
   const { parent } = command;
   return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;

@@ -9,7 +9,7 @@ import { printable } from './terminal/table.ts';
 
 export { EXIT, type ExitCode };
 
-/** A failure that a command foresees. */
+/** An expected failure of a command. */
 export class CliError extends BillsyncError {
   readonly code = 'command';
   override readonly exitCode: ExitCode;
@@ -27,7 +27,7 @@ export interface DescribedError {
   readonly hint: string | null;
 }
 
-/** What to print and which code to end with, for whatever was thrown; anything unknown is a bug of ours (70). */
+/** Message and exit code of any thrown value; an unknown one is a bug (70). */
 export function describeError(error: unknown): DescribedError {
   if (error instanceof CliError) {
     return { exitCode: error.exitCode, what: error.message, subject: error.subject, hint: error.hint };
@@ -38,7 +38,7 @@ export function describeError(error: unknown): DescribedError {
   return { exitCode: EXIT.bug, what: String(error), subject: null, hint: BUG_HINT };
 }
 
-/** What was named is not there; the nearest that is comes with it. */
+/** An error for a name that does not exist, with the nearest names. */
 export function nothingIs(unmatched: {
   readonly filter: string;
   readonly given: string;
@@ -64,7 +64,7 @@ export function printError(error: unknown, options: { readonly verbose: boolean 
   return described.exitCode;
 }
 
-const BUG_HINT = 'this should not happen: run again with --verbose and report what it prints';
+const BUG_HINT = 'this is a bug: run the command again with --verbose and report its output';
 
 const BY_NETWORK_CODE = new Set([
   'ECONNREFUSED',
@@ -79,7 +79,7 @@ const BY_NETWORK_CODE = new Set([
   'UND_ERR_SOCKET',
 ]);
 
-/** A port that is taken decides, whatever was being started; else our own errors know, and the system's are looked up. */
+/** A taken port first, then errors of billsync, then those of the system. */
 function describeAny(error: Error): DescribedError {
   const ours = error instanceof BillsyncError ? error : null;
   const taken = errors(error).find((each) => each.code === 'EADDRINUSE') as { port?: unknown } | undefined;
@@ -88,7 +88,7 @@ function describeAny(error: Error): DescribedError {
   const exitCode = taken === undefined ? (known ?? foreign(error, system)) : EXIT.locked;
   return {
     exitCode,
-    what: known === null ? told(error, system) : error.message,
+    what: known === null ? describedMessage(error, system) : error.message,
     subject: ours?.subject ?? heldBy(taken?.port),
     hint: ours?.hint ?? hintOf(error, system) ?? (exitCode === EXIT.bug ? BUG_HINT : null),
   };
@@ -97,51 +97,50 @@ function describeAny(error: Error): DescribedError {
 function foreign(error: NodeJS.ErrnoException, system: SystemError | null): ExitCode {
   if (isWorkflowMissing(error)) return EXIT.nothingMatched;
   if (BY_NETWORK_CODE.has(error.code ?? '')) return EXIT.unreachable;
-  if (system === null) return machineTroubleIn(error) === null ? EXIT.bug : EXIT.checkFailed;
+  if (system === null) return machineProblemIn(error) === null ? EXIT.bug : EXIT.checkFailed;
   return CHECKED.has(system.code) ? EXIT.checkFailed : EXIT.usage;
 }
 
 function hintOf(error: Error, system: SystemError | null): string | null {
-  if (isWorkflowMissing(error)) return 'there is none of this name, or it is over';
+  if (isWorkflowMissing(error)) return 'it does not exist, or it has ended';
   if (system !== null) return system.advice;
-  return machineTroubleIn(error);
+  return machineProblemIn(error);
 }
 
-/** Advice for what a machine or an installation causes and no table of ours names; null for everything else. */
-function machineTroubleIn(error: Error): string | null {
+/** Advice for other problems of the machine or the installation; null for everything else. */
+function machineProblemIn(error: Error): string | null {
   for (const { code = '', syscall, errno } of errors(error)) {
     if (NOT_INSTALLED.has(code))
-      return 'a part of billsync or of its packages is missing or made for another system: install billsync again, on Linux with glibc or on macOS';
-    // Node marks its own refusals so, and those of the operating system by their number.
+      return 'a file of billsync or of its packages is missing or built for another system: reinstall billsync, on Linux with glibc or on macOS';
+    // Errors of Node and of the operating system.
     if (code === 'ERR_SYSTEM_ERROR' || (syscall !== undefined && errno !== undefined))
-      return 'the operating system refused it: look at the limits and the mounts of this machine or container';
+      return 'the operating system refused it: check the limits and mounts of this machine or container';
   }
   return null;
 }
 
 const NOT_INSTALLED = new Set(['ERR_DLOPEN_FAILED', 'ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 
-/** Temporal's own, of a backfill that is to be followed or steered; most commands never load the class. */
+/** By its name, so that commands do not load the class. */
 function isWorkflowMissing({ name }: Error): boolean {
   return name === 'WorkflowNotFoundError';
 }
 
-/** Who listens at a port that is taken. */
 function heldBy(port: unknown): string | null {
   const holder = typeof port === 'number' ? holderOf(port) : null;
   return holder === null ? null : `port ${port} is held by ${holder}`;
 }
 
-/** What went wrong and, when the system refused something, which file it was and why. */
-function told(error: Error, system: SystemError | null): string {
+/** The message, with the path and the problem of a system error. */
+function describedMessage(error: Error, system: SystemError | null): string {
   if (system === null) return error.message || error.name;
-  // What DuckDB said in its own way is said in ours.
-  const isSaid = ('code' in error && error.code === system.code) || error.message.startsWith('IO Error:');
-  const own = isSaid ? '' : `${error.message} `;
+  // The message of DuckDB or of the system is replaced, not repeated.
+  const isReplaced = ('code' in error && error.code === system.code) || error.message.startsWith('IO Error:');
+  const own = isReplaced ? '' : `${error.message} `;
   return `${own}${messageOf(error)}`;
 }
 
-/** The machine is in trouble; nothing that was typed is wrong. */
+/** Problems of the machine, not of the arguments. */
 const CHECKED = new Set(
   'ENOSPC EDQUOT EIO EMFILE ENFILE EAGAIN EBUSY EFBIG ENOLCK ENOMEM ENOTSUP ESTALE ETXTBSY'.split(' '),
 );
@@ -155,16 +154,16 @@ function describeSettings(error: SettingsError): DescribedError {
   const { problems } = error;
   const missing = problems.filter(({ message }) => message === NOT_SET).map(({ setting }) => setting);
   const wrong = problems.filter(({ message }) => message !== NOT_SET);
-  const told = wrong.map(({ setting, message }) => `${setting} ${message}`);
-  if (missing.length > 0) told.push(`${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set`);
+  const lines = wrong.map(({ setting, message }) => `${setting} ${message}`);
+  if (missing.length > 0) lines.push(`${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set`);
   const count = problems.length === 1 ? 'a setting is' : `${problems.length} settings are`;
   return {
     exitCode: EXIT.usage,
     what: `${count} ${wrong.length === 0 ? 'missing' : 'wrong'}`,
-    subject: told.join('; '),
+    subject: lines.join('; '),
     hint:
       wrong.length === 0
-        ? '`billsync init` writes a settings file to fill in; to rehearse without a service: `billsync up --sandbox`'
+        ? '`billsync init` writes a settings file; `billsync up --sandbox` runs without a service'
         : '`billsync config show` lists every setting, `billsync init` writes a commented settings file',
   };
 }

@@ -1,9 +1,9 @@
-/** What stands behind a billed shipment, in words and as JSON: the same at a terminal, on a page and for an assistant. */
+/** Traces a billed shipment to its source, as text and as JSON, for the terminal, the dashboard and assistants. */
 
 import type { Settings } from '../lib/config/settings.ts';
 import type { Explanation } from '../warehouse/published-copy.ts';
 
-/** Every billed line with the number. The archive is opened for each question: nobody asks often, and nothing is held meanwhile. */
+/** Every billed line with the number. */
 export async function explainPublished(
   settings: Settings,
   trackingNumber: string,
@@ -16,20 +16,20 @@ export async function explainPublished(
   return explainTracking(request).finally(() => archive.close());
 }
 
-const PROVED = {
-  header: 'proved by the count and sum that its invoice states',
+const PROOFS = {
+  header: 'proved by the count and sum of its invoice',
   accepted:
-    'unproved: a spreadsheet seems to have changed its cells, and the person who imported it accepted that',
+    'unproved: a spreadsheet seems to have changed its cells, which the user who imported it accepted',
   unproved: 'unproved: neither its hash nor its count and sum were announced',
 } as const;
 
 const HASH_FROM = {
   event: 'proved by the hash that its event announced',
-  regenerate: 'proved by the hash that the service gave when it made a new URL',
+  regenerate: 'proved by the hash that the service gave with a new URL',
 } as const;
 
 function provedBy({ proof, hashFrom }: Explanation): string {
-  if (proof !== 'hash') return PROVED[proof];
+  if (proof !== 'hash') return PROOFS[proof];
   return HASH_FROM[hashFrom ?? 'regenerate'];
 }
 
@@ -38,7 +38,7 @@ function eventOf(row: Explanation): string {
   return eventId === null ? 'none' : `${eventId}, received ${eventReceivedAt ?? '–'}${announcedBeside(row)}`;
 }
 
-/** What the event announced, where that is not the hash of the file itself. */
+/** The announced hash, where it differs from that of the file. */
 function announcedBeside({ eventSha256, encodedSha256, sha256 }: Explanation): string {
   if (eventSha256 === null || eventSha256 === sha256) return '';
   if (eventSha256 === encodedSha256) return `; it announced the compressed form of the file, ${eventSha256}`;
@@ -53,7 +53,7 @@ export function factsOf(row: Explanation): readonly (readonly [string, string])[
       : row.isCurrent
         ? 'counts'
         : 'replaced by a newer version';
-  const line = row.line === null ? 'the file is not at hand' : `line ${row.line}`;
+  const line = row.line === null ? 'the file is not available' : `line ${row.line}`;
   return [
     ['shipment', `${row.billingCost} ${row.currencyCode}, ${row.carrier}, ${row.shipDate}, ${row.tenant}`],
     [

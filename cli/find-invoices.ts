@@ -1,4 +1,4 @@
-/** Finds invoices in what people have at hand: lines, a CSV with a column for them, or JSON lines; by id or number. */
+/** Finds invoices by id or number, also in files of lines, CSV or JSON. */
 
 import { CsvError, parse } from 'csv-parse/sync';
 import type { Settings } from '../lib/config/settings.ts';
@@ -9,9 +9,9 @@ import { CliError, EXIT } from './errors.ts';
 import type { PublishedReader } from './published.ts';
 import { printable } from './terminal/table.ts';
 
-/** An invoice as a person named it, and where: a line or a row of a file, or nothing for an argument. */
+/** An invoice by id or number, and its line or row in a file; null for an argument. */
 export interface NamedInvoice {
-  readonly word: string;
+  readonly name: string;
   readonly place: string | null;
 }
 
@@ -26,21 +26,21 @@ const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
  * @throws CliError (exit 3) naming a number that no invoice has with the nearest, (exit 2) one that several have
  */
 export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
-  if (named.every(({ word }) => GUID.test(word)))
-    return [...new Set(named.map(({ word }) => word.toLowerCase()))];
+  if (named.every(({ name }) => GUID.test(name)))
+    return [...new Set(named.map(({ name }) => name.toLowerCase()))];
   const { openPublished } = await import('./published.ts');
   const published = await openPublished(settings);
-  const rows = await published.ask('invoice-numbers').finally(() => published.close());
+  const rows = await published.query('invoice-numbers').finally(() => published.close());
   const idsByNumber = new Map<string, string[]>();
   for (const { invoice_number: number, invoice_id: id } of rows) {
     idsByNumber.set(String(number), [...(idsByNumber.get(String(number)) ?? []), String(id)]);
   }
-  const ids = named.map(({ word, place }) => {
-    if (GUID.test(word)) return word.toLowerCase();
-    const [id, ...others] = idsByNumber.get(word) ?? [];
-    if (id === undefined) throw unknown({ word, place }, [...idsByNumber.keys()]);
+  const ids = named.map(({ name, place }) => {
+    if (GUID.test(name)) return name.toLowerCase();
+    const [id, ...others] = idsByNumber.get(name) ?? [];
+    if (id === undefined) throw unknown({ name, place }, [...idsByNumber.keys()]);
     if (others.length === 0) return id;
-    throw new CliError(EXIT.usage, `${others.length + 1} invoices have the number ${printable(word)}`, {
+    throw new CliError(EXIT.usage, `${others.length + 1} invoices have the number ${printable(name)}`, {
       subject: [id, ...others].join(', '),
       hint: 'name one of them by its id',
     });
@@ -48,17 +48,17 @@ export async function idsOf(settings: Settings, named: readonly NamedInvoice[]):
   return [...new Set(ids)];
 }
 
-function unknown({ word, place }: NamedInvoice, numbers: readonly string[]): CliError {
+function unknown({ name, place }: NamedInvoice, numbers: readonly string[]): CliError {
   const where = place === null ? '' : `${place}: `;
-  const nearest = nearestNames(word, numbers).map(printable);
+  const nearest = nearestNames(name, numbers).map(printable);
   return new CliError(
     EXIT.nothingMatched,
-    `${where}no invoice has the id or number ${printable(beginningOf(word, 60))}`,
+    `${where}no invoice has the id or number ${printable(beginningOf(name, 60))}`,
     {
       hint:
         nearest.length > 0
           ? `did you mean ${nearest.join(' or ')}?`
-          : 'an invoice that no event announced has to be named by its id: 11111111-2222-3333-4444-555555555555',
+          : 'name an invoice that no event announced by its id, such as 11111111-2222-3333-4444-555555555555',
     },
   );
 }
@@ -82,8 +82,8 @@ export function readInvoices(text: string): NamedInvoice[] {
 /** A `#` begins a comment. */
 function readLines(text: string): NamedInvoice[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
-    const word = line.replace(/#.*$/, '').trim();
-    return word === '' ? [] : [{ word, place: `line ${index + 1}` }];
+    const name = line.replace(/#.*$/, '').trim();
+    return name === '' ? [] : [{ name, place: `line ${index + 1}` }];
   });
 }
 
@@ -97,10 +97,10 @@ function readCsv(text: string): NamedInvoice[] {
     });
   return rows.flatMap((row, index) => {
     const place = `row ${index + 1}`;
-    const word = row[column]?.trim() ?? '';
-    if (word !== '') return [{ word, place }];
+    const name = row[column]?.trim() ?? '';
+    if (name !== '') return [{ name, place }];
     if (row.every((cell) => cell.trim() === '')) return [];
-    throw new CliError(EXIT.usage, `${place} names no invoice`, { hint: 'write its id, or remove the row' });
+    throw new CliError(EXIT.usage, `${place} names no invoice`, { hint: 'add its id, or remove the row' });
   });
 }
 
@@ -111,7 +111,7 @@ function parsedCsv(text: string): string[][] {
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new CliError(EXIT.usage, `the file is not CSV: ${error.message}`, {
-      hint: 'put a text with a comma into quotation marks',
+      hint: 'quote texts that contain a comma',
       cause: error,
     });
   }
@@ -137,10 +137,10 @@ function readJson(text: string): NamedInvoice[] {
         ? Object.entries(value)[idColumnsOf(Object.keys(value))[0] ?? -1]?.[1]
         : value;
     const place = `value ${index + 1}`;
-    const word = typeof entry === 'string' ? entry.trim() : '';
-    if (word !== '') return { word, place };
+    const name = typeof entry === 'string' ? entry.trim() : '';
+    if (name !== '') return { name, place };
     throw new CliError(EXIT.usage, `${place} names no invoice`, {
-      hint: 'take texts, or objects with invoice_id',
+      hint: 'use texts, or objects with invoice_id',
     });
   });
 }
@@ -154,16 +154,16 @@ function parsed(text: string, place: string): unknown {
 }
 
 /** @throws CliError (exit 3) when no invoice has that id or number */
-export async function findInvoice(published: PublishedReader, wanted: string): Promise<ReportRow> {
-  const found = await published.ask('invoice', { invoice: wanted });
+export async function findInvoice(published: PublishedReader, idOrNumber: string): Promise<ReportRow> {
+  const found = await published.query('invoice', { invoice: idOrNumber });
   const [invoice, ...others] = found;
   if (invoice === undefined) {
-    throw new CliError(EXIT.nothingMatched, `no invoice has the id or number ${printable(wanted)}`, {
+    throw new CliError(EXIT.nothingMatched, `no invoice has the id or number ${printable(idOrNumber)}`, {
       hint: '`billsync invoices list` shows all; `billsync backfill ID` fetches one that no event announced',
     });
   }
   if (others.length > 0) {
-    throw new CliError(EXIT.usage, `${found.length} invoices have the number ${printable(wanted)}`, {
+    throw new CliError(EXIT.usage, `${found.length} invoices have the number ${printable(idOrNumber)}`, {
       subject: found.map(({ invoice_id }) => String(invoice_id)).join(', '),
       hint: 'name one of them by its id',
     });

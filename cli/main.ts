@@ -1,4 +1,4 @@
-/** The entry of `billsync`: what holds for the process as a whole; the verb is run by `runVerb`. */
+/** The entry of `billsync`. */
 
 import { messageOf } from '../lib/system-errors.ts';
 import { CliError, EXIT, printError } from './errors.ts';
@@ -8,7 +8,7 @@ const LIBRARIES_END_WITHIN_MS = 2_000;
 
 // Everything billsync writes is private to its user: files 0600, folders 0700 (docs/threat-model.md).
 process.umask(0o077);
-// A reader that went away (`billsync report | head`) is no failure of ours, and nobody is left to be told.
+// A closed pipe (`billsync report | head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
   process.exit(
@@ -25,8 +25,7 @@ process.exitCode = await runVerb(process.argv.slice(2));
 endSoon();
 
 /**
- * All is said and done; what a library still holds open (Temporal's native runtime does) must not keep the shell
- * waiting. A slow reader of stdout is waited for.
+ * Ends the process although libraries keep handles open (Temporal's native runtime does), once stdout is written.
  */
 function endSoon(): void {
   process.stdout.write('', () => setTimeout(() => process.exit(), LIBRARIES_END_WITHIN_MS).unref());

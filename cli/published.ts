@@ -1,4 +1,4 @@
-/** Reads the published file for the commands that look: never the writer's file, so a running worker is never disturbed. */
+/** Reads the published file, never the writer's file, so a running worker is not disturbed. */
 
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
@@ -9,7 +9,7 @@ import { type ReportRow, readColumns, readRows } from '../reports/report-result.
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
 import { checkEnvironment } from './verb.ts';
 
-/** What analysts open. Over a lake it shows rows that lie elsewhere; whoever asks for the path may then read them. */
+/** The file that analysts open. Over a lake, its rows are elsewhere; this connects readers of the path to them. */
 export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' | 'warehouse'>): string {
   const path = join(dataDir, 'reports.duckdb');
   if (warehouse.kind === 'ducklake') {
@@ -31,7 +31,7 @@ export type PublishedQuestion =
   | 'invoice-files'
   | 'invoice-amounts'
   | 'invoice-discrepancies'
-  | 'invoice-words'
+  | 'invoice-statements'
   | 'events-list'
   | 'event'
   | 'publication'
@@ -42,7 +42,7 @@ export type PublishedQuestion =
 
 export interface PublishedReader {
   /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */
-  ask(
+  query(
     question: PublishedQuestion,
     values?: Readonly<Record<string, DuckDBValue>>,
   ): Promise<readonly ReportRow[]>;
@@ -54,7 +54,7 @@ export async function openPublished(settings: Settings): Promise<PublishedReader
   await checkEnvironment(settings);
   const file = await openPublishedFile(publishedPath(settings));
   return {
-    async ask(question, values) {
+    async query(question, values) {
       const reader = await file.query(statementIn(STATEMENTS, question), values);
       return readRows(reader, readColumns(reader, { units: {}, details: [] }));
     },

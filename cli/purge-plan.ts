@@ -1,7 +1,7 @@
 /**
- * What a purge would remove, and what it leaves though it is old enough (ADR 20).
+ * Plans and runs a purge (ADR 20).
  *
- * Left is what work goes on with, what a hold names, and every file that a total needs: those are never in the plan.
+ * Data in use, data on hold and files that a total needs are never in the plan.
  */
 
 import { rm, stat } from 'node:fs/promises';
@@ -28,11 +28,11 @@ export interface OldCopy {
 
 export interface OldEvent {
   readonly eventId: string;
-  /** Of its body. */
+  /** Of the body. */
   readonly sizeBytes: number;
 }
 
-/** How much that is old enough stays, and why. */
+/** Old data that is kept, by reason. */
 export interface Kept {
   readonly inFlight: number;
   readonly onHold: number;
@@ -57,13 +57,13 @@ export interface PlanOptions {
   readonly dataDir: string;
 }
 
-/** Reads what it is asked about; removes nothing. */
+/** Reads only. */
 export async function planPurge(options: PlanOptions): Promise<PurgePlan> {
   const { before, classes, archive, warehouse, quarantine } = options;
   const kept = { events: counter(), files: counter(), refused: counter(), copies: counter() };
-  const stays = await whatStays(archive, warehouse);
+  const keepReason = await keepReasons(archive, warehouse);
   const mayGo = (of: PurgeClass, owner: Owner): boolean => {
-    const reason = stays(owner);
+    const reason = keepReason(owner);
     if (reason !== null) kept[of][reason] += 1;
     return reason === null;
   };
@@ -84,8 +84,8 @@ type MayGo = (of: PurgeClass, owner: Owner) => boolean;
 
 const counter = (): { inFlight: number; onHold: number } => ({ inFlight: 0, onHold: 0 });
 
-/** Why a thing stays whatever its age; null: it need not. */
-async function whatStays(
+/** Returns why an item is kept whatever its age; null: it is not. */
+async function keepReasons(
   archive: Archive,
   warehouse: Warehouse,
 ): Promise<(owner: Owner) => keyof Kept | null> {
@@ -100,7 +100,7 @@ async function whatStays(
   };
 }
 
-/** By what the warehouse knows of the invoice as well; one that it does not know is anybody's. */
+/** Uses the tenants that the warehouse knows; an unknown invoice may be of any tenant. */
 function isHeldByAny(holds: readonly Hold[], owner: Owner, tenants: ReadonlyMap<string, Owner>): boolean {
   if (holds.length === 0) return false;
   const known = owner.invoiceId === null ? undefined : tenants.get(owner.invoiceId);
@@ -118,7 +118,7 @@ async function tenantsOf(warehouse: Warehouse): Promise<ReadonlyMap<string, Owne
   );
 }
 
-/** A delivery that can still be taken up again keeps its body here too. */
+/** The body of a delivery that can still be requeued is kept. */
 async function oldEvents(
   { archive, before }: PlanOptions,
   left: readonly QuarantinedItem[],
@@ -156,7 +156,7 @@ async function oldFiles(
   return old;
 }
 
-/** Their names say when they were moved aside. */
+/** The names contain the time. */
 async function oldCopies({ dataDir, before }: PlanOptions, mayGo: MayGo): Promise<readonly OldCopy[]> {
   const folder = asideFolder(dataDir);
   const old: OldCopy[] = [];
@@ -197,7 +197,7 @@ export async function runPurge(plan: PurgePlan, options: PurgeOptions): Promise<
     discardQuarantined(quarantineId, { quarantine, archive, note }),
   );
   await each(plan.events, ({ eventId }) => archive.trimEvent(eventId, at()));
-  // A file that came for two invoices is told of both.
+  // A file of two invoices is recorded for both.
   await each(plan.files, async ({ sha256, sizeBytes, invoiceId }) => {
     await archive.putFact({ kind: 'purged', at: at(), invoiceId, sha256, sizeBytes, by, reason });
     await archive.removeFile(sha256);

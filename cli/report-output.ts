@@ -1,4 +1,4 @@
-/** Prints what was answered: rows to stdout or to a file, whole, and what has to be known of them to stderr. */
+/** Prints a report: rows to stdout or to a file, information about them to stderr; also the options of all filters. */
 
 import { existsSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -76,7 +76,7 @@ export async function printStreamed(
 }
 
 /**
- * The format of what is written: as `--format` says, or as the name of the file does.
+ * The format of `--format`, or of the extension of the file.
  *
  * @throws CliError (exit 2) the two contradict each other, or the name has an ending that is no format's
  */
@@ -92,7 +92,7 @@ export function chosenFormat(
   const isNamed = format !== undefined && output.toLowerCase().endsWith(`.${extensionOf(format)}`);
   if (named !== undefined && (format === undefined || isNamed)) return format ?? named;
   if (format === undefined) {
-    throw new CliError(EXIT.usage, 'the name of the file does not say which format is meant', {
+    throw new CliError(EXIT.usage, 'the extension of the file names no format', {
       subject: output,
       hint: `end it in one of ${endings().join(', ')}, or add --format`,
     });
@@ -107,13 +107,13 @@ function endings(): readonly string[] {
   return [...new Set(REPORT_FORMATS.map((format) => `.${extensionOf(format)}`))];
 }
 
-/** A misspelt name must not look like a month without shipments. @throws CliError (exit 3) */
+/** A misspelt name must not look like a period without shipments. @throws CliError (exit 3) */
 function refuseUnmatched({ head }: Pick<ReportResult, 'head'>): void {
   const [unmatched] = head.matches.filter(({ matched }) => matched.length === 0);
   if (unmatched !== undefined) throw nothingIs(unmatched);
 }
 
-/** What has to be known to trust the rows; on stderr, so that stdout stays data. */
+/** Information that is needed to trust the rows; on stderr, so that stdout contains only data. */
 function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
   const { filters } = head;
   const applied = [
@@ -167,11 +167,11 @@ export function withFilterFlags(command: Command): Command {
     .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
     .option('--currency <code>', 'only this currency (repeatable)', collect)
     .addOption(
-      new Option('--level <level>', 'invoices of tenants or the partner’s own that sum them').choices([
+      new Option('--level <level>', 'invoices of tenants, or of the partner, which sum them').choices([
         ...REPORT_LEVELS,
       ]),
     )
-    .option('--as-known-on <instant>', 'answer as of that instant; a date means its end in UTC');
+    .option('--as-known-on <instant>', 'data as known at this instant; a date means its end in UTC');
 }
 
 /** Some reports group by a parameter of their own that has the same name. */

@@ -1,4 +1,4 @@
-/** `billsync report --schedule`: a report that Temporal makes again and again, written to a folder and announced. */
+/** `billsync report --schedule`: a report that is written to a folder regularly. */
 
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -20,18 +20,18 @@ import { CliError, EXIT } from './errors.ts';
 import type { Output } from './terminal/output.ts';
 import { withTemporal } from './with-temporal.ts';
 
-export type ScheduleWord = ReportCadence | 'off' | 'show';
+export type ScheduleAction = ReportCadence | 'off' | 'show';
 
-export interface WantedSchedule {
-  readonly word: ScheduleWord;
-  /** null with `show` only. */
+export interface ScheduleRequest {
+  readonly action: ScheduleAction;
+  /** null only with `show`. */
   readonly report: string | null;
   readonly scheduleName: string | undefined;
   readonly filters: ReportFilters;
   readonly parameters: Readonly<Record<string, string>>;
   readonly tables: OptionalTables;
   readonly format: ReportFormat;
-  /** Everything is checked, and nothing of the schedule is changed. */
+  /** Checks everything and changes nothing. */
   readonly isDryRun: boolean;
   /** A folder on the worker's machine. */
   readonly folder: string | undefined;
@@ -40,79 +40,79 @@ export interface WantedSchedule {
 /** @throws CliError, ReportNotFoundError, ReportFilterError, TemporalUnreachableError (exit 5) */
 export async function scheduleReport(
   settings: Settings,
-  wanted: WantedSchedule,
+  request: ScheduleRequest,
   output: Output,
 ): Promise<void> {
-  const { word, report, isDryRun } = wanted;
-  if (word === 'show') return showSchedules(settings, output);
-  if (report === null) throw new CliError(EXIT.usage, `--schedule ${word} needs the name of a report`);
-  const name = wanted.scheduleName ?? report;
+  const { action, report, isDryRun } = request;
+  if (action === 'show') return showSchedules(settings, output);
+  if (report === null) throw new CliError(EXIT.usage, `--schedule ${action} needs the name of a report`);
+  const name = request.scheduleName ?? report;
   await changeSchedule(
     settings,
-    { word, name, isDryRun, make: () => checked(wanted, { name, report }) },
+    { action, name, isDryRun, make: () => checked(request, { name, report }) },
     output,
   );
 }
 
-/** Whatever is written by the clock: reports, and statements of tenants. @param wanted.make what a run is given, checked */
+/** Changes the schedule of a report or of statements. @param request.make returns the checked input of a run */
 export async function changeSchedule(
   settings: Settings,
-  wanted: {
-    readonly word: ScheduleWord;
+  request: {
+    readonly action: ScheduleAction;
     readonly name: string;
     readonly isDryRun: boolean;
     readonly make: () => Promise<ScheduledReport>;
   },
   output: Output,
 ): Promise<void> {
-  const { word, name, isDryRun } = wanted;
-  if (word === 'show') return showSchedules(settings, output);
+  const { action, name, isDryRun } = request;
+  if (action === 'show') return showSchedules(settings, output);
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
     throw new CliError(EXIT.usage, `"${name}" cannot name a schedule`, {
-      hint: 'it becomes part of a file name: letters, digits, dots and dashes',
+      hint: 'use letters, digits, dots and dashes: it becomes part of a file name',
     });
   }
-  if (word === 'off') {
+  if (action === 'off') {
     const isRemoved = await withTemporal(settings, async (client) => {
       if (!isDryRun) return removeReportSchedule(client, settings, name);
       return (await listReportSchedules(client, settings)).some((schedule) => schedule.name === name);
     });
     if (!isRemoved) throw new CliError(EXIT.nothingMatched, `no report is scheduled as ${name}`);
-    if (isDryRun) return output.note(`Would end ${name}; what was written would stay.`);
-    return output.note(`${name} is not written any more; what was written stays.`);
+    if (isDryRun) return output.note(`Would end ${name}; written files would stay.`);
+    return output.note(`${name} is no longer written; written files stay.`);
   }
-  const scheduled = await wanted.make();
+  const scheduled = await request.make();
   if (isDryRun) {
     return output.note(
-      `Would write ${name} as ${scheduled.format} ${word} at 05:00 UTC into ${scheduled.folder}, on the worker's machine.`,
+      `Would write ${name} as ${scheduled.format} ${action} at 05:00 UTC into ${scheduled.folder}, on the worker's machine.`,
     );
   }
   await withTemporal(settings, (client) =>
-    applyReportSchedule(client, settings, { cadence: word, scheduled }),
+    applyReportSchedule(client, settings, { cadence: action, scheduled }),
   );
   output.note(
-    `${name} is written ${word} at 05:00 UTC into ${scheduled.folder}, and announced as alerts are.`,
+    `${name} is written ${action} at 05:00 UTC into ${scheduled.folder}; each file is announced like an alert.`,
   );
 }
 
-/** Everything a run would refuse is refused now, while somebody is there to mend it. */
+/** Refuses now what a run would refuse. */
 async function checked(
-  wanted: WantedSchedule,
+  request: ScheduleRequest,
   { name, report }: { readonly name: string; readonly report: string },
 ): Promise<ScheduledReport> {
-  const { period, ...filters } = wanted.filters;
-  const folder = neededFolder(wanted.folder);
-  bindParameters(await findReport(report), wanted.parameters);
-  checkFilters(wanted.filters);
+  const { period, ...filters } = request.filters;
+  const folder = neededFolder(request.folder);
+  bindParameters(await findReport(report), request.parameters);
+  checkFilters(request.filters);
   return {
-    ...{ name, report, parameters: wanted.parameters, format: wanted.format, period: period ?? null },
+    ...{ name, report, parameters: request.parameters, format: request.format, period: period ?? null },
     filters: given(filters),
-    tables: await readableTables(wanted.tables),
+    tables: await readableTables(request.tables),
     folder,
   };
 }
 
-/** Absolute. @throws CliError (exit 2) nobody named one */
+/** Absolute. @throws CliError (exit 2) no folder is given */
 export function neededFolder(folder: string | undefined): string {
   if (folder !== undefined) return resolve(folder);
   throw new CliError(EXIT.usage, 'a scheduled report needs a folder to be written to', {
@@ -163,7 +163,7 @@ function cannotBeRead(path: string, error: unknown): CliError {
   );
 }
 
-/** Without what was not given, because JSON has no word for it. */
+/** Without undefined values, which JSON cannot represent. */
 function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

@@ -1,4 +1,4 @@
-/** Requeues refused things: a delivery is received again, a file is requested again by its invoice's workflow. */
+/** Requeues refused items: a delivery is processed again, a file is requested again by its invoice's workflow. */
 
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
@@ -20,35 +20,35 @@ export interface Requeue {
 export async function requeue({ settings, quarantine, ids }: Requeue): Promise<readonly string[]> {
   const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
   const partnerIds = () => (settings.partnerId === null ? [] : [settings.partnerId]);
-  const told: string[] = [];
+  const results: string[] = [];
   const refused: string[] = [];
   for (const id of ids) {
     const result = await requeueDelivery(id, { settings, quarantine, inbox, partnerIds });
     switch (result.outcome) {
       case 'requeued':
-        told.push(`${id}: event ${result.eventId} is in the inbox again.`);
+        results.push(`${id}: event ${result.eventId} is in the inbox again.`);
         break;
       case 'duplicate':
-        told.push(`${id}: event ${result.eventId} had come again meanwhile and is known.`);
+        results.push(`${id}: event ${result.eventId} had arrived again and is known.`);
         break;
       case 'not-a-delivery':
-        told.push(await requeueFile({ settings, quarantine, id }));
+        results.push(await requeueFile({ settings, quarantine, id }));
         break;
       case 'not-found':
-        refused.push(`${id} is gone`);
+        refused.push(`${id} no longer exists`);
         break;
       case 'still-refused':
         refused.push(`${id}: ${result.reason}`);
     }
   }
-  if (refused.length === 0) return told;
+  if (refused.length === 0) return results;
   throw new CliError(EXIT.rejected, `${refused.length} of ${ids.length} are still refused`, {
     subject: refused.join('; '),
-    hint: 'what was wrong is still wrong: `billsync quarantine show ID` tells what',
+    hint: 'the cause is not fixed: `billsync quarantine show ID` shows it',
   });
 }
 
-/** A file's bytes never change: its invoice is asked for a new one. It leaves quarantine when that one is loaded. */
+/** The bytes of a file never change, so its invoice requests a new one. The item leaves quarantine when that is loaded. */
 async function requeueFile(file: {
   readonly settings: Settings;
   readonly quarantine: Quarantine;
@@ -57,9 +57,9 @@ async function requeueFile(file: {
   const { settings, quarantine, id } = file;
   const invoiceId = (await quarantine.show(id))?.item.invoiceId;
   if (invoiceId === null || invoiceId === undefined)
-    return `${id}: belongs to no invoice; import a mended file instead.`;
+    return `${id}: belongs to no invoice; import a corrected file instead.`;
   const published = await openPublished(settings);
   const invoice = await findInvoice(published, invoiceId).finally(() => published.close());
   await retryOne(settings, await addressOf(settings, invoice));
-  return `${id}: invoice ${String(invoice.invoice_number)} is tried again with a new file.`;
+  return `${id}: invoice ${String(invoice.invoice_number)} is retried with a new file.`;
 }

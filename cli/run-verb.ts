@@ -1,4 +1,4 @@
-/** Finds the verb, loads that verb alone, runs it, and tells on stderr what went wrong. */
+/** Finds the verb, loads its file, runs it, and prints errors to stderr. */
 
 import { Command, CommanderError } from 'commander';
 import { didYouMean } from '../lib/config/did-you-mean.ts';
@@ -9,10 +9,10 @@ import { endOnEarlySignal } from './terminal/interaction.ts';
 import type { SplitArguments } from './verb.ts';
 import { VERBS, type Verb } from './verbs.ts';
 
-/** Verbs that run until they are told to stop. */
+/** Verbs that run until they are stopped. */
 const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
 
-/** @param args without Node and the program; @returns the exit code, once all was said */
+/** @param args without Node and the program @returns the exit code */
 export async function runVerb(given: readonly string[]): Promise<number> {
   let audited: AuditedRun | null = null;
   try {
@@ -33,7 +33,6 @@ export async function runVerb(given: readonly string[]): Promise<number> {
     const [name, rest] = first === 'help' ? [args[1] ?? '', ['--help']] : [first, args.slice(1)];
     if (ROLES.has(name)) endOnEarlySignal();
     const { command, program } = prepare(await findVerb(name).load());
-    // The overview is there without what commands need.
     const { auditActions } = await import('./audited-commands.ts');
     audited = auditActions(program);
     await command.parseAsync(await behindVerb(command, [...flags, ...rest]), { from: 'user' });
@@ -48,14 +47,14 @@ export async function runVerb(given: readonly string[]): Promise<number> {
   }
 }
 
-/** The parser is loaded only where an option is first: `--help` and a role's first signal do not wait for it. */
+/** Loads the parser only when an option is first, so that `--help` and the first signal of a role do not wait for it. */
 async function leadingFlags(args: readonly string[]): Promise<SplitArguments> {
   if (args[0]?.startsWith('--') !== true) return { flags: [], rest: args };
   const { leadingSharedFlags } = await import('./verb.ts');
   return leadingSharedFlags(args);
 }
 
-/** Moves options of every command that are between two words of a verb behind the last one, which alone declares them. */
+/** Moves shared options between two words of a verb behind the last one, which alone declares them. */
 async function behindVerb(command: Command, args: readonly string[]): Promise<string[]> {
   const { leadingSharedFlags } = await import('./verb.ts');
   const { flags, rest } = leadingSharedFlags(args);
@@ -69,7 +68,7 @@ function findVerb(name: string): Verb {
   if (found !== undefined) return found;
   if (name.startsWith('-')) {
     throw new CliError(EXIT.usage, `unknown option '${name}'`, {
-      hint: 'the verb comes first: billsync VERB [options]',
+      hint: 'put the verb first: billsync VERB [options]',
     });
   }
   const near = didYouMean(
@@ -81,7 +80,7 @@ function findVerb(name: string): Verb {
   });
 }
 
-/** Errors of usage are thrown to us instead of ending the process, in the whole tree of commands. */
+/** Makes the parser throw errors of usage instead of ending the process. */
 function prepare(command: Command): { readonly command: Command; readonly program: Command } {
   const program = new Command('billsync').addCommand(command);
   const visit = (each: Command): void => {
@@ -97,7 +96,7 @@ function prepare(command: Command): { readonly command: Command; readonly progra
   return { command, program };
 }
 
-/** Suggests the option that an unknown one begins, where the parser suggests another that is as near in letters. */
+/** Suggests options that begin with the unknown one; the parser compares only letters. */
 function withLongerOption(error: CommanderError, command: Command): CommanderError {
   const [, unknown] = /unknown option '(--[\w-]+)'/.exec(error.message) ?? [];
   if (error.code !== 'commander.unknownOption' || unknown === undefined) return error;
@@ -124,6 +123,6 @@ function overview(): string {
     section = verb.section;
     lines.push(`  ${verb.name.padEnd(width)}  ${verb.summary}`);
   }
-  lines.push('', 'Every verb explains itself with an example: billsync VERB --help', '');
+  lines.push('', 'Help and an example for each verb: billsync VERB --help', '');
   return lines.join('\n');
 }

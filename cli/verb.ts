@@ -1,4 +1,4 @@
-/** What every command has in common: its shared flags, its example, its settings and its output. */
+/** The common parts of all commands: shared options, examples, settings and output. */
 
 import { join } from 'node:path';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
@@ -51,13 +51,13 @@ export function group(name: string, summary: string, commands: readonly Command[
 
 function sharedOptions(): readonly Option[] {
   return [
-    new Option('--config <file>', 'settings file (else BILLSYNC_CONFIG, else ./billsync.yaml)'),
+    new Option('--config <file>', 'settings file; by default BILLSYNC_CONFIG, then ./billsync.yaml'),
     new Option('--data-dir <dir>', 'same as BILLSYNC_DATA_DIR'),
     new Option('--environment <name>', 'same as BILLSYNC_ENVIRONMENT').choices(['test', 'production']),
-    new Option('--setting <name=value>', 'any other setting that is not secret (repeatable)').argParser(
+    new Option('--setting <name=value>', 'any setting that is not secret (repeatable)').argParser(
       collectSetting,
     ),
-    new Option('--quiet', 'only problems on stderr, no remarks and no progress'),
+    new Option('--quiet', 'print only problems to stderr, no messages and no progress'),
     new Option('--verbose', 'show the stack trace of an error'),
   ];
 }
@@ -85,10 +85,10 @@ export function withSharedFlags(command: Command): Command {
   const own = new Set(command.options.map(({ long }) => long));
   const missing = sharedOptions().filter(({ long }) => !own.has(long));
   for (const option of missing) command.addOption(option.helpGroup(SHARED));
-  // What a verb has of its own is read first.
+  // A command's own options come first.
   return command.configureHelp({
-    visibleOptions(asked) {
-      const all = new Help().visibleOptions(asked);
+    visibleOptions(shown) {
+      const all = new Help().visibleOptions(shown);
       const isShared = ({ helpGroupHeading }: Option) => helpGroupHeading === SHARED;
       return [...all.filter((option) => !isShared(option)), ...all.filter(isShared)];
     },
@@ -145,21 +145,21 @@ export function settingFlags(flags: SharedFlags): Record<string, string> {
   return texts;
 }
 
-/** For flags that are durations in seconds, as long as a timer of Node can be: beyond, it would ring at once. */
+/** For options that are durations in seconds. A longer timer of Node would fire at once. */
 export function seconds(text: string): number {
   const value = positiveInteger(text);
-  if (value <= LONGEST_TIMER_SECONDS) return value;
-  throw new InvalidArgumentError(`It must be at most ${LONGEST_TIMER_SECONDS}, which are 24 days.`);
+  if (value <= MAX_TIMER_SECONDS) return value;
+  throw new InvalidArgumentError(`It must be at most ${MAX_TIMER_SECONDS}, which are 24 days.`);
 }
 
-const LONGEST_TIMER_SECONDS = 24 * 86_400;
+const MAX_TIMER_SECONDS = 24 * 86_400;
 
-/** For flags that may be given several times. */
+/** For repeatable options. */
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];
 }
 
-/** For flags that are counts. */
+/** For options that are counts. */
 export function positiveInteger(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value)) {
@@ -168,7 +168,7 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
-/** For flags that are instants or dates; a date means its first moment in UTC. @returns ISO 8601 UTC */
+/** For options that are instants or dates; a date means its start in UTC. @returns ISO 8601 UTC */
 export function instant(text: string): string {
   const read = readInstant(text);
   if (read !== undefined) return new Date(read).toISOString();
@@ -176,7 +176,7 @@ export function instant(text: string): string {
   throw new InvalidArgumentError(`It must be ${forms}.`);
 }
 
-/** For the end of a period of instants: a date means its end in UTC. @returns ISO 8601 UTC, not included */
+/** For the end of a period of instants: a date means its end in UTC. @returns ISO 8601 UTC, exclusive */
 export function endInstant(text: string): string {
   const start = instant(text);
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(Date.parse(start) + 86_400_000).toISOString() : start;
@@ -203,7 +203,7 @@ function collectSetting(text: string, before: readonly SettingPair[] | undefined
   }
   if (definition.secret && definition.variable !== 'BILLSYNC_WAREHOUSE') {
     throw new InvalidArgumentError(
-      `Secrets do not belong on a command line, which others can read: use ${definition.variable}_FILE.`,
+      `Other users can read a command line, so secrets are refused here: use ${definition.variable}_FILE.`,
     );
   }
   return [...(before ?? []), [definition.variable, text.slice(equals + 1)]];
@@ -216,12 +216,12 @@ function indent(text: string): string {
     .join('\n');
 }
 
-/** A folder that nobody marked yet belongs to nobody. @throws CliError, data-folder-too-new (exit 2) */
+/** A data folder without a mark belongs to any environment. @throws CliError, data-folder-too-new (exit 2) */
 export async function checkEnvironment({ dataDir, environment }: Settings): Promise<void> {
   await checkDataFolderForm(dataDir);
   if (await isOpenToAll(dataDir)) {
     process.stderr.write(
-      `billsync: warning: ${OPEN_TO_ALL}, ${dataDir}, so what is read may be forged\n  → see that what lies there is yours, then chmod -R go-rwx it\n`,
+      `billsync: warning: ${OPEN_TO_ALL}, ${dataDir}, so the data may be forged\n  → check that all of it is yours, then chmod -R go-rwx it\n`,
     );
   }
   const marked = (await readIfThere(join(dataDir, 'environment')))?.toString().trim() ?? environment;

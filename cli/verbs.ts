@@ -1,18 +1,18 @@
-/** Every verb with its one line for `--help`; a verb's own file is loaded only when the verb is used. */
+/** All verbs with their summaries; the file of a verb is loaded when it is used. */
 
 import type { Command } from 'commander';
 
 export interface Verb {
   readonly name: string;
   readonly summary: string;
-  readonly section: 'Start here' | 'Run' | 'Look' | 'Recover' | 'Operate';
+  readonly section: 'Start here' | 'Run' | 'Read' | 'Recover' | 'Operate';
   readonly load: () => Promise<Command>;
 }
 
 export const VERBS: readonly Verb[] = [
   {
     name: 'demo',
-    summary: 'an end-to-end run on this machine, with the faults that happen in practice, and the proof',
+    summary: 'run everything on this machine, with simulated faults, and prove the result',
     section: 'Start here',
     load: async () => (await import('./commands/demo.ts')).demoCommand(),
   },
@@ -24,19 +24,19 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'config',
-    summary: 'show the effective settings, and where each came from',
+    summary: 'show the effective settings and the source of each',
     section: 'Start here',
     load: async () => (await import('./commands/config.ts')).configCommand(),
   },
   {
     name: 'doctor',
-    summary: 'test every connection, and say what to do about each failure',
+    summary: 'test every connection and explain each failure',
     section: 'Start here',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand(),
   },
   {
     name: 'up',
-    summary: 'run endpoint, worker, dashboard and Temporal together',
+    summary: 'run the endpoint, the worker, the dashboard and Temporal',
     section: 'Run',
     load: async () => (await import('./commands/up.ts')).upCommand(),
   },
@@ -66,74 +66,74 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'sandbox',
-    summary: 'a simulated billing service to try things with',
+    summary: 'run and control a simulated billing service',
     section: 'Run',
     load: async () => (await import('./commands/sandbox.ts')).mountedSandbox(),
   },
   {
     name: 'report',
-    summary: 'answer a question about cost: by tenant, carrier, zone and more',
-    section: 'Look',
+    summary: 'print a cost report: by tenant, carrier, zone and more',
+    section: 'Read',
     load: async () => (await import('./commands/report.ts')).reportCommand(),
   },
   {
     name: 'statement',
-    summary: 'write what a tenant was billed in a month, to hand it out',
-    section: 'Look',
+    summary: 'write the monthly statement of a tenant',
+    section: 'Read',
     load: async () => (await import('./commands/statement.ts')).statementCommand(),
   },
   {
     name: 'shipments',
-    summary: 'list the billed lines, filtered and sorted, with exact totals',
-    section: 'Look',
+    summary: 'list billed lines, filtered and sorted, with exact totals',
+    section: 'Read',
     load: async () => (await import('./commands/shipments.ts')).shipmentsCommand(),
   },
   {
     name: 'disputes',
-    summary: 'claim back what was billed wrongly, and follow what carriers credit',
-    section: 'Look',
+    summary: 'claim wrongly billed amounts and track credits',
+    section: 'Read',
     load: async () => (await import('./commands/disputes.ts')).disputesCommand(),
   },
   {
     name: 'invoices',
     summary: 'list, show or retry invoices',
-    section: 'Look',
+    section: 'Read',
     load: async () => (await import('./commands/invoices.ts')).invoicesCommand(),
   },
   {
     name: 'events',
-    summary: 'list, show or replay what was received',
-    section: 'Look',
+    summary: 'list, show or replay received events',
+    section: 'Read',
     load: async () => (await import('./commands/events.ts')).eventsCommand(),
   },
   {
     name: 'alerts',
-    summary: 'list what is wrong now, and explain what to do about it',
-    section: 'Look',
+    summary: 'list open alerts and explain how to fix them',
+    section: 'Read',
     load: async () => (await import('./commands/alerts.ts')).alertsCommand(),
   },
   {
     name: 'sql',
-    summary: 'run your own query on the published file, or open the DuckDB shell on it',
-    section: 'Look',
+    summary: 'query the published file, or open the DuckDB shell on it',
+    section: 'Read',
     load: async () => (await import('./commands/sql.ts')).sqlCommand(),
   },
   {
     name: 'explain',
     summary: 'trace a tracking number to its line, file, hash, event and workflow run',
-    section: 'Look',
+    section: 'Read',
     load: async () => (await import('./commands/explain.ts')).explainCommand(),
   },
   {
     name: 'export',
     summary: 'write all shipments and invoices as Parquet or CSV, by month',
-    section: 'Look',
+    section: 'Read',
     load: async () => (await import('./commands/export.ts')).exportCommand(),
   },
   {
     name: 'mcp',
-    summary: 'lets an assistant ask reports and shipments, read-only',
-    section: 'Look',
+    summary: 'let an assistant query reports and shipments, read-only',
+    section: 'Read',
     load: async () => (await import('./commands/mcp.ts')).mcpCommand(),
   },
   {
@@ -144,13 +144,13 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'import',
-    summary: 'load a CSV that a person exported by hand',
+    summary: 'load a CSV that was exported by hand',
     section: 'Recover',
     load: async () => (await import('./commands/import.ts')).importCommand(),
   },
   {
     name: 'quarantine',
-    summary: 'list, show, requeue or discard what was refused',
+    summary: 'list, show, requeue or discard refused items',
     section: 'Recover',
     load: async () => (await import('./commands/quarantine.ts')).quarantineCommand(),
   },
@@ -186,19 +186,19 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'purge',
-    summary: 'remove what is older than a date and not needed by any report',
+    summary: 'remove old data that no report needs',
     section: 'Operate',
     load: async () => (await import('./commands/purge.ts')).purgeCommand(),
   },
   {
     name: 'hold',
-    summary: 'keep an invoice, a tenant or everything from being purged',
+    summary: 'exempt an invoice, a tenant or everything from purges',
     section: 'Operate',
     load: async () => (await import('./commands/hold.ts')).holdCommand(),
   },
   {
     name: 'audit',
-    summary: 'show who changed what, when and why, and prove that the log is intact',
+    summary: 'show the audit log and verify that it is intact',
     section: 'Operate',
     load: async () => (await import('./commands/audit.ts')).auditCommand(),
   },

@@ -1,4 +1,4 @@
-/** What commands say to the workflows: over the Temporal that the settings or the data folder name. */
+/** Connections of commands to Temporal and its workflows. */
 
 import type { Client } from '@temporalio/client';
 import { openArchive } from '../archive/open-archive.ts';
@@ -22,7 +22,7 @@ export async function withTemporal<T>(settings: Settings, work: (client: Client)
   }
 }
 
-/** Commands speak through their output; what libraries log is only of interest when it is bad. */
+/** The log of a command: only errors. */
 export function commandLog(settings: Settings) {
   return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
 }
@@ -30,7 +30,7 @@ export function commandLog(settings: Settings) {
 /**
  * Asks the invoice's workflow to try again, starting one when none is open.
  *
- * @throws TemporalUnreachableError nothing was asked
+ * @throws TemporalUnreachableError nothing was requested
  */
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
   const { retryInvoice } = await import('../workflows/client/invoice-client.ts');
@@ -38,11 +38,11 @@ export async function retryOne(settings: Settings, address: InvoiceAddress): Pro
 }
 
 /**
- * Who the invoice belongs to: as an event told, else as the account of whoever asks, since one that was fetched by its id
- * came without an event. @throws CliError (exit 2), or what keeps the service from telling
+ * The partner is that of the events, or of the account for an invoice without an event. @throws CliError (exit 2), or
+ * an error of the service
  */
 export async function addressOf(settings: Settings, invoice: ReportRow): Promise<InvoiceAddress> {
-  const partnerId = invoice.partner_id ?? (await learnPartnerId(settings));
+  const partnerId = invoice.partner_id ?? (await partnerIdOf(settings));
   return { partnerId: String(partnerId), invoiceId: String(invoice.invoice_id) };
 }
 
@@ -67,9 +67,9 @@ export async function replay(settings: Settings, request: ReplayRequest): Promis
 }
 
 /** @throws SettingsError, CredentialsRefusedError, UnreachableError */
-export async function learnPartnerId(settings: Settings): Promise<string> {
+export async function partnerIdOf(settings: Settings): Promise<string> {
   if (settings.partnerId !== null) return settings.partnerId;
-  const known = partnerIdOfRunning(settings) ?? (await knownPartnerId(settings));
+  const known = partnerIdOfRunning(settings) ?? (await publishedPartnerId(settings));
   if (known !== null) return known;
   requireService(settings);
   const { createBillingService } = await import('../billing/client.ts');
@@ -83,7 +83,7 @@ export async function learnPartnerId(settings: Settings): Promise<string> {
     await service.close();
     await archive.close();
   }
-  throw new CliError(EXIT.usage, 'the token does not say whose invoices these are', {
+  throw new CliError(EXIT.usage, 'the token names no partner', {
     hint: 'set BILLSYNC_PARTNER_ID',
   });
 }
@@ -94,13 +94,13 @@ function partnerIdOfRunning(settings: Settings): string | null {
   return up?.partnerId !== undefined && isAlive(up.pid) ? up.partnerId : null;
 }
 
-/** A folder that has heard events knows; then no further settings are needed beside a running `up`. */
-async function knownPartnerId(settings: Settings): Promise<string | null> {
+/** The published file knows the partner, so no further settings are needed beside a running `up`. */
+async function publishedPartnerId(settings: Settings): Promise<string | null> {
   try {
     const { openPublished } = await import('./published.ts');
     const published = await openPublished(settings);
     try {
-      const [row, ...others] = await published.ask('partners');
+      const [row, ...others] = await published.query('partners');
       return row !== undefined && others.length === 0 ? String(row.partner_id) : null;
     } finally {
       published.close();

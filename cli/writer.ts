@@ -1,6 +1,6 @@
 /**
- * Work that only the warehouse's one writer may do: asked of the running worker through Temporal, never done on its
- * file; done here, with the lock in hand, when nobody is running.
+ * Work that only the one writer of the warehouse may do: requested from the running worker through Temporal, or done
+ * here with the lock when no worker runs.
  */
 
 import { existsSync } from 'node:fs';
@@ -18,10 +18,10 @@ import { onInterrupt } from './terminal/interaction.ts';
 export interface WriterWork<T> {
   /** Stands in the lock while the work is done here. */
   readonly role: string;
-  readonly ask: (client: Client) => Promise<T>;
-  /** Makes the data folder when it is not there; else that is told, and nothing is made. */
+  readonly request: (client: Client) => Promise<T>;
+  /** Creates the data folder if it is missing; otherwise a missing folder is an error. */
   readonly makesFolder?: boolean;
-  /** What can begin before the warehouse is open, once it is clear that the work is done here. */
+  /** Starts before the warehouse is open, once it is clear that the work is done here. */
   readonly begin?: () => Promise<void>;
   readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
 }
@@ -30,12 +30,12 @@ export interface WriterWork<T> {
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
     const { withTemporal } = await import('./with-temporal.ts');
-    return withTemporal(settings, (client) => onInterrupt(GOES_ON, () => work.ask(client)));
+    return withTemporal(settings, (client) => onInterrupt(WORKER_CONTINUES, () => work.request(client)));
   }
   if (work.makesFolder !== true) requireFolder(settings);
   await work.begin?.();
   const { archive, warehouse, close } = await open(settings, work.role);
-  return onInterrupt(STOPS_HERE, () => work.direct(warehouse, archive)).finally(close);
+  return onInterrupt(STOPPED, () => work.direct(warehouse, archive)).finally(close);
 }
 
 export interface OpenWriter {
@@ -45,7 +45,7 @@ export interface OpenWriter {
 }
 
 /**
- * For work that no worker does for anybody: the warehouse itself, in a data folder that is there.
+ * Opens the warehouse for work that no worker does, in an existing data folder.
  *
  * @param how.isAlone a lake too lets no other writer in until it is closed
  * @throws warehouse-locked (exit 8) another process has it
@@ -80,16 +80,16 @@ async function open(
   }
 }
 
-const GOES_ON = 'Stopped waiting; the worker goes on with what it was asked for.';
-const STOPS_HERE = 'Stopped. What was finished stays; the same command does the rest.';
+const WORKER_CONTINUES = 'Stopped waiting; the worker continues.';
+const STOPPED = 'Stopped. Finished work is kept; run the command again for the rest.';
 
-/** A misspelt folder is not one more, empty warehouse. A lake is somewhere else. */
+/** A misspelt folder must not become an empty warehouse. A lake is elsewhere. */
 function requireFolder(settings: Settings): void {
   const { dataDir, warehouse } = settings;
   if (warehouse.kind === 'ducklake') return;
   if (!existsSync(dataDir)) {
     throw new CliError(EXIT.nothingMatched, `there is no data folder ${dataDir}`, {
-      hint: 'check BILLSYNC_DATA_DIR; `billsync up`, `billsync worker` and `billsync import` make one',
+      hint: 'check BILLSYNC_DATA_DIR; `billsync up`, `billsync worker` and `billsync import` create one',
     });
   }
   requireRecords(settings);
@@ -103,7 +103,7 @@ function requireFolder(settings: Settings): void {
 export function requireRecords(settings: Settings): void {
   const { dataDir, archive, warehouse } = settings;
   if (archive.kind !== 'folder' || warehouse.kind !== 'duckdb') return;
-  // Where a process has a warehouse, it is in no wrong place; who has it is told later.
+  // A place that a process uses is right; opening reports that process.
   if ([archive.path, warehouse.path, warehousePaths(settings).lock].some(existsSync)) return;
   throw new CliError(EXIT.nothingMatched, 'there is neither an archive nor a warehouse', {
     ...{ subject: `${archive.path}, ${warehouse.path}`, hint: restoredHint(dataDir) },
@@ -116,16 +116,16 @@ export async function requireRecordsIn(
   { archive: place, dataDir }: Settings,
 ): Promise<void> {
   if (!(await isEmptyArchive(archive))) return;
-  throw new CliError(EXIT.nothingMatched, 'the archive holds nothing: no event, no file', {
+  throw new CliError(EXIT.nothingMatched, 'the archive is empty: no event, no file', {
     ...{ subject: place.kind === 's3' ? place.url : place.path, hint: restoredHint(dataDir) },
   });
 }
 
 function restoredHint(dataDir: string): string {
-  return `as it should be before the first delivery only; what is restored belongs directly into BILLSYNC_DATA_DIR, now ${dataDir}`;
+  return `expected only before the first delivery; restore a backup directly into BILLSYNC_DATA_DIR, now ${dataDir}`;
 }
 
-/** A lock of a command is not a worker that could be asked: opening then says who has it. */
+/** A command that holds the lock is not a worker; opening the warehouse reports it. */
 export async function workerIsRunning(settings: Settings): Promise<boolean> {
   const owner = await lockOwner(warehousePaths(settings).lock);
   return owner !== null && ['worker', 'up', 'demo'].includes(owner.role);

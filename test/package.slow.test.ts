@@ -46,7 +46,7 @@ describe('the published package', () => {
       cwd: folder,
     });
     expect(stderr).toContain('nothing is left to do');
-    expect(stdout).toMatch(/Proved: (\d+) of \1 figures are what the service billed\./);
+    expect(stdout).toMatch(/Proved: (\d+) of \1 values equal what the service billed\./);
     expect(exitCode).toBe(0);
   });
 });

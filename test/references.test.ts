@@ -4,7 +4,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { linksIn, withoutCode } from './support/tools/markdown-links.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -90,4 +89,25 @@ function anchorsOf(text: string): Set<string> {
     anchors.add(anchor);
   }
   return anchors;
+}
+
+interface MarkdownLink {
+  /** Path as written, empty for an anchor of the same page. */
+  readonly target: string;
+  readonly anchor: string | null;
+  readonly text: string;
+}
+
+function linksIn(markdown: string): readonly MarkdownLink[] {
+  const pattern = /\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)/g;
+  return [...withoutCode(markdown).matchAll(pattern)].map(([text, target = '', anchor]) => ({
+    target,
+    anchor: anchor ?? null,
+    text,
+  }));
+}
+
+/** @param code what counts as code: blocks and spans by default */
+function withoutCode(markdown: string, code = /^ *```[\s\S]*?^ *```|`[^`\n]*`/gm): string {
+  return markdown.replace(code, '');
 }

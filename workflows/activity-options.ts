@@ -51,15 +51,9 @@ export function invoiceActivities(pace: Pace): CalledActivities {
   const network: RetryPolicy = { ...backoff, maximumAttempts: pace.retryAttempts };
   const ledgerRetry: RetryPolicy = { ...backoff, maximumInterval: '1 min' };
 
-  // The client's deadlines (10 s and 20 s) start only after the calls queued before it.
+  // Long, because details contain every line item: 80 MB for 300,000. The client aborts calls and transfers without
+  // progress much earlier.
   const calls = proxyActivities<BillingActivities>({
-    startToCloseTimeout: '5 min',
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: network,
-  });
-
-  // Details contain every line item: 80 MB for 300,000. The client aborts a transfer without progress.
-  const details = proxyActivities<BillingActivities>({
     startToCloseTimeout: '15 min',
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: network,
@@ -100,7 +94,7 @@ export function invoiceActivities(pace: Pace): CalledActivities {
   return {
     fetchToken: calls.fetchToken,
     regenerateUrl: calls.regenerateUrl,
-    lookUpInvoice: details.lookUpInvoice,
+    lookUpInvoice: calls.lookUpInvoice,
     downloadCsv: downloads.downloadCsv,
     exportCsv: downloads.exportCsv,
     recordEvent: ledger.recordEvent,

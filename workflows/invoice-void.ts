@@ -14,7 +14,7 @@ type VoidAnswer =
   | { readonly outcome: 'unanswerable' | 'later'; readonly message: string };
 
 /** Asks the details only: an existing file says nothing about a void. */
-async function askAboutVoid({ activities, input: { invoiceId } }: InvoiceRun): Promise<VoidAnswer> {
+async function queryVoid({ activities, input: { invoiceId } }: InvoiceRun): Promise<VoidAnswer> {
   try {
     await activities.fetchToken();
     const details = await activities.lookUpInvoice({ invoiceId });
@@ -47,7 +47,7 @@ export async function confirmVoid(run: InvoiceRun): Promise<void> {
     return;
   }
   run.takeRequests();
-  const answer = await askAboutVoid(run);
+  const answer = await queryVoid(run);
   switch (answer.outcome) {
     case 'confirmed':
       return settleVoid(run, 'details');
@@ -98,7 +98,7 @@ async function pauseBeforeConfirming(run: InvoiceRun, milliseconds: number): Pro
 export async function isVoidResolved(run: InvoiceRun): Promise<boolean> {
   run.takeRequests();
   if (await applyRestore(run)) return true;
-  const { outcome } = await askAboutVoid(run);
+  const { outcome } = await queryVoid(run);
   if (outcome !== 'confirmed') return false;
   settleVoid(run, 'details');
   await applyVoid(run);

@@ -94,7 +94,7 @@ interface Answer {
 async function lookUp(run: InvoiceRun): Promise<Answer | null> {
   const requests = run.takeRequests();
   try {
-    const answer = await askService(run);
+    const answer = await queryStatus(run);
     run.failedSeries = 0;
     // A failure to ask ends with an answer; a missing file ends with a load.
     if (run.recordedFailure === 'recheck-unanswered' || run.knowledge.rank !== 'finalized')
@@ -117,7 +117,7 @@ async function lookUp(run: InvoiceRun): Promise<Answer | null> {
 }
 
 /** Details for the status, then regenerate: the shape of the details is not specified (4.4). @throws ActivityFailure */
-async function askService({ activities, input: { invoiceId } }: InvoiceRun): Promise<Answer> {
+async function queryStatus({ activities, input: { invoiceId } }: InvoiceRun): Promise<Answer> {
   await activities.fetchToken();
   let details: LookUpInvoiceResult = { outcome: 'not-found' };
   let detailsError: unknown = null;

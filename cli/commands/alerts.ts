@@ -52,7 +52,7 @@ async function openOf(settings: Settings): Promise<readonly OpenAlert[]> {
 function explainCommand(): Command {
   const command = verb(
     'explain <name>',
-    'Says what an alert means, what to check first, what to do, and how to tell that it is over.',
+    'Explains an alert: its meaning, what to check first, how to fix it, and how to see that it is over.',
     'billsync alerts explain disk/full',
   );
   return withJson(command).action((given: string, _flags: unknown, command: Command) => {
@@ -69,7 +69,7 @@ function explainCommand(): Command {
       `${name} (${severity})\n${meaning}`,
       `Check first:\n${listed(firstLook)}`,
       `What to do:\n${listed(cure)}`,
-      `How to tell that it is over: ${proof}`,
+      `It is over when: ${proof}`,
     ];
     outputOf(command).thing(
       { name, severity, meaning, first_look: firstLook, cure, proof },
@@ -91,8 +91,8 @@ interface WriteFlags {
 function acknowledgeCommand(): Command {
   const command = verb(
     'acknowledge [key...]',
-    'Says that somebody is working on it: the alert is not repeated while it lasts. An alert about a ' +
-      'past event that nothing undoes (a void after the load) ends when it is acknowledged.',
+    'Records that someone is working on an alert: its notice is not repeated while it lasts. An alert about ' +
+      'a past event (a void after the load) ends when it is acknowledged.',
     'billsync alerts acknowledge disk/full --note "a larger one is ordered"',
   );
   return withWriteFlags(command).action(
@@ -118,23 +118,23 @@ function quietCommand(): Command {
 
 function withWriteFlags(command: Command): Command {
   return command
-    .option('--all', 'all that are open')
-    .option('--note <text>', 'why, for the next person who looks', '')
-    .option('--dry-run', 'say which alerts it would affect');
+    .option('--all', 'all open alerts')
+    .option('--note <text>', 'the reason, shown beside the alert', '')
+    .option('--dry-run', 'show which alerts would change');
 }
 
-interface DecisionAsked extends Pick<AlertDecision, 'kind' | 'until'> {
+interface DecisionRequest extends Pick<AlertDecision, 'kind' | 'until'> {
   readonly keys: readonly string[];
   readonly flags: WriteFlags;
   readonly done: string;
 }
 
-async function decide(command: Command, { keys, flags, done, kind, until }: DecisionAsked): Promise<void> {
+async function decide(command: Command, { keys, flags, done, kind, until }: DecisionRequest): Promise<void> {
   const { settings, output } = contextOf(command);
   const hint = '`billsync alerts list` shows what is open';
   const isAll = flags.all === true;
   if (isAll === keys.length > 0) {
-    throw new CliError(EXIT.usage, 'name the keys of alerts, or say --all', { hint });
+    throw new CliError(EXIT.usage, 'name the keys of alerts, or add --all', { hint });
   }
   const open = new Set<string>((await openOf(settings)).map(({ key }) => key));
   if (open.size === 0) throw new CliError(EXIT.nothingMatched, 'no alert is open');
@@ -142,11 +142,11 @@ async function decide(command: Command, { keys, flags, done, kind, until }: Deci
   if (unknown !== undefined) {
     throw new CliError(EXIT.nothingMatched, 'no alert is open by that key', { subject: unknown, hint });
   }
-  const wanted = isAll ? [...open] : [...new Set(keys)];
-  const named = wanted.map(printable).join(', ');
-  if (flags.dryRun === true) return output.note(`Would be: ${named}.`);
-  const said = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
-  const decisions = wanted.map((key) => ({ ...said, key, kind, until }));
+  const chosen = isAll ? [...open] : [...new Set(keys)];
+  const named = chosen.map(printable).join(', ');
+  if (flags.dryRun === true) return output.note(`Would change: ${named}.`);
+  const decision = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
+  const decisions = chosen.map((key) => ({ ...decision, key, kind, until }));
   await decideOnAlerts(runFolder(settings), decisions);
   output.note(`${done}: ${named}.`);
 }
@@ -179,19 +179,19 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'alert', value: ({ key }) => key },
   { title: 'what', value: ({ title }) => title },
   { title: 'detail', value: ({ detail }) => detail, canShrink: true },
-  { title: 'seen by', value: ({ acknowledged_by }) => acknowledged_by },
+  { title: 'acknowledged by', value: ({ acknowledged_by }) => acknowledged_by },
   { title: 'quiet until', value: ({ quiet_until }) => quiet_until },
 ];
 
 export function costsCommand(): Command {
   const command = verb(
     'costs',
-    'Lists what meets a rule of user/cost-rules.yaml now, reported before or not. Sends nothing. Exit code 1 when there is anything.',
-    'billsync alerts costs --rules draft.yaml',
+    'Lists what meets a rule of user/cost-rules.yaml now, also if it was reported before. Sends no alert. Exit code 1 when there is any.',
+    'billsync alerts costs --rules new-rules.yaml',
   );
   command
-    .option('--rules <file>', 'another rules file, to try it out first')
-    .option('--timeout <seconds>', 'stop a report after so long', seconds, 60);
+    .option('--rules <file>', 'another rules file, for example to test it')
+    .option('--timeout <seconds>', 'stop a report after this time', seconds, 60);
   return withJson(command, { ndjson: true }).action(async (flags: CostFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
@@ -205,7 +205,7 @@ export function costsCommand(): Command {
     const rules = await readCostRules(path);
     if (rules === null)
       throw new CliError(EXIT.nothingMatched, `there is no file of cost rules: ${printable(path)}`, {
-        hint: 'docs/how-to/cost-alerts.md shows what it may say',
+        hint: 'docs/how-to/cost-alerts.md describes it',
       });
     const options = {
       databasePath: publishedPath(settings),

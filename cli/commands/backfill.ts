@@ -1,4 +1,4 @@
-/** `billsync backfill`: fetches invoices by id that no event announced; it goes on by itself when nobody watches. */
+/** `billsync backfill`: fetches invoices by id that no event announced, in the background. */
 
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
@@ -32,20 +32,13 @@ export function backfillCommand(): Command {
     'billsync backfill INV-000042 --wait\nbillsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
       'billsync backfill --follow BACKFILL_ID --control pause',
   )
-    .option('--ids <file>', 'read ids or numbers from there; - is stdin')
-    .option(
-      '--wait',
-      'print each result, return when readers see them; exit 1 when any needs attention, 0 when all are loaded or voided',
-    )
-    .option(
-      '--timeout <seconds>',
-      'with --wait: stop watching after this time (the backfill continues)',
-      seconds,
-    )
-    .option('--concurrency <number>', 'how many at once', positiveInteger, 20)
-    .option('--follow <backfill>', 'watch or control an earlier one, instead of starting one')
+    .option('--ids <file>', 'read ids or numbers from this file; - reads stdin')
+    .option('--wait', 'print each result and return when readers see them; exit 1 when any needs attention')
+    .option('--timeout <seconds>', 'with --wait: return after this time (the backfill continues)', seconds)
+    .option('--concurrency <number>', 'invoices fetched at the same time', positiveInteger, 20)
+    .option('--follow <backfill>', 'show or control an earlier backfill instead of starting one')
     .option('--control <what>', 'with --follow: pause, resume or cancel')
-    .option('--dry-run', 'say what would be fetched or controlled');
+    .option('--dry-run', 'show what would be fetched or controlled');
   return withJson(command, { ndjson: true }).action(
     async (named: readonly string[], flags: BackfillFlags, command: Command) => {
       const { settings, output } = contextOf(command);
@@ -58,23 +51,23 @@ export function backfillCommand(): Command {
         );
         return;
       }
-      const { learnPartnerId } = await import('../with-temporal.ts');
-      const partnerId = await learnPartnerId(settings);
+      const { partnerIdOf } = await import('../with-temporal.ts');
+      const partnerId = await partnerIdOf(settings);
       const { concurrency } = flags;
       const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
       await withTemporal(settings, async (client) => {
-        const handingOver = output.progress('Handing over');
-        let isTold = false;
+        const submitting = output.progress('Submitting');
+        let isAnnounced = false;
         const handle = await startBackfill(client, settings, {
           ...{ partnerId, invoiceIds, concurrency },
           onSent(ids, backfillId) {
-            // At once: it can be followed and steered by its name, whatever becomes of this command.
-            if (!isTold)
+            // At once, so that it can be followed if this command ends.
+            if (!isAnnounced)
               output.note(`Backfill ${backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
-            isTold = true;
-            handingOver.update(ids, invoiceIds.length);
+            isAnnounced = true;
+            submitting.update(ids, invoiceIds.length);
           },
-        }).finally(() => handingOver.end());
+        }).finally(() => submitting.end());
         if (flags.wait === true)
           return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
@@ -85,8 +78,8 @@ export function backfillCommand(): Command {
 
 /** @throws CliError (exit 3) when nothing is named, (exit 2) when a file is not what it seems to be */
 async function gather(given: readonly string[], flags: BackfillFlags): Promise<readonly NamedInvoice[]> {
-  const words = given.flatMap((argument) => argument.split('\n')).map((word) => word.trim());
-  const named: NamedInvoice[] = words.filter((word) => word !== '').map((word) => ({ word, place: null }));
+  const names = given.flatMap((argument) => argument.split('\n')).map((name) => name.trim());
+  const named: NamedInvoice[] = names.filter((name) => name !== '').map((name) => ({ name, place: null }));
   if (flags.ids !== undefined) {
     const fromFile = flags.ids === '-' ? await readStdin() : await readIds(flags.ids);
     named.push(...fromFile);
@@ -105,8 +98,8 @@ async function follow(
 ): Promise<void> {
   const { control } = flags;
   if (control !== undefined && !['pause', 'resume', 'cancel'].includes(control)) {
-    throw new CliError(EXIT.usage, `a backfill cannot ${printable(control)}`, {
-      hint: 'take pause, resume or cancel',
+    throw new CliError(EXIT.usage, `${printable(control)} is not an action on a backfill`, {
+      hint: 'use pause, resume or cancel',
     });
   }
   const { followBackfill } = await import('../../workflows/client/backfill-client.ts');
@@ -135,7 +128,7 @@ async function follow(
 
 export function watched<T>({ backfillId }: BackfillHandle, watch: () => Promise<T>): Promise<T> {
   const again = `billsync backfill --follow ${backfillId} --wait`;
-  return onInterrupt(`Stopped watching; the backfill goes on. \`${again}\` watches it again.`, watch);
+  return onInterrupt(`Stopped waiting; the backfill continues. \`${again}\` waits for it again.`, watch);
 }
 
 export interface Waiting {
@@ -148,7 +141,7 @@ export interface Waiting {
 
 /** A script goes on with `report`: the publication holds what was loaded before the command ends. */
 export async function waitFor({ client, settings, handle, flags, output }: Waiting): Promise<void> {
-  if (!(await tell(handle, flags, output))) return;
+  if (!(await printResults(handle, flags, output))) return;
   const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
   const progress = output.progress('Publishing');
   await requestSnapshot(client, settings).finally(() => progress.end());
@@ -159,7 +152,7 @@ export async function waitFor({ client, settings, handle, flags, output }: Waiti
  *
  * @returns whether something was waited for to its end and changed what readers see
  */
-async function tell(
+async function printResults(
   handle: BackfillHandle,
   flags: Pick<BackfillFlags, 'timeout'>,
   output: Output,
@@ -180,19 +173,19 @@ async function tell(
   } finally {
     progress.end();
   }
-  // Who ran out of time does not wait for a worker that may be away.
+  // Does not wait for a worker that may be down.
   const ended = timeout?.aborted === true ? begun : await handle.status();
   const { total: handedOver, isOver, isComplete } = ended;
   if (output.form === 'json') output.thing(outcomes.map(asJson), () => '');
   const settled = outcomes.filter(({ state }) => state === 'loaded' || state === 'voided').length;
-  output.note(`${settled} of ${handedOver} are loaded or voided.`);
+  output.note(`${settled} of ${handedOver} loaded or voided.`);
   if (isOver && !isComplete) output.note(NOT_ALL);
   if (!isOver || !isComplete || settled < handedOver) process.exitCode = EXIT.checkFailed;
   return outcomes.length > 0 && timeout?.aborted !== true;
 }
 
 const NOT_ALL =
-  'Not all ids were handed over: it was cancelled before, or the command that had them ended. Name the rest again.';
+  'Not all ids were submitted: the backfill was cancelled, or the command that submitted them ended. Name the rest again.';
 
 function paceOf(done: number, total: number, elapsedMs: number): string {
   const perSecond = done / Math.max(elapsedMs / 1000, 0.001);
@@ -205,14 +198,14 @@ function line(outcome: BackfillOutcome): string {
   return `${invoice_id}  ${state}${reason === null ? '' : `  ${printable(reason)}`}`;
 }
 
-/** States that explain themselves to us, and not to whoever asked. */
-const WORDS: Readonly<Record<string, string>> = {
+/** Explanations of states that have no reason of their own. */
+const EXPLANATIONS: Readonly<Record<string, string>> = {
   unknown: 'The service has no invoice with this id.',
-  draft: 'It is not finalized yet; it is watched from now on.',
+  draft: 'It is not finalized yet; its workflow waits for that.',
 };
 
 function asJson({ invoiceId, state, reason }: BackfillOutcome) {
-  return { invoice_id: invoiceId, state, reason: reason ?? WORDS[state] ?? null };
+  return { invoice_id: invoiceId, state, reason: reason ?? EXPLANATIONS[state] ?? null };
 }
 
 /** @throws CliError (exit 2) the file is not UTF-8, or empty */

@@ -1,4 +1,4 @@
-/** `billsync completion SHELL`: words and flags of every verb, taken from the commands themselves. */
+/** `billsync completion SHELL`: a completion script, generated from the commands. */
 
 import { Argument, type Command } from 'commander';
 import { outputOf, verb } from '../verb.ts';
@@ -17,7 +17,7 @@ export function completionCommand(): Command {
     });
 }
 
-/** What may follow a path of words, e.g. `invoices` → list, show, retry. */
+/** Verbs and options that may follow a path of verbs, e.g. `invoices` → list, show, retry. */
 type Words = ReadonlyMap<string, readonly { readonly word: string; readonly summary: string }[]>;
 
 async function completionWords(): Promise<Words> {

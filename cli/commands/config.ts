@@ -1,4 +1,4 @@
-/** `billsync config show`: what is in effect and where it came from, so that nobody has to guess. */
+/** `billsync config show`: the effective settings and the source of each. */
 
 import type { Command } from 'commander';
 import type { SettingOrigin } from '../../lib/config/find-setting.ts';
@@ -8,7 +8,7 @@ export function configCommand(): Command {
   const show = withJson(
     verb(
       'show',
-      'The effective settings and where each came from: flag, environment, file or default. Secrets are masked.',
+      'Shows the effective settings and the source of each: flag, environment, file or default. Secrets are masked.',
       'billsync config show --json | jq .settings.base_url',
     ),
   ).action((_flags: unknown, command: Command) => showSettings(command));
@@ -60,12 +60,12 @@ function showSettings(command: Command): void {
   );
 }
 
-/** A file's path says more than that it was a file; a variable's own name is said already. */
+/** The path of a file is more precise than "file"; the name of a variable is in the first column. */
 function whereFrom(name: string, origin: string, from: string): string {
   return origin === 'default' || from === name || from === `--setting ${name}` ? origin : `${origin} ${from}`;
 }
 
-/** Temporal's own variables, which its library reads itself; what is not set is not listed. */
+/** The variables that Temporal's library reads, if they are set. */
 function temporalVariables(): readonly ShownSetting[] {
   return Object.entries(process.env)
     .filter(([name, value]) => name.startsWith('TEMPORAL_') && value)
@@ -88,7 +88,7 @@ function shownSetting({ definition, text, origin, from }: SettingOrigin): ShownS
 
 const MASK = '********';
 
-/** Nothing of a secret is shown, not even its length; a warehouse without a password is none. */
+/** Secrets are masked, their length too; a warehouse without a password is none. */
 function mask(variable: string, text: string): string {
   return variable === 'BILLSYNC_WAREHOUSE' && text.startsWith('duckdb:') ? text : MASK;
 }

@@ -1,4 +1,4 @@
-/** `billsync disputes`: what is asked back of carriers, from the finding to the credit. */
+/** `billsync disputes`: claims against carriers, from the finding to the credit. */
 
 import { type Command, Option } from 'commander';
 import {
@@ -18,7 +18,7 @@ import { CLAIM_FORMATS, type ClaimFormat } from '../../finance/disputes/workbook
 import { writeWhole } from '../../lib/files/files.ts';
 import { userName } from '../../lib/runtime.ts';
 import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
-import { noteOutcome } from '../audited-commands.ts';
+import { recordOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { collectParameter, withFilterFlags } from '../report-output.ts';
 import { counted, type Output } from '../terminal/output.ts';
@@ -35,7 +35,7 @@ import {
 } from '../verb.ts';
 
 export function disputesCommand(): Command {
-  return group('disputes', 'Claims against carriers: what was billed wrongly, asked back and credited.', [
+  return group('disputes', 'Claims against carriers for wrongly billed amounts.', [
     listCommand(),
     showCommand(),
     findCommand(),
@@ -49,7 +49,7 @@ export function disputesCommand(): Command {
 function listCommand(): Command {
   const command = verb(
     'list',
-    'Lists the claims, newest first, with what was credited since and the days that are left. Exit code 1 when one is overdue.',
+    'Lists the claims, newest first, with credits and remaining days. Exit code 1 when one is overdue.',
     'billsync disputes list --state sent --carrier ups',
   );
   withJson(withChoice(command), { ndjson: true });
@@ -68,7 +68,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   const command = verb(
     'show <id>',
-    'Shows a claim: its amounts, the credits of its number, and who changed what.',
+    'Shows a claim: its amounts, credits and history.',
     'billsync disputes show D-17',
   );
   return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
@@ -89,7 +89,7 @@ function stateCommand(): Command {
     'state <state> <id...>',
     `Changes the state of claims, of all of them or none: ${transitions()}.`,
     'billsync disputes state sent D-17 D-18\n' +
-      'billsync disputes state rejected D-17 --version 2 --note "they say it was weighed"',
+      'billsync disputes state rejected D-17 --version 2 --note "the carrier weighed it"',
   );
   return withChange(command).action(
     async (state: string, ids: readonly string[], flags: ChangeFlags, command: Command) => {
@@ -111,7 +111,7 @@ function noteCommand(): Command {
   const command = verb(
     'note <id...>',
     'Adds a note to claims.',
-    'billsync disputes note D-17 --note "asked again, case 4711"',
+    'billsync disputes note D-17 --note "sent again, case 4711"',
   );
   return withChange(command).action((ids: readonly string[], flags: ChangeFlags, command: Command) =>
     change(command, { ids, flags, state: null }),
@@ -128,23 +128,23 @@ async function change(
 ): Promise<void> {
   const { disputes, output } = await disputesOf(command);
   if (flags.version !== undefined && ids.length > 1)
-    throw new CliError(EXIT.usage, '--version is of one claim');
+    throw new CliError(EXIT.usage, '--version needs a single claim');
   const claims = named(await listed(disputes, output), [...new Set(ids)]);
   const version = flags.version ?? null;
-  const asked = { claims: claims.map(({ id }) => ({ id, version })), state, note: flags.note };
+  const request = { claims: claims.map(({ id }) => ({ id, version })), state, note: flags.note };
   for (const claim of claims) if (state !== null) checkNext(claim, state);
   if (flags.dryRun === true)
     return output.note(`Would change ${claims.map(({ id, state: now }) => `${id} (${now})`).join(', ')}.`);
-  const changed = await disputes.change({ ...asked, by: userName() });
-  noteOutcome(changedText(changed));
+  const changed = await disputes.change({ ...request, by: userName() });
+  recordOutcome(changedText(changed));
   output.note(changedText(changed));
 }
 
 function withChange(command: Command): Command {
   return command
-    .option('--note <text>', 'why, or what was heard', '')
+    .option('--note <text>', 'the reason, or the answer of the carrier', '')
     .option('--version <number>', 'only if it is still this version of the claim', positiveInteger)
-    .option('--dry-run', 'say what would be changed');
+    .option('--dry-run', 'show what would be changed');
 }
 
 export interface ChooseFlags {
@@ -159,14 +159,13 @@ export function withChoice(command: Command): Command {
     .option('--carrier <name>', 'only those against this carrier, in upper or lower case');
 }
 
-/** All of them; what is wrong with the journal is said on the way. */
+/** Reports problems of the journal. */
 export async function listed(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
   const { claims, problems } = await disputes.list();
   for (const problem of problems) output.warn(problem);
   return claims;
 }
 
-/** Those in that state and against that carrier; what is not given does not choose. */
 export function chosen(
   claims: readonly ClaimWithStatus[],
   { state, carrier }: ChooseFlags,
@@ -197,10 +196,10 @@ export function totalText({
   recovered,
 }: ReturnType<typeof totalsJson>): string {
   const of = partner_id === null ? '' : `, partner ${partner_id}`;
-  return `  in all ${claimed} ${currency_code} claimed, ${recovered} recovered: ${counted(claims, 'claim')}${of}`;
+  return `  total ${claimed} ${currency_code} claimed, ${recovered} recovered: ${counted(claims, 'claim')}${of}`;
 }
 
-/** One claim with its history and the credits of its number, in lines. */
+/** One claim with its history and its credits. */
 export function claimText(claim: ClaimWithStatus): string {
   const { id, state, version, trackingNumber, carrier, currencyCode: currency, deadline } = claim;
   const window =
@@ -274,12 +273,12 @@ interface ExportFlags extends ChooseFlags {
 export function exportCommand(): Command {
   const command = verb(
     'export [id...]',
-    'Writes claims of one carrier as a workbook to send: those that are named, or those that are chosen. Changes no state.',
+    'Writes claims of one carrier as a workbook: the named ones, or those that match the options. Changes no state.',
     'billsync disputes export --carrier ups --output ups-claims.xlsx',
   );
   withChoice(command)
-    .requiredOption('--output <file>', 'write there')
-    .option('--dry-run', 'say what would be written')
+    .requiredOption('--output <file>', 'write to this file')
+    .option('--dry-run', 'show what would be written')
     .addOption(
       new Option('--format <format>', 'the form; as the name of the file ends, else xlsx').choices([
         ...CLAIM_FORMATS,
@@ -296,7 +295,7 @@ export function exportCommand(): Command {
     const done = flags.dryRun === true ? 'Would write' : 'Wrote';
     output.note(`${done} ${flags.output}: ${counted(file.claims, 'claim')}.`);
     if (file.leftOut > 0)
-      output.warn(`${counted(file.leftOut, 'claim')} left out, which ask for nothing any more.`);
+      output.warn(`${counted(file.leftOut, 'claim')} left out: nothing is claimed any more.`);
     const open = claims.filter(({ state, outstanding }) => state === 'open' && outstanding !== NOTHING);
     if (open.length > 0)
       output.note(`When it is sent: billsync disputes state sent ${open.map(({ id }) => id).join(' ')}`);
@@ -339,13 +338,13 @@ export function openCommand(): Command {
   );
   withFinding(command)
     .option('--all', 'every line that is found')
-    .option('--reason <text>', 'what the carrier reads as the reason, instead of the usual words')
+    .option('--reason <text>', 'the reason that the carrier reads, instead of the default text')
     .option('--note <text>', 'for yourselves; no carrier reads it', '')
-    .option('--dry-run', 'say what would be claimed');
+    .option('--dry-run', 'show what would be claimed');
   return withJson(command).action(async (finding: string, flags: FindFlags, command: Command) => {
     const { disputes, output } = await disputesOf(command);
     if ((flags.all === true) === (flags.tracking !== undefined))
-      throw new CliError(EXIT.usage, 'name tracking numbers with --tracking, or say --all', {
+      throw new CliError(EXIT.usage, 'name tracking numbers with --tracking, or add --all', {
         hint: `\`billsync disputes find ${printable(finding)}\` lists what can be claimed`,
       });
     const lines = await find(disputes, { finding, flags, output });
@@ -356,7 +355,7 @@ export function openCommand(): Command {
     }
     const opened = await disputes.open(lines, { note: flags.note, by: userName() });
     const ids = opened.map(({ id }) => id);
-    noteOutcome(`Opened ${ids.join(', ')}.`);
+    recordOutcome(`Opened ${ids.join(', ')}.`);
     output.thing(
       opened.map(({ id }) => ({ id })),
       () => ids.join('\n'),

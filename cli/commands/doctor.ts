@@ -1,4 +1,4 @@
-/** `billsync doctor`: tries every connection for real and says what to do about each that does not work. */
+/** `billsync doctor`: tests every connection and says how to fix each failure. */
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../doctor/diagnose.ts';
@@ -26,7 +26,7 @@ export function doctorCommand(): Command {
 }
 
 function line({ check, result, detail, hint }: Diagnosis): string {
-  const mark = { ok: paint('green', '✓'), note: paint('yellow', '!'), failed: paint('red', '✗') }[result];
+  const symbol = { ok: paint('green', '✓'), note: paint('yellow', '!'), failed: paint('red', '✗') }[result];
   const advice = hint === null ? '' : `\n    → ${hint}`;
-  return `${mark} ${check.padEnd(16)} ${detail.replace(/\s*\n\s*/g, '; ')}${advice}`;
+  return `${symbol} ${check.padEnd(16)} ${detail.replace(/\s*\n\s*/g, '; ')}${advice}`;
 }

@@ -44,7 +44,7 @@ function listCommand(): Command {
     const { openPublished } = await import('../published.ts');
     const published = await openPublished(settings);
     try {
-      const events = await published.ask('events-list', {
+      const events = await published.query('events-list', {
         since: flags.since ?? null,
         invoice: flags.invoice ?? null,
         type: flags.type ?? null,
@@ -58,12 +58,12 @@ function listCommand(): Command {
   });
 }
 
-/** @throws CliError (exit 3) nothing was ever heard of that invoice */
+/** @throws CliError (exit 3) no event of that invoice is known */
 async function refuseUnknown(published: PublishedReader, invoice: string): Promise<void> {
   const all = { since: null, type: null, verdict: null };
-  if ((await published.ask('invoice', { invoice })).length > 0) return;
-  if ((await published.ask('events-list', { ...all, invoice })).length > 0) return;
-  const numbers = await published.ask('invoice-numbers');
+  if ((await published.query('invoice', { invoice })).length > 0) return;
+  if ((await published.query('events-list', { ...all, invoice })).length > 0) return;
+  const numbers = await published.query('invoice-numbers');
   const { nearestNames } = await import('../../reports/nearest-names.ts');
   const nearest = nearestNames(invoice, [...new Set(numbers.map((row) => String(row.invoice_number)))]);
   throw nothingIs({ filter: 'invoice', given: invoice, nearest });
@@ -117,7 +117,7 @@ function replayCommand(): Command {
     .option('--invoice <id>', 'of this invoice')
     .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
     .option('--tenant <id>', "of this tenant, by the service's or the partner's id")
-    .option('--dry-run', 'say what would be sent')
+    .option('--dry-run', 'show what would be sent')
     .action(async (flags: EventFilters & { readonly dryRun?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);

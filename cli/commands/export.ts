@@ -1,4 +1,4 @@
-/** `billsync export`: everything that is published, as files other tools read, without asking the writer. */
+/** `billsync export`: writes all published data as files for other tools. */
 
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
@@ -26,9 +26,9 @@ export function exportCommand(): Command {
     'Writes all shipments and invoices as files, a folder per month, for tools other than DuckDB 1.5.',
     'billsync export --output ./for-finance --format parquet',
   )
-    .requiredOption('--output <dir>', 'folder to make, with shipments/ and invoices/ in it')
-    .addOption(new Option('--format <format>', 'of the files').choices(FORMATS).default(FORMATS[0]))
-    .option('--dry-run', 'say what would be written')
+    .requiredOption('--output <dir>', 'folder to create, with shipments/ and invoices/')
+    .addOption(new Option('--format <format>', 'format of the files').choices(FORMATS).default(FORMATS[0]))
+    .option('--dry-run', 'show what would be written')
     .option('--yes', 'replace an existing folder')
     .action(async (flags: ExportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
@@ -51,10 +51,10 @@ export function exportCommand(): Command {
 }
 
 const PARTS = ['shipments', 'invoices'] as const;
-/** Which month a file is of: that of the ship date, or of the invoice date. */
+/** The month of a file is that of the ship date, or of the invoice date. */
 const OF_MONTH = { shipments: 'shipped', invoices: 'dated' } as const;
 
-/** Only the two folders of ours are ever replaced, whatever else lies beside them. */
+/** Replaces only the two folders that an export creates. */
 async function checkTarget(target: string, flags: ExportFlags): Promise<void> {
   const there = PARTS.filter((part) => existsSync(join(target, part)));
   if (there.length === 0 || flags.yes === true) return;
@@ -70,10 +70,10 @@ interface Export {
   readonly format: (typeof FORMATS)[number];
 }
 
-/** Written beside the target and renamed, so that nobody reads half an export. */
+/** Written beside the target and renamed, so that no reader sees half an export. */
 async function exportAll({ database, target, format }: Export): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
-  const draft = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
+  const temporary = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
   try {
     const { DuckDBInstance } = await import('@duckdb/node-api');
     const { attachBehind } = await import('../../warehouse/lake/lake-source.ts');
@@ -86,19 +86,19 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
     });
     const connection = await instance.connect();
     try {
-      // A CSV says instants as text; whoever reads it need not know where it was written.
+      // Instants in a CSV are text, so they must not depend on the machine.
       await connection.run("set TimeZone = 'UTC'");
       await attachBehind(database, (statement) => connection.run(statement));
       await connection.run(statementIn(STATEMENTS, 'macros'));
       for (const what of PARTS) {
         const sql = statementIn(STATEMENTS, `${what}-${format}`);
         const variable = await connection.prepare('set variable folder = $folder');
-        variable.bind({ folder: join(draft, what) });
+        variable.bind({ folder: join(temporary, what) });
         await variable.run();
         await (await connection.prepare(sql)).run();
-        // Without a single row DuckDB makes no folder; its absence would look like a mistake.
-        await mkdir(join(draft, what), { recursive: true });
-        await nameFiles(join(draft, what), `${what}-${OF_MONTH[what]}`);
+        // DuckDB creates no folder for no rows.
+        await mkdir(join(temporary, what), { recursive: true });
+        await nameFiles(join(temporary, what), `${what}-${OF_MONTH[what]}`);
       }
     } finally {
       connection.closeSync();
@@ -107,14 +107,17 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
     await mkdir(target, { recursive: true });
     for (const what of PARTS) {
       await rm(join(target, what), { recursive: true, force: true });
-      await rename(join(draft, what), join(target, what));
+      await rename(join(temporary, what), join(target, what));
     }
   } finally {
-    await rm(draft, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true });
   }
 }
 
-/** `month=2026-03/data_0.parquet` becomes `month=2026-03/shipments-shipped-2026-03.parquet`: a file that is passed on says what it is. */
+/**
+ * `month=2026-03/data_0.parquet` becomes `month=2026-03/shipments-shipped-2026-03.parquet`, so that the file name says
+ * what it contains.
+ */
 async function nameFiles(folder: string, name: string): Promise<void> {
   for (const month of await readdir(folder)) {
     for (const file of await readdir(join(folder, month))) {

@@ -1,4 +1,4 @@
-/** `billsync hold`: what may not be purged, whatever its age, until somebody lifts it. */
+/** `billsync hold`: exempts data from purges until the hold is lifted. */
 
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
@@ -13,7 +13,7 @@ import { type Column, printable } from '../terminal/table.ts';
 import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
 
 export function holdCommand(): Command {
-  return group('hold', 'What may not be purged, whatever its age: for a dispute, an audit or a court case.', [
+  return group('hold', 'Exempts data from purges, for a dispute, an audit or a court case.', [
     listCommand(),
     addCommand(),
     liftCommand(),
@@ -40,25 +40,25 @@ function listCommand(): Command {
 function addCommand(): Command {
   const command = verb(
     'add',
-    'Keeps an invoice, a tenant or everything from every purge until it is lifted.',
+    'Exempts an invoice, a tenant or everything from every purge until the hold is lifted.',
     'billsync hold add --tenant T-1 --reason "case 2026/17"',
   )
     .option('--invoice <id>', 'this invoice')
     .option('--tenant <id>', "all of this tenant, by the service's or the partner's id")
     .option('--all', 'everything')
-    .requiredOption('--reason <text>', 'why; kept in the archive and in the audit log')
-    .option('--dry-run', 'say what would be held');
+    .requiredOption('--reason <text>', 'the reason; kept in the archive and in the audit log')
+    .option('--dry-run', 'show what would be held');
   return withJson(command).action(async (flags: Flags, command: Command) => {
     const { settings, output } = contextOf(command);
     const hold: Hold = {
       ...{ kind: 'hold', at: new Date().toISOString(), holdId: `h-${randomBytes(6).toString('hex')}` },
       ...{ ...scopeOf(flags), by: userName(), reason: flags.reason },
     };
-    const says = `${hold.scope} ${hold.subject}`.trim();
-    if (flags.dryRun === true) return output.note(`Would hold: ${printable(says)}.`);
+    const scope = `${hold.scope} ${hold.subject}`.trim();
+    if (flags.dryRun === true) return output.note(`Would hold: ${printable(scope)}.`);
     await withArchive(settings, (archive) => archive.putFact(hold));
     output.thing(asJson(hold), () => hold.holdId);
-    output.note(`On hold: ${printable(says)}. \`billsync hold lift ${hold.holdId}\` ends it.`);
+    output.note(`On hold: ${printable(scope)}. \`billsync hold lift ${hold.holdId}\` ends it.`);
   });
 }
 
@@ -69,14 +69,14 @@ function scopeOf({ invoice, tenant, all }: Flags): Pick<Hold, 'scope' | 'subject
   if (all === true) named.push({ scope: 'all', subject: '' });
   const [scope] = named;
   if (scope === undefined || named.length > 1) {
-    throw new CliError(EXIT.usage, 'a hold names one thing', {
-      hint: 'one of --invoice, --tenant and --all',
+    throw new CliError(EXIT.usage, 'a hold needs one scope', {
+      hint: 'add one of --invoice, --tenant and --all',
     });
   }
   if (scope.scope === 'invoice' && uuidOrNull(scope.subject) === null) {
-    throw new CliError(EXIT.usage, 'this is no invoice id', {
+    throw new CliError(EXIT.usage, 'this is not an invoice id', {
       subject: scope.subject,
-      hint: '`billsync invoices list` shows them; the number of an invoice is not its id',
+      hint: '`billsync invoices list` shows ids; the number of an invoice is not its id',
     });
   }
   return scope;
@@ -84,14 +84,14 @@ function scopeOf({ invoice, tenant, all }: Flags): Pick<Hold, 'scope' | 'subject
 
 function liftCommand(): Command {
   return verb('lift <id>', 'Ends a hold.', 'billsync hold lift h-0123456789ab --reason "case closed"')
-    .requiredOption('--reason <text>', 'why; kept in the archive and in the audit log')
-    .option('--dry-run', 'say what would be lifted')
+    .requiredOption('--reason <text>', 'the reason; kept in the archive and in the audit log')
+    .option('--dry-run', 'show what would be lifted')
     .action(async (holdId: string, flags: Flags, command: Command) => {
       const { settings, output } = contextOf(command);
       await withArchive(settings, async (archive) => {
         const { holds } = await readRetention(archive);
         if (!holds.some((hold) => hold.holdId === holdId)) {
-          throw new CliError(EXIT.nothingMatched, `no hold ${printable(holdId)} stands`, {
+          throw new CliError(EXIT.nothingMatched, `there is no hold ${printable(holdId)}`, {
             hint: '`billsync hold list` shows them',
           });
         }
@@ -117,8 +117,8 @@ function asJson({ holdId, at, scope, subject, by, reason }: Hold) {
 const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'id', value: ({ hold_id }) => hold_id },
   { title: 'since', value: ({ since }) => since.slice(0, 16).replace('T', ' ') },
-  { title: 'of', value: ({ scope }) => scope },
-  { title: 'which', value: ({ subject }) => subject },
+  { title: 'scope', value: ({ scope }) => scope },
+  { title: 'subject', value: ({ subject }) => subject },
   { title: 'by', value: ({ by }) => by },
   { title: 'why', value: ({ reason }) => reason, canShrink: true },
 ];

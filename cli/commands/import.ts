@@ -10,6 +10,7 @@ import type { Archive } from '../../archive/archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { cellAdvice } from '../../lib/wire/csv-file.ts';
+import { BillsyncError } from '../../lib/wire/errors.ts';
 import { SPREADSHEET_RULE } from '../../lib/wire/spreadsheet-damage.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
@@ -31,23 +32,23 @@ interface ImportFlags {
 export function importCommand(): Command {
   const command = verb(
     'import <file...>',
-    'Loads invoice CSVs that a person exported by hand. Needs neither Temporal nor a billing service.',
+    'Loads invoice CSVs that were exported by hand. Needs neither Temporal nor a billing service.',
     'billsync import INV-000042.csv --dry-run',
   )
-    .option('--invoice <id>', 'the invoice, else the one that the first row names')
-    .option('--accept-spreadsheet', 'load a file although a spreadsheet seems to have changed its cells')
+    .option('--invoice <id>', 'the invoice; by default that of the first row')
+    .option('--accept-spreadsheet', 'load a file even if a spreadsheet seems to have changed its cells')
     .option('--dry-run', 'check the file and load nothing');
   return withJson(command, { ndjson: true }).action(
     async (files: readonly string[], flags: ImportFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       if (flags.invoice !== undefined && files.length > 1) {
-        throw new CliError(EXIT.usage, '--invoice names the invoice of one file', {
-          hint: 'import them one by one',
+        throw new CliError(EXIT.usage, '--invoice needs a single file', {
+          hint: 'import the files one by one',
         });
       }
       if (flags.invoice !== undefined && uuidOrNull(flags.invoice) === null) {
-        throw new CliError(EXIT.usage, `--invoice ${printable(flags.invoice)} is no invoice id`, {
-          hint: 'it is the UUID that the service gave the invoice, not its number',
+        throw new CliError(EXIT.usage, `--invoice ${printable(flags.invoice)} is not an invoice id`, {
+          hint: 'the id is a UUID, not the number of the invoice',
         });
       }
       const paths = files.map((file) => resolve(file));
@@ -110,12 +111,13 @@ export async function importAll(
     return await withWriter(settings, {
       role: 'import',
       makesFolder: true,
-      ask: (client) => askWorker(client, { settings, requests, onDone }),
+      request: (client) => importByWorker(client, { settings, requests, onDone }),
       async begin() {
         await claimDataFolder(settings.dataDir, settings.environment);
         if (first !== undefined) begun = takeCopy(settings.dataDir, first.path);
       },
-      direct: (warehouse, archive) => importHere({ settings, warehouse, archive, requests, begun, onDone }),
+      direct: (warehouse, archive) =>
+        importHere({ settings, warehouse, archive, requests, begun, onDone, output }),
     });
   } finally {
     progress.end();
@@ -130,14 +132,14 @@ interface Importing {
 }
 
 /** A running worker loads what comes to it together as one batch; more at once than it works on would only wait there. */
-const ASKED_AT_ONCE = 16;
+const REQUESTS_AT_ONCE = 16;
 
-async function askWorker(client: Client, { settings, requests, onDone }: Importing) {
+async function importByWorker(client: Client, { settings, requests, onDone }: Importing) {
   const { requestImport } = await import('../../workflows/client/writer-client.ts');
   const { inInvoiceOrder } = await import('../../warehouse/import/import-files.ts');
   const results: Awaited<ReturnType<typeof requestImport>>[] = [];
   let done = 0;
-  await inInvoiceOrder(requests, ASKED_AT_ONCE, async (request, index) => {
+  await inInvoiceOrder(requests, REQUESTS_AT_ONCE, async (request, index) => {
     results[index] = await requestImport(client, settings, request);
     done += 1;
     onDone(done);
@@ -149,18 +151,19 @@ interface Here extends Importing {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
   readonly begun: CopyBegun | undefined;
+  readonly output: Output;
 }
 
 async function importHere(here: Here): Promise<readonly Imported[]> {
-  const { settings, warehouse, archive, requests, begun, onDone } = here;
+  const { settings, warehouse, archive, requests, begun, onDone, output } = here;
   const { importFiles } = await import('../../warehouse/import/import-files.ts');
-  const service = await openService(settings, archive);
+  const service = await openService(settings, archive, output);
   const { openQuarantine } = await import('../../webhook/inbox/quarantine.ts');
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now: () => new Date(), onDone };
-  const asking = service === null ? deps : { ...deps, lookUp: service.describe };
+  const withService = service === null ? deps : { ...deps, lookUp: service.describe };
   try {
-    const results = await importFiles(asking, requests, begun);
+    const results = await importFiles(withService, requests, begun);
     if (requests.some(({ dryRun }) => dryRun !== true)) await warehouse.publish();
     return results;
   } finally {
@@ -168,19 +171,31 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   }
 }
 
-/** Its client is only read when there is a service to ask. */
-async function openService(settings: Settings, archive: Archive) {
+/** Loaded only when a service is configured. */
+async function openService(settings: Settings, archive: Archive, output: Output) {
   if (settings.service.baseUrl === null) return null;
   const { createBillingService } = await import('../../billing/client.ts');
   const { describeInvoice } = await import('../../billing/billing-service.ts');
   const service = createBillingService({ settings, archive });
+  let isWarned = false;
   return {
-    describe: (invoiceId: string) => describeInvoice(service, invoiceId),
+    /** Without an answer, a file is loaded as without a configured service. */
+    async describe(invoiceId: string): Promise<Awaited<ReturnType<typeof describeInvoice>>> {
+      try {
+        return await describeInvoice(service, invoiceId);
+      } catch (error) {
+        if (!(error instanceof BillsyncError) || error.exitCode !== EXIT.unreachable) throw error;
+        if (!isWarned)
+          output.warn(`The billing service cannot be reached, so it confirms nothing: ${error.message}`);
+        isWarned = true;
+        return null;
+      }
+    },
     close: () => service.close(),
   };
 }
 
-/** @throws CliError (exit 7) when any was refused, after all were told of */
+/** @throws CliError (exit 7) a file was refused; all are printed before */
 export function printImported(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
   const rows = imported.map((one, index) => ({ file: paths[index] ?? '', ...asJson(one) }));
   output.rows(rows, [
@@ -207,7 +222,7 @@ export function printImported(output: Output, paths: readonly string[], imported
   });
 }
 
-/** What a person can do about it, by what most likely happened to the file. */
+/** Advice by the most likely cause. */
 function adviceFor(refused: readonly Printed[]): string {
   const needed = new Set(refused.flatMap(({ needed_tolerances: needed }) => needed));
   if (needed.size > 0) {
@@ -219,13 +234,13 @@ function adviceFor(refused: readonly Printed[]): string {
   if (rules.has(SPREADSHEET_RULE))
     return 'download the file again and do not save it from a spreadsheet; --accept-spreadsheet loads it as it is';
   if (rules.has('format')) return 'import the CSV itself, as it was downloaded';
-  if (rules.size === 0) return '--json lists what contradicts';
-  if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import it whole';
+  if (rules.size === 0) return '--json lists the contradictions';
+  if (rules.has('no-final-line-end')) return 'it may be cut off: export it again and import the whole file';
   if (rules.has('invoice-id') && rules.size === 1)
-    return 'a file holds the rows of one invoice; --invoice says which, when its first row does not';
+    return 'a file contains the rows of one invoice; --invoice names it if the first row does not';
   const advice = cellAdvice(refused.flatMap(({ findings }) => findings));
-  const unchanged = advice === null ? '' : `if it came so, ${advice}; `;
-  return `export it again and import it as it comes, not saved by a spreadsheet; ${unchanged}--json lists the findings`;
+  const unchanged = advice === null ? '' : `if the service sent it so, ${advice}; `;
+  return `export it again and import it unchanged, not saved by a spreadsheet; ${unchanged}--json lists the findings`;
 }
 
 function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
@@ -258,7 +273,7 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
 const NO_FINDINGS = { findings: [], findingCount: 0 };
 type Printed = ReturnType<typeof asJson>;
 
-/** In a person's words; null when there is nothing to add. */
+/** A sentence for people; null when there is nothing to add. */
 export function whyNotLoaded(
   outcome: Imported['outcome'],
   of: Pick<Imported, 'invoiceId' | 'sha256'>,

@@ -1,4 +1,4 @@
-/** `billsync init`: a settings file in which everything is explained, as a place to start. */
+/** `billsync init`: writes a commented settings file. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -20,7 +20,7 @@ interface InitFlags {
 export function initCommand(): Command {
   return verb(
     'init',
-    'Writes a commented settings file (billsync.yaml, or where --config says). It never holds a secret.',
+    'Writes a commented settings file (billsync.yaml, or where --config says). It never contains a secret.',
     'billsync init --environment test --setting base_url=https://billing.example.com',
   )
     .option('--dry-run', 'print the file instead of writing it')
@@ -41,7 +41,7 @@ function init(command: Command): void {
   }
   const mayReplace = flags.yes === true || flags.force === true;
   if (!mayReplace && existsSync(path)) {
-    throw new CliError(EXIT.usage, 'the settings file is there already', {
+    throw new CliError(EXIT.usage, 'the settings file exists', {
       subject: path,
       hint: 'add --yes to replace it, or --config FILE to write another',
     });

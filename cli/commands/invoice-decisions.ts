@@ -1,4 +1,4 @@
-/** `billsync invoices restore` and `use-version`: what only a person may decide, kept with who, when and why. */
+/** `billsync invoices restore` and `use-version`: decisions of people, kept with user, time and reason. */
 
 import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -25,12 +25,12 @@ type DecisionRequest =
 export function restoreCommand(): Command {
   const command = verb(
     'restore <invoice>',
-    'Restores to the totals an invoice that only an event voided and that the service says is valid.',
+    'Restores an invoice to the totals that only an event voided and that is valid by the service.',
     'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it is valid"',
   );
-  return withFlags(command).action((wanted: string, flags: Flags, command: Command) =>
+  return withFlags(command).action((idOrNumber: string, flags: Flags, command: Command) =>
     decide(command, {
-      wanted,
+      idOrNumber,
       flags,
       request: { kind: 'restore' },
       what: 'Restore',
@@ -43,58 +43,61 @@ export function restoreCommand(): Command {
 export function useVersionCommand(): Command {
   const command = verb(
     'use-version <invoice> <version>',
-    'Makes any file of an invoice that was loaded count, until the service announces another one.',
+    'Makes a loaded file of an invoice count until the service announces another one.',
     'billsync invoices use-version INV-000042 1 --reason "version 2 lacks a carrier"',
   );
-  return withFlags(command).action((wanted: string, versionText: string, flags: Flags, command: Command) => {
-    if (!/^[1-9]\d{0,8}$/.test(versionText)) {
-      throw new CliError(EXIT.usage, `${printable(versionText)} is no version`, {
-        hint: 'it is a whole number; `billsync invoices show` lists the versions of an invoice',
-      });
-    }
-    const request = { kind: 'use-version', version: Number(versionText) } as const;
-    const after = 'use-version with the version that counts now undoes it';
-    return decide(command, { wanted, flags, request, what: `Count version ${versionText} of`, after });
-  });
+  return withFlags(command).action(
+    (idOrNumber: string, versionText: string, flags: Flags, command: Command) => {
+      if (!/^[1-9]\d{0,8}$/.test(versionText)) {
+        throw new CliError(EXIT.usage, `${printable(versionText)} is not a version`, {
+          hint: 'it is a whole number; `billsync invoices show` lists the versions of an invoice',
+        });
+      }
+      const request = { kind: 'use-version', version: Number(versionText) } as const;
+      const after = 'use-version with the version that counts now undoes it';
+      return decide(command, { idOrNumber, flags, request, what: `Count version ${versionText} of`, after });
+    },
+  );
 }
 
 function withFlags(command: Command): Command {
   return command
-    .requiredOption('--reason <why>', 'why, in your own words; kept with your name and the time')
-    .option('--dry-run', 'say what would be done')
-    .option('--yes', 'do not ask');
+    .requiredOption('--reason <why>', 'the reason; kept with your name and the time')
+    .option('--dry-run', 'show what would be done')
+    .option('--yes', 'skip the confirmation');
 }
 
 async function decide(
   command: Command,
-  asked: {
-    readonly wanted: string;
+  given: {
+    readonly idOrNumber: string;
     readonly flags: Flags;
     readonly request: DecisionRequest;
     readonly what: string;
-    /** What becomes of it; asked with. */
+    /** Consequence, for the confirmation. */
     readonly after: string;
   },
 ): Promise<void> {
   const { settings, output } = contextOf(command);
-  const { wanted, flags, request, what } = asked;
+  const { idOrNumber, flags, request, what } = given;
   const reason = flags.reason.trim();
-  if (reason === '') throw new CliError(EXIT.usage, '--reason is empty', { hint: 'say why in a few words' });
+  if (reason === '')
+    throw new CliError(EXIT.usage, '--reason is empty', { hint: 'give the reason in a few words' });
   const { openPublished } = await import('../published.ts');
   const published = await openPublished(settings);
-  const invoice = await findInvoice(published, wanted).finally(() => published.close());
+  const invoice = await findInvoice(published, idOrNumber).finally(() => published.close());
   const invoiceId = String(invoice.invoice_id);
   const name = `invoice ${invoiceName(invoice)}`;
   const isDryRun = flags.dryRun === true;
-  if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags, asked.after);
+  if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags, given.after);
   const decision: Decision = { ...request, invoiceId, by: userName(), reason, isDryRun };
   const decided = await take(settings, decision);
   if (decided.outcome !== 'done') throw refusal(decided, name);
-  if (isDryRun) return output.note(`Would do it: ${what.toLowerCase()} ${name}.`);
+  if (isDryRun) return output.note(`Would ${what.toLowerCase()} ${name}.`);
   const state = decided.state ?? 'unknown';
   const counts = request.kind === 'use-version' ? `version ${request.version} counts, and ` : '';
   output.note(
-    `Done: ${counts}${name} is ${state} now. \`billsync invoices show ${invoiceId}\` has who, when and why.`,
+    `Done: ${counts}${name} is ${state} now. \`billsync invoices show ${invoiceId}\` shows user, time and reason.`,
   );
 }
 
@@ -107,11 +110,11 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
   }
   return withWriter(settings, {
     role: 'decide',
-    async ask(client) {
+    async request(client) {
       const { requestDecision } = await import('../../workflows/client/writer-client.ts');
       const decided = await requestDecision(client, settings, decision);
       const partnerId = decided.partnerId ?? settings.partnerId;
-      // Its workflow may wait for this, or nobody may be getting its file any more.
+      // Its workflow may wait for this decision, or may have stopped fetching the file.
       if (
         decision.kind === 'restore' &&
         decided.outcome === 'done' &&
@@ -137,8 +140,8 @@ function refusal({ outcome, state, versions }: Decided, name: string): CliError 
     case 'not-voided':
       return new CliError(EXIT.nothingMatched, `${name} is not voided, it is ${state}`);
     case 'voided-by-service':
-      return new CliError(EXIT.usage, `the service itself says that ${name} is voided`, {
-        hint: 'nothing brings it back here; ask the billing service to bill it again',
+      return new CliError(EXIT.usage, `${name} is voided by the service itself`, {
+        hint: 'it cannot be restored here; the billing service has to bill it again',
       });
     case 'no-such-version':
       return new CliError(EXIT.nothingMatched, `${name} has no such version`, {

@@ -1,4 +1,4 @@
-/** `billsync invoices`: where each invoice stands and why; one in full; and another try for one that is stuck. */
+/** `billsync invoices`: lists invoices with their state, shows one in full, and retries one. */
 
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -50,7 +50,7 @@ function listCommand(): Command {
     const { openPublished } = await import('../published.ts');
     const published = await openPublished(settings);
     try {
-      const invoices = await published.ask('invoices-list', {
+      const invoices = await published.query('invoices-list', {
         states: listOrNull(flags.state),
         tenants: listOrNull(flags.tenant),
         since: flags.since ?? null,
@@ -66,7 +66,7 @@ function listCommand(): Command {
 /** @throws CliError (exit 3) one of them is no tenant of ours */
 async function refuseUnknown(published: PublishedReader, tenants: readonly string[]): Promise<void> {
   if (tenants.length === 0) return;
-  const names = (await published.ask('tenants-list')).map(({ name }) => String(name));
+  const names = (await published.query('tenants-list')).map(({ name }) => String(name));
   const known = new Set(names.map((name) => name.toLowerCase()));
   const given = tenants.find((tenant) => !known.has(tenant.toLowerCase()));
   if (given === undefined) return;
@@ -77,25 +77,25 @@ async function refuseUnknown(published: PublishedReader, tenants: readonly strin
 function showCommand(): Command {
   const command = verb(
     'show <invoice>',
-    'Shows one invoice, by id or number: its history, its events, its files and what is wrong with it.',
+    'Shows one invoice by id or number: its history, events, files and discrepancies.',
     'billsync invoices show INV-000042\nbillsync invoices show INV-000042 --diff',
   ).option('--diff', 'rows added, removed and changed in cost between the last two versions');
   return withJson(command).action(
-    async (wanted: string, flags: { readonly diff?: boolean }, command: Command) => {
+    async (idOrNumber: string, flags: { readonly diff?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
       const { openPublished } = await import('../published.ts');
       const published = await openPublished(settings);
       try {
-        const invoice = await findInvoice(published, wanted);
+        const invoice = await findInvoice(published, idOrNumber);
         const id = { invoice: String(invoice.invoice_id) };
         if (flags.diff === true) {
           return await printDiff({ settings, output, invoice });
         }
-        const events = await published.ask('invoice-events', id);
-        const words = await published.ask('invoice-words', id);
-        const files = await published.ask('invoice-files', id);
-        const discrepancies = await published.ask('invoice-discrepancies', id);
-        const amounts = await published.ask('invoice-amounts', { load: String(invoice.load_id ?? '') });
+        const events = await published.query('invoice-events', id);
+        const words = await published.query('invoice-statements', id);
+        const files = await published.query('invoice-files', id);
+        const discrepancies = await published.query('invoice-discrepancies', id);
+        const amounts = await published.query('invoice-amounts', { load: String(invoice.load_id ?? '') });
         const parts = { amounts, events, words, files, discrepancies };
         output.thing({ ...invoice, ...parts }, () => renderInvoice({ invoice, ...parts }));
       } finally {
@@ -132,26 +132,22 @@ function retryCommand(): Command {
     'Retries an invoice that needs attention, after the cause was fixed.',
     'billsync invoices retry INV-000042 --wait',
   )
-    .option('--wait', 'print the result, return when readers see it; exit 1 when it still needs attention')
-    .option(
-      '--timeout <seconds>',
-      'with --wait: stop watching after this time (the worker continues)',
-      seconds,
-    )
-    .option('--dry-run', 'say what would be tried')
-    .action(async (wanted: string, flags: RetryFlags, command: Command) => {
+    .option('--wait', 'print the result and return when readers see it; exit 1 when it still needs attention')
+    .option('--timeout <seconds>', 'with --wait: return after this time (the worker continues)', seconds)
+    .option('--dry-run', 'show what would be retried')
+    .action(async (idOrNumber: string, flags: RetryFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       const { openPublished } = await import('../published.ts');
       const published = await openPublished(settings);
-      const invoice = await findInvoice(published, wanted).finally(() => published.close());
+      const invoice = await findInvoice(published, idOrNumber).finally(() => published.close());
       const { addressOf, retryOne } = await import('../with-temporal.ts');
       const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
-      if (flags.dryRun === true) return output.note(`Would try ${what} again.`);
+      if (flags.dryRun === true) return output.note(`Would retry ${what}.`);
       const address = await addressOf(settings, invoice);
       await retryOne(settings, address);
       if (flags.wait === true) return await waitForRetry(settings, address, { flags, output });
       output.note(
-        `Trying ${what} again. \`billsync invoices show ${String(invoice.invoice_id)}\` tells how it went.`,
+        `Retrying ${what}. \`billsync invoices show ${String(invoice.invoice_id)}\` shows the result.`,
       );
     });
 }
@@ -185,7 +181,7 @@ function minute(value: unknown): string | null {
 function stateCollector(value: string, before: readonly string[] | undefined): readonly string[] {
   if (!INVOICE_STATES.some((state) => state === value)) {
     throw new CliError(EXIT.usage, `there is no state '${value}'`, {
-      hint: `take ${INVOICE_STATES.join(', ')}`,
+      hint: `use ${INVOICE_STATES.join(', ')}`,
     });
   }
   return collect(value, before);

@@ -5,7 +5,7 @@ import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
 import { addDecimals } from '../../lib/wire/decimal.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
-import { noteOutcome } from '../audited-commands.ts';
+import { recordOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../purge-plan.ts';
 import { confirm, onInterrupt } from '../terminal/interaction.ts';
@@ -24,31 +24,31 @@ interface Flags {
 export function purgeCommand(): Command {
   const command = verb(
     'purge',
-    'Removes what is older than a date and not needed by any report: bodies of events, files that no total counts, what was ' +
-      'refused, old warehouses. Stop the worker first; the endpoint may keep running. What is still in use or on hold ' +
-      'is kept. docs/retention.md says what can be proved afterwards.',
+    'Removes data that is older than a date and not needed by any report: bodies of events, files that no total counts, ' +
+      'refused items, old warehouses. Stop the worker first; the endpoint may keep running. Data in use or on hold is ' +
+      'kept. docs/retention.md explains what can be proved afterwards.',
     'billsync purge --before 2019-01-01 --dry-run\nbillsync purge --before 2019-01-01 --only files --reason "seven years" --yes',
   )
     .requiredOption('--before <date>', 'remove what is older than this, in UTC', instant)
     .option('--only <classes>', `some of ${PURGE_CLASSES.join(', ')}`, readClasses)
-    .option('--reason <text>', 'why; kept in the archive and in the audit log')
-    .option('--dry-run', 'say what would be removed, and what stays')
-    .option('--yes', 'do not ask');
+    .option('--reason <text>', 'the reason; kept in the archive and in the audit log')
+    .option('--dry-run', 'show what would be removed and what is kept')
+    .option('--yes', 'skip the confirmation');
   return withJson(command).action(async (flags: Flags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
     if (Date.parse(flags.before) > Date.now()) {
-      throw new CliError(EXIT.usage, 'a purge looks back, and this date is yet to come', {
+      throw new CliError(EXIT.usage, 'the date is in the future', {
         subject: `--before ${flags.before}`,
-        hint: 'name a date that has passed',
+        hint: 'name a date in the past',
       });
     }
     const reason = flags.reason?.trim() ?? '';
     if (flags.dryRun !== true && reason === '') {
-      throw new CliError(EXIT.usage, 'a purge has to say why', { hint: 'add --reason "…", or --dry-run' });
+      throw new CliError(EXIT.usage, 'a purge needs a reason', { hint: 'add --reason "…", or --dry-run' });
     }
     const isDryRun = flags.dryRun === true;
-    // What nobody counts when the plan is made must not come to count before it is gone.
+    // Files that no total needs now must not be counted before they are removed.
     const { archive, warehouse, close } = await openWriter(settings, 'purge', { isAlone: !isDryRun });
     try {
       const { planPurge } = await import('../purge-plan.ts');
@@ -57,18 +57,18 @@ export function purgeCommand(): Command {
         ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
         classes: flags.only ?? new Set(PURGE_CLASSES),
       });
-      if (isDryRun) return tell(output, plan, isDryRun);
-      tellRows(output, plan);
+      if (isDryRun) return printPlan(output, plan, isDryRun);
+      printRows(output, plan);
       await confirm(`Remove ${summary(plan)}?`, flags);
       const { runPurge } = await import('../purge-plan.ts');
       const progress = output.progress('Removing');
       const onProgress = (done: number, of: number): void => progress.update(done, of);
       const by = userName();
-      await onInterrupt('Stopped. What is gone is on record; the same command does the rest.', () =>
+      await onInterrupt('Stopped. Removed data is on record; run the command again for the rest.', () =>
         runPurge(plan, { archive, quarantine, by, reason, onProgress }),
       ).finally(() => progress.end());
-      noteOutcome(`Removed ${summary(plan)}.`);
-      tell(output, plan, isDryRun);
+      recordOutcome(`Removed ${summary(plan)}.`);
+      printPlan(output, plan, isDryRun);
     } finally {
       await close();
     }
@@ -93,20 +93,20 @@ function rowsOf(plan: PurgePlan) {
 }
 
 function summary(plan: PurgePlan): string {
-  const words = {
+  const names = {
     events: 'event body',
     files: 'file',
-    refused: 'refused thing',
+    refused: 'refused item',
     copies: 'old warehouse',
   } as const satisfies Record<PurgeClass, string>;
   const plural = (name: PurgeClass): string =>
     name === 'events' && plan.events.length !== 1
       ? `${plan.events.length} event bodies`
-      : counted(plan[name].length, words[name]);
+      : counted(plan[name].length, names[name]);
   return PURGE_CLASSES.map(plural).join(', ');
 }
 
-/** What reports on void and replaced rows tell no more, exact and by currency. */
+/** Rows that reports of voided and replaced files no longer show, by currency. */
 function rowsGoing(plan: PurgePlan) {
   const sums = new Map<string, { shipments: number; cost: string }>();
   for (const { rows } of plan.files) {
@@ -122,7 +122,7 @@ function rowsGoing(plan: PurgePlan) {
   }));
 }
 
-function tellRows(output: Output, plan: PurgePlan): void {
+function printRows(output: Output, plan: PurgePlan): void {
   const going = rowsGoing(plan);
   if (going.length === 0) return;
   const sums = going.map(
@@ -130,22 +130,22 @@ function tellRows(output: Output, plan: PurgePlan): void {
       `${counted(shipments, 'shipment')} of ${billing_cost} ${currency_code}`,
   );
   output.note(
-    `No total counts these rows, but reports of what was voided or replaced tell of them: ${sums.join(', ')}. ` +
-      'They stay in the warehouse until `billsync rebuild`, which leaves them out.',
+    `No total counts these rows, but reports of voided and replaced files show them: ${sums.join(', ')}. ` +
+      'They remain in the warehouse until `billsync rebuild`, which leaves them out.',
   );
 }
 
-function tell(output: Output, plan: PurgePlan, isDryRun: boolean): void {
+function printPlan(output: Output, plan: PurgePlan, isDryRun: boolean): void {
   if (output.form === 'table') {
     output.rows(rowsOf(plan), [
       { title: 'class', value: (row) => row.class },
-      { title: isDryRun ? 'would go' : 'removed', value: (row) => row.count, align: 'right' },
+      { title: isDryRun ? 'would be removed' : 'removed', value: (row) => row.count, align: 'right' },
       { title: 'bytes', value: (row) => row.size_bytes, align: 'right' },
-      { title: 'stays: in progress', value: (row) => row.in_flight, align: 'right' },
-      { title: 'stays: on hold', value: (row) => row.on_hold, align: 'right' },
+      { title: 'kept: in progress', value: (row) => row.in_flight, align: 'right' },
+      { title: 'kept: on hold', value: (row) => row.on_hold, align: 'right' },
     ]);
     if (isDryRun) {
-      tellRows(output, plan);
+      printRows(output, plan);
       output.note('Nothing was removed.');
     }
     return;

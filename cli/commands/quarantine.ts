@@ -1,4 +1,4 @@
-/** `billsync quarantine`: what was refused, why, and what to do with it. */
+/** `billsync quarantine`: lists, shows, retries and discards refused deliveries and files. */
 
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
@@ -28,8 +28,8 @@ async function open(settings: Settings): Promise<Quarantine> {
 function listCommand(): Command {
   const command = verb(
     'list',
-    'Lists what was refused, oldest first. A record of the archive that cannot be ingested is not moved here: ' +
-      '`billsync verify` lists it as record-set-aside, with its place and why.',
+    'Lists refused items, oldest first. A record of the archive that cannot be ingested is not listed here: ' +
+      '`billsync verify` lists it as record-set-aside, with its place and reason.',
     'billsync quarantine list --json',
   );
   return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
@@ -42,7 +42,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   const command = verb(
     'show <id>',
-    'Shows what was refused: for a file its findings by line, column, rule and value; for a delivery its body.',
+    'Shows a refused item: the findings of a file by line, column, rule and value; the body of a delivery.',
     'billsync quarantine show f-0123456789abcdef',
   );
   return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
@@ -64,15 +64,15 @@ interface WriteFlags {
 function requeueCommand(): Command {
   return verb(
     'requeue <id...>',
-    'Retries what was refused, after the cause was fixed.',
+    'Retries refused items after the cause was fixed.',
     'billsync quarantine requeue d-0123456789abcdef --dry-run',
   )
-    .option('--dry-run', 'say what would be retried')
+    .option('--dry-run', 'show what would be retried')
     .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       const quarantine = await open(settings);
       for (const id of ids) await find(quarantine, id);
-      if (flags.dryRun === true) return output.note(`Would take up again: ${ids.join(', ')}.`);
+      if (flags.dryRun === true) return output.note(`Would retry: ${ids.join(', ')}.`);
       const { requeue } = await import('../requeue.ts');
       for (const line of await requeue({ settings, quarantine, ids })) output.note(line);
     });
@@ -81,18 +81,18 @@ function requeueCommand(): Command {
 function discardCommand(): Command {
   return verb(
     'discard <id...>',
-    'Discards what was refused for good; who did it, and why, stays on record.',
+    'Discards refused items for good. The user and the reason stay on record.',
     'billsync quarantine discard d-0123456789abcdef --note "a test of ours" --yes',
   )
-    .option('--note <text>', 'why', '')
-    .option('--dry-run', 'say what would be discarded')
-    .option('--yes', 'do not ask')
+    .option('--note <text>', 'the reason', '')
+    .option('--dry-run', 'show what would be discarded')
+    .option('--yes', 'skip the confirmation')
     .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
       const { settings, output } = contextOf(command);
       const quarantine = await open(settings);
       for (const id of ids) await find(quarantine, id);
-      if (flags.dryRun === true) return output.note(`Would forget: ${ids.join(', ')}.`);
-      await confirm(`Forget ${ids.length} refused thing(s)?`, flags);
+      if (flags.dryRun === true) return output.note(`Would discard: ${ids.join(', ')}.`);
+      await confirm(`Discard ${ids.length} refused item(s)?`, flags);
       const { discardQuarantined } = await import('../../webhook/requeue.ts');
       const archive = await openArchive(settings);
       try {
@@ -100,7 +100,7 @@ function discardCommand(): Command {
       } finally {
         await archive.close();
       }
-      output.note(`Forgot ${ids.join(', ')}.`);
+      output.note(`Discarded ${ids.join(', ')}.`);
     });
 }
 

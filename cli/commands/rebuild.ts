@@ -21,12 +21,12 @@ export function rebuildCommand(): Command {
   const command = verb(
     'rebuild',
     'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted. ' +
-      'One that was interrupted goes on when it is started again. ' +
-      'Exit 1 when the archive cannot make all of it: what is there then stays, unless the loss is accepted.',
+      'An interrupted rebuild continues when it is started again. ' +
+      'Exit 1 when the archive lacks records: the old warehouse then stays, unless the loss is accepted.',
     'billsync rebuild',
   )
-    .option('--dry-run', 'build it, say what it would contain and what would be lost, and replace nothing')
-    .option('--accept-loss', 'replace the warehouse even with one that holds less');
+    .option('--dry-run', 'build it and show its contents and losses, but replace nothing')
+    .option('--accept-loss', 'replace the warehouse even if the new one contains less');
   return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     requireRecords(settings);
@@ -45,11 +45,11 @@ export function rebuildCommand(): Command {
         progress.update(loadsDone, loadsOf, pace(loadsDone, loadsOf)),
     };
     try {
-      if (flags.dryRun === true) tellRehearsed(output, await dryRunRebuild(options));
-      else tellRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
+      if (flags.dryRun === true) printDryRun(output, await dryRunRebuild(options));
+      else printRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
       await requireRecordsIn(archive, settings);
     } catch (error) {
-      if (error instanceof RebuildLossError) tellMade(output, error.outcome, null);
+      if (error instanceof RebuildLossError) printOutcome(output, error.outcome, null);
       throw error;
     } finally {
       progress.end();
@@ -58,24 +58,25 @@ export function rebuildCommand(): Command {
   });
 }
 
-const STOPPED = 'Stopped. Nothing is deleted; the same command goes on where this one ended.';
+const STOPPED = 'Stopped. Nothing is deleted; run the command again to continue.';
 
-function tellRehearsed(output: Output, made: RebuildOutcome): void {
-  tellMade(output, made, null);
+function printDryRun(output: Output, made: RebuildOutcome): void {
+  printOutcome(output, made, null);
   output.note('Nothing was replaced. A rebuild would keep the old warehouse beside the new one.');
   if (made.holdsLess)
-    output.warn('It would hold less than the warehouse, and be refused without --accept-loss.');
+    output.warn('It would contain less than the warehouse, and is refused without --accept-loss.');
 }
 
-function tellRebuilt(output: Output, rebuilt: CompletedRebuild): void {
-  tellMade(output, rebuilt, rebuilt);
-  if (rebuilt.movedAside !== null) output.note(`The old warehouse lies at ${printable(rebuilt.movedAside)}.`);
+function printRebuilt(output: Output, rebuilt: CompletedRebuild): void {
+  printOutcome(output, rebuilt, rebuilt);
+  if (rebuilt.movedAside !== null)
+    output.note(`The old warehouse is kept at ${printable(rebuilt.movedAside)}.`);
 }
 
-function tellMade(output: Output, made: RebuildOutcome, rebuilt: CompletedRebuild | null): void {
+function printOutcome(output: Output, made: RebuildOutcome, rebuilt: CompletedRebuild | null): void {
   const { events, loads, invoices, shipments, losses, purgedLoads = 0, loadsBefore } = made;
   if (loadsBefore !== undefined)
-    output.note(`Went on with a rebuild that was interrupted, after ${counted(loadsBefore, 'load')}.`);
+    output.note(`Continued an interrupted rebuild after ${counted(loadsBefore, 'load')}.`);
   if (purgedLoads > 0)
     output.note(
       `${counted(purgedLoads, 'load')} left out: their files were purged, and no total counts them.`,
@@ -86,7 +87,7 @@ function tellMade(output: Output, made: RebuildOutcome, rebuilt: CompletedRebuil
       { title: 'invoice', value: ({ invoiceId }) => invoiceId ?? '' },
       { title: 'load', value: ({ loadId }) => `${loadId ?? ''}`, align: 'right' },
       { title: 'file', value: ({ sha256 }) => sha256 ?? '' },
-      { title: 'cannot be made again', value: ({ why }) => why },
+      { title: 'cannot be rebuilt', value: ({ why }) => why },
     ]);
   }
   output.thing(
@@ -107,8 +108,8 @@ function tellMade(output: Output, made: RebuildOutcome, rebuilt: CompletedRebuil
       })),
     },
     () => {
-      const told = `${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')} from ${counted(events, 'event')} and ${counted(loads, 'load')}`;
-      return rebuilt === null ? `The archive makes ${told}` : told;
+      const summary = `${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')} from ${counted(events, 'event')} and ${counted(loads, 'load')}`;
+      return rebuilt === null ? `The archive yields ${summary}` : summary;
     },
   );
 }

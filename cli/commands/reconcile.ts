@@ -19,14 +19,14 @@ export function reconcileCommand(): Command {
     'Checks overdue and missing invoices, the inbox, the quarantine and the warehouse.',
     'billsync reconcile --wait --json',
   )
-    .option('--wait', 'until all of it is done; exit 1 when the warehouse differs from the archive')
+    .option('--wait', 'wait until all checks are done; exit 1 when the warehouse differs from the archive')
     .option('--full', 'check every file, including those checked before (this is the default)')
     .addOption(
       new Option('--quick', 'check only what no earlier run has checked, as the schedule does').conflicts(
         'full',
       ),
     )
-    .option('--dry-run', 'say what would be done');
+    .option('--dry-run', 'show what would be done');
   return withJson(command).action(async (flags: Flags, command: Command) => {
     const { settings, output } = contextOf(command);
     if (flags.dryRun === true) return output.note('Would reconcile.');
@@ -35,18 +35,18 @@ export function reconcileCommand(): Command {
     if (flags.wait !== true) {
       const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings, request));
       output.thing({ workflow_id: workflowId }, () => workflowId);
-      return output.note('Reconciling in the background; --wait tells what it found.');
+      return output.note('Reconciling in the background; --wait shows the result.');
     }
     const progress = output.progress('Reconciling');
-    output.note('The worker reconciles.');
+    output.note('The worker is reconciling.');
     const found = await withTemporal(settings, (client) =>
-      onInterrupt('Stopped waiting; the worker goes on and reconciles.', () =>
+      onInterrupt('Stopped waiting; the worker continues.', () =>
         requestReconcile(client, settings, request, (done, of) =>
-          progress.update(done, of, 'invoices proved'),
+          progress.update(done, of, 'invoices verified'),
         ),
       ),
     ).finally(() => progress.end());
-    output.thing(asJson(found), () => inWords(found));
+    output.thing(asJson(found), () => describe(found));
     if (found.proved.drift > 0) process.exitCode = EXIT.checkFailed;
   });
 }
@@ -59,12 +59,12 @@ function asJson({ needAttention, proved: { invoices, shipments, drift }, ...foun
   };
 }
 
-function inWords({ proved, ...found }: ReconcileResult): string {
+function describe({ proved, ...found }: ReconcileResult): string {
   return (
-    `${found.watched} invoices watched, ${found.rechecked} asked again, ${found.retried} retried; ` +
-    `${found.needAttention} need attention, ${found.quarantined} refused things wait; ` +
-    `${found.forwarded} deliveries taken up that were left behind, ${found.waiting} still wait; ` +
-    `${found.gaps.length} gaps in what should have come; ` +
-    `proved ${proved.invoices} invoices, ${proved.shipments} shipments, ${proved.drift} differences`
+    `${found.watched} invoices watched, ${found.rechecked} checked again, ${found.retried} retried; ` +
+    `${found.needAttention} need attention, ${found.quarantined} refused items wait; ` +
+    `${found.forwarded} waiting deliveries forwarded, ${found.waiting} still wait; ` +
+    `${found.gaps.length} gaps in expected invoices; ` +
+    `verified ${proved.invoices} invoices, ${proved.shipments} shipments: ${proved.drift} differences`
   );
 }

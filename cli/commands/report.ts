@@ -1,4 +1,4 @@
-/** `billsync report`: one question answered from the published file, in the form that is needed. */
+/** `billsync report`: prints a report on the published file, in any format, or schedules it. */
 
 import { type Command, Help, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -15,7 +15,7 @@ import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-r
 import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
-import type { ScheduleWord } from '../report-schedule.ts';
+import type { ScheduleAction } from '../report-schedule.ts';
 import type { Output } from '../terminal/output.ts';
 import { checkEnvironment, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
 
@@ -29,57 +29,54 @@ interface ReportFlags extends OptionalTables, FilterOptions {
   readonly output?: string;
   readonly limit?: number;
   readonly timeout: number;
-  readonly schedule?: ScheduleWord;
+  readonly schedule?: ScheduleAction;
   readonly scheduleName?: string;
   readonly dryRun?: boolean;
 }
 
-/** Said here as well, so that a report needs nothing of Temporal. */
-const SCHEDULE_WORDS = ['daily', 'monthly', 'off', 'show'] as const satisfies readonly ScheduleWord[];
+/** Repeated here, so that a report does not load Temporal. */
+const SCHEDULE_ACTIONS = ['daily', 'monthly', 'off', 'show'] as const satisfies readonly ScheduleAction[];
 
-/** What each file is; a report's own help says which it joins. */
+/** The content of each file; the help of a report says which it joins. */
 const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   rates: 'CSV of expected rates, for rate-variance',
   weights: 'CSV of the units and steps in which carriers rate weights, for reports that compare prices',
   costs: 'CSV of your own costs, for margin',
   accepted: 'CSV of differences that are accepted, with the reason, for proof',
   payments: 'CSV of payments, for payables and register',
-  statements: "CSV of what carriers' statements say, for carrier-statements",
+  statements: "CSV of carriers' statements, for carrier-statements",
   disputes: 'CSV of disputed charges, for adjustments',
-  budget: 'CSV of what was budgeted, for budget',
+  budget: 'CSV of budgeted amounts, for budget',
   fx: 'CSV of exchange rates, for budget',
 };
 
 export function reportCommand(): Command {
   const command = verb(
     'report [name]',
-    'Answers a question from the published file. Without a name, lists all questions.',
+    'Prints a report on the published file. Without a name, lists all reports.',
     'billsync report tenants --period 2026-03\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
   );
   withFilterFlags(command)
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
-    .option(
-      '--compare <period>',
-      'compare with another period: previous, last-year, or one as --period takes it',
-    )
+    .option('--compare <period>', 'compare with another period: previous, last-year, or a value of --period')
     .option(
       '--pivot <column>',
-      'a report by two columns or more: one of them across, as month of by=tenant+month',
+      'turn a column of a report by several columns into columns of the table, such as month of by=tenant+month',
     )
-    .addOption(new Option('--format <format>', 'the form of the answer').choices([...REPORT_FORMATS]))
-    .option('--output <file>', 'write there instead of stdout')
+    .addOption(new Option('--format <format>', 'format of the report').choices([...REPORT_FORMATS]))
+    .option('--output <file>', 'write to this file instead of stdout')
     .option('--limit <rows>', 'maximum number of rows, of reports that have a limit', positiveInteger)
     .option('--timeout <seconds>', 'stop after this time', seconds, 60)
     .addOption(
       new Option(
         '--schedule <when>',
-        'have it written regularly to the folder --output, or stop or show that',
-      ).choices([...SCHEDULE_WORDS]),
+        'write the report regularly to the folder --output, or stop or show that',
+      ).choices([...SCHEDULE_ACTIONS]),
     )
-    .option('--schedule-name <name>', "to schedule one report several times; the report's own name otherwise")
-    .option('--dry-run', 'with --output or --schedule: say what would be written or scheduled');
+    .option('--schedule-name <name>', 'to schedule a report several times; by default the name of the report')
+    .option('--dry-run', 'with --output or --schedule: show what would be written or scheduled');
   command.addHelpText('before', () => helpOfReport(command.args[0]));
   for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
   return withJson(command, { ndjson: true }).action(
@@ -95,7 +92,7 @@ export function reportCommand(): Command {
         );
       }
       await checkEnvironment(settings);
-      // DuckDB is read by whoever asks for a report, and not for their list.
+      // The list of reports does not need DuckDB.
       const { publishedPath } = await import('../published.ts');
       await printReport({ databasePath: publishedPath(settings), name, flags, output });
     },
@@ -104,27 +101,27 @@ export function reportCommand(): Command {
 
 async function schedule(
   settings: Settings,
-  flags: ReportFlags & { readonly name: string | undefined; readonly schedule: ScheduleWord },
+  flags: ReportFlags & { readonly name: string | undefined; readonly schedule: ScheduleAction },
   output: Output,
 ): Promise<void> {
   if ((flags.compare ?? flags.pivot) !== undefined)
-    throw new CliError(EXIT.usage, '--compare and --pivot are answered now and cannot be scheduled');
+    throw new CliError(EXIT.usage, '--compare and --pivot cannot be scheduled');
   const { scheduleReport } = await import('../report-schedule.ts');
-  const { schedule: word, name: report = null, scheduleName, output: folder } = flags;
+  const { schedule: action, name: report = null, scheduleName, output: folder } = flags;
   const isDryRun = flags.dryRun === true;
-  const wanted = { word, report, scheduleName, isDryRun, folder, ...asked(flags, 'html') };
-  await scheduleReport(settings, wanted, output);
+  const request = { action, report, scheduleName, isDryRun, folder, ...requestOf(flags, 'html') };
+  await scheduleReport(settings, request, output);
 }
 
-/** @throws CliError (exit 2) filters without a report: somebody forgot its name */
+/** @throws CliError (exit 2) filters without the name of a report */
 async function printCatalogue(command: Command, output: Output): Promise<void> {
-  const asked = command.options.find(
+  const filter = command.options.find(
     (option) =>
       !CATALOGUE_FLAGS.includes(option.attributeName()) &&
       command.getOptionValueSource(option.attributeName()) === 'cli',
   );
-  if (asked !== undefined) {
-    throw new CliError(EXIT.usage, `${asked.long} needs the name of a report`, {
+  if (filter !== undefined) {
+    throw new CliError(EXIT.usage, `${filter.long} needs the name of a report`, {
       hint: '`billsync report` lists them, e.g. billsync report tenants --from 2026-03-01',
     });
   }
@@ -147,10 +144,10 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
     );
     output.text('\n');
   }
-  output.note('`billsync report NAME --help` explains one of them, with a worked example.');
+  output.note('`billsync report NAME --help` explains a report, with an example.');
 }
 
-/** What the list of reports has a use for. */
+/** Options that apply to the list of reports. */
 const CATALOGUE_FLAGS = ['config', 'dataDir', 'environment', 'setting', 'quiet', 'verbose', 'json', 'ndjson'];
 
 interface Wanted {
@@ -162,7 +159,7 @@ interface Wanted {
 
 async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
   const usual = output.form === 'table' ? 'table' : output.form;
-  const { filters, parameters, tables, format } = asked(flags, usual);
+  const { filters, parameters, tables, format } = requestOf(flags, usual);
   const request = {
     databasePath,
     name,
@@ -174,8 +171,8 @@ async function printReport({ databasePath, name, flags, output }: Wanted): Promi
   await printResult(result, { format, output, flags });
 }
 
-/** The question as the flags ask it, for now or for a schedule. @throws CliError (exit 2) */
-function asked(flags: ReportFlags, usualFormat: ReportFormat) {
+/** The request of the flags, for now or for a schedule. @throws CliError (exit 2) */
+function requestOf(flags: ReportFlags, usualFormat: ReportFormat) {
   return {
     filters: toReportFilters(flags),
     parameters: { ...flags.param, ...(flags.limit === undefined ? {} : { limit: String(flags.limit) }) },
@@ -198,18 +195,18 @@ export function helpOfReport(name: string | undefined): string {
   const files = report.sources.map(
     (table) => `--${table} FILE, or user/report-files/${table}.csv in the data folder`,
   );
-  const words = [
+  const paragraphs = [
     `${report.name}: ${report.title}`,
     `One row per ${report.grain}.`,
-    `What the numbers mean: ${report.means}`,
-    `Rows are in order of: ${report.order}.`,
-    `What they cannot say: ${report.cannotSay}`,
+    `Meaning: ${report.means}`,
+    `Order of rows: ${report.order}.`,
+    `Limits: ${report.cannotSay}`,
     ...parameters,
     ...files,
-    ...(report.example === null ? [] : [`A worked example: ${report.example.text}`]),
+    ...(report.example === null ? [] : [`Example: ${report.example.text}`]),
   ];
   const tables = report.example === null ? [] : exampleTables(report.example).map(textOf);
-  return [...words.map((part) => new Help().boxWrap(part, WIDTH)), ...tables, ''].join('\n\n');
+  return [...paragraphs.map((part) => new Help().boxWrap(part, WIDTH)), ...tables, ''].join('\n\n');
 }
 
 function textOf(table: {

@@ -24,7 +24,7 @@ function verbsOf(command: Command): readonly Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(verbsOf);
 }
 
-/** null: none runs, or SANDBOX_DATA_DIR says where one is and no flag says otherwise. */
+/** null: none runs, or SANDBOX_DATA_DIR names one and no flag does. */
 export function sandboxOfUp(flags: SharedFlags, env: NodeJS.ProcessEnv, cwd: string): string | null {
   if (flags.dataDir !== undefined) return join(flags.dataDir, 'sandbox');
   if (env.SANDBOX_DATA_DIR) return null;

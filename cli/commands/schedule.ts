@@ -40,7 +40,7 @@ type Change = 'apply' | 'pause' | 'resume' | 'trigger';
 function change(name: Change, summary: string, done: string): Command {
   const command = verb(name, summary, `billsync schedule ${name}`).option(
     '--dry-run',
-    'say what would be done',
+    'show what would be done',
   );
   if (name === 'pause') command.option('--note <text>', 'why', 'paused with billsync schedule pause');
   return command.action(

@@ -1,4 +1,4 @@
-/** `billsync shipments`: the billed lines themselves, by what reports group and by what is asked of them. */
+/** `billsync shipments`: lists the billed lines. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { grouped } from '../../reports/render/labels.ts';
@@ -38,22 +38,26 @@ export function shipmentsCommand(): Command {
   );
   withFilterFlags(command);
   for (const { name, label } of TYPED_CONDITIONS) {
-    command.option(`--${flagOf(name)} <${VALUES[name] ?? 'text'}>`, `only with this: ${label}`, collect);
+    command.option(
+      `--${flagOf(name)} <${VALUES[name] ?? 'text'}>`,
+      `only lines that match: ${label}`,
+      collect,
+    );
   }
   command
-    .option('--is <column=value>', 'only with exactly this value, empty for none (repeatable)', collectExact)
-    .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
-    .option('--sort <column>', 'by this column; with - before it, the largest first', '-ship_date')
     .option(
-      '--limit <rows>',
-      'at most this many rows; all of them when they are written to a file',
-      positiveInteger,
+      '--is <column=value>',
+      'only lines with exactly this value; empty selects lines without one (repeatable)',
+      collectExact,
     )
-    .option('--after <key>', 'the page that follows the one with this `next`')
-    .addOption(new Option('--format <format>', 'the form of the rows').choices([...REPORT_FORMATS]))
-    .option('--output <file>', 'write there instead of stdout')
+    .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
+    .option('--sort <column>', 'sort by this column; - before it sorts in descending order', '-ship_date')
+    .option('--limit <rows>', 'maximum number of rows; by default 100, for a file all', positiveInteger)
+    .option('--after <key>', 'the page after the one with this `next`')
+    .addOption(new Option('--format <format>', 'format of the rows').choices([...REPORT_FORMATS]))
+    .option('--output <file>', 'write to this file instead of stdout')
     .option('--timeout <seconds>', 'stop after this time; by default 60, for a file 600', seconds)
-    .option('--dry-run', 'with --output: say what would be written');
+    .option('--dry-run', 'with --output: show what would be written');
   return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
@@ -69,16 +73,16 @@ export function shipmentsCommand(): Command {
     const { sort, after } = flags;
     const isForPerson = isPage && usual === 'table';
     const columns = flags.columns ?? (isForPerson ? DEFAULT_COLUMNS : []);
-    const asked = { conditions: conditionsOf(flags), columns, sort, after };
+    const request = { conditions: conditionsOf(flags), columns, sort, after };
     try {
       if (!isPage) {
-        const wanted = { ...asked, limit: flags.limit ?? null };
-        return await session.shipmentsFile(wanted, async ({ result, totals }) => {
+        const fileRequest = { ...request, limit: flags.limit ?? null };
+        return await session.shipmentsFile(fileRequest, async ({ result, totals }) => {
           await printStreamed(result, { format, output, flags });
           for (const total of totals.rows) output.note(totalOf(total));
         });
       }
-      const { result, totals, next } = await session.shipments({ ...asked, limit: flags.limit ?? ROWS });
+      const { result, totals, next } = await session.shipments({ ...request, limit: flags.limit ?? ROWS });
       if (usual === 'json')
         return output.thing(
           { rows: result.rows, found: result.head.found, totals: totals.rows, next },
@@ -106,7 +110,7 @@ function conditionsOf(flags: ShipmentFlags): Readonly<Record<string, readonly st
 
 function totalOf(total: ShipmentsPage['totals']['rows'][number]): string {
   const of = total.partner_id === null ? '' : `, partner ${total.partner_id}`;
-  return `  in all ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
+  return `  total ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
 }
 
 const VALUES: Readonly<Record<string, string>> = {

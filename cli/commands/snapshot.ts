@@ -11,14 +11,14 @@ export function snapshotCommand(): Command {
     'snapshot',
     'Publishes reports.duckdb now. A running worker does it; if none is running, this command does.',
     'billsync snapshot --json',
-  ).option('--dry-run', 'say what would be done');
+  ).option('--dry-run', 'show what would be done');
   return withJson(command).action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
     const { settings, output } = contextOf(command);
     if (flags.dryRun === true) return output.note(`Would publish to ${settings.dataDir}/reports.duckdb.`);
     const progress = output.progress('Publishing');
     const published = await withWriter(settings, {
       role: 'snapshot',
-      async ask(client) {
+      async request(client) {
         const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
         return requestSnapshot(client, settings);
       },

@@ -1,4 +1,4 @@
-/** `billsync sql`: a question of one's own to the published file, or DuckDB's shell on it where there is one. */
+/** `billsync sql`: runs a query on the published file, or opens the DuckDB shell on it. */
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +50,7 @@ export function sqlCommand(): Command {
   );
 }
 
-/** What is no text or number is shown as JSON. */
+/** Other values are shown as JSON. */
 function cellOf(value: unknown): string | number | null {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   return JSON.stringify(value);
@@ -66,7 +66,7 @@ async function openShell(databasePath: string): Promise<number> {
   const shell = await findShell();
   if (shell === null) {
     throw new CliError(EXIT.usage, 'there is no `duckdb` on PATH, so no shell can be opened', {
-      hint: 'ask in one line, billsync sql "select …", or install the DuckDB command line, 1.5 or newer',
+      hint: 'use billsync sql "select …", or install the DuckDB command line, 1.5 or newer',
     });
   }
   await refuseLeftWal(databasePath);
@@ -76,7 +76,7 @@ async function openShell(databasePath: string): Promise<number> {
     // The rows of a lake lie elsewhere, so the shell attaches that first.
     const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.ts');
     const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
-    // It may hold the catalogue's password and a bucket's credentials.
+    // The file may contain the catalogue's password and a bucket's credentials, so it is private.
     // Creating a secret returns a row, which is not part of the answer.
     const lines =
       attaching.length === 0 ? [] : ['.output /dev/null', ...attaching.map((each) => `${each};`), '.output'];
@@ -89,7 +89,7 @@ async function openShell(databasePath: string): Promise<number> {
   }
 }
 
-/** As `1.5.5`; empty when the shell does not say. */
+/** For example `1.5.5`; empty when unknown. */
 async function versionOf(shell: string): Promise<string> {
   const { stdout } = await promisify(execFile)(shell, ['--version']);
   return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '';

@@ -6,7 +6,7 @@ import type { StatementFormat } from '../../finance/statements/render-statement.
 import { PAPERS, type PaperSize, type Statement } from '../../finance/statements/statement.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
-import { noteOutcome } from '../audited-commands.ts';
+import { recordOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
@@ -39,37 +39,39 @@ const FORMATS = ['pdf', 'xlsx', 'csv'] as const satisfies readonly StatementForm
 export function statementCommand(): Command {
   const command = verb(
     'statement',
-    'Writes what a tenant was billed in a month: charges, credits and lines billed again apart, what corrects earlier statements, and the proof.',
+    'Writes a statement of a tenant for a month: charges, credits, corrections of earlier statements, and the proof.',
     'billsync statement --tenant Acme --period 2026-10 --format pdf --output ./statements\n' +
       'billsync statement --all-tenants --period 2026-10 --format csv --output ./statements --final --yes\n' +
       'billsync statement --all-tenants --format pdf --output /srv/statements --schedule monthly',
   );
   command
     .option('--tenant <tenant>', 'this tenant, by id or name (repeatable)', collect)
-    .option('--all-tenants', 'a file for each tenant that has something to report')
+    .option('--all-tenants', 'one file for each tenant with billed lines or corrections')
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
     .option('--period <month>', 'the month, as 2026-10 or last-month, which is the default')
     .addOption(
-      new Option('--by <date>', 'which date puts a line into the month')
+      new Option('--by <date>', 'the date that assigns a line to the month')
         .choices(DATE_BASES)
         .default(DATE_BASES[0]),
     )
-    .addOption(new Option('--format <format>', 'the form of the files').choices(FORMATS))
-    .addOption(new Option('--paper <size>', 'of a PDF or a workbook').choices(PAPERS).default(PAPERS[0]))
-    .option('--output <folder>', 'where the files are put; by default the current folder')
-    .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds what is left to you')
-    .option('--final', 'it is sent: keep it, so that the next statement corrects what changes')
-    .option('--no-shipments', 'without the lines themselves')
+    .addOption(new Option('--format <format>', 'format of the files').choices(FORMATS))
+    .addOption(
+      new Option('--paper <size>', 'paper size of a PDF or a workbook').choices(PAPERS).default(PAPERS[0]),
+    )
+    .option('--output <folder>', 'folder for the files; by default the current folder')
+    .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds the margin')
+    .option('--final', 'keep it as sent, so that the next statement corrects later changes')
+    .option('--no-shipments', 'leave out the shipment lines')
     .option('--timeout <seconds>', 'stop after this time', seconds, 600)
     .addOption(
       new Option(
         '--schedule <when>',
-        'have those of the month before written monthly to the folder --output, or stop or show that',
+        'write the statements of the previous month to the folder --output every month, or stop or show that',
       ).choices(['monthly', 'off', 'show']),
     )
     .option('--schedule-name <name>', 'to schedule statements several times', 'statements')
-    .option('--dry-run', 'say what would be written, and keep nothing')
-    .option('--yes', 'with --final: do not ask');
+    .option('--dry-run', 'show what would be written, and keep nothing')
+    .option('--yes', 'with --final: skip the confirmation');
   return withJson(command).action(async (flags: Flags, command: Command) => {
     const { settings, output } = contextOf(command);
     if (flags.schedule === undefined || flags.schedule === 'monthly') checkFlags(flags);
@@ -105,8 +107,8 @@ async function write(settings: Settings, flags: Flags, output: Output): Promise<
       await deliver(made, { flags, folder, output });
     },
   );
-  if (count === 0) throw new CliError(EXIT.nothingMatched, `no tenant has anything to report for ${period}`);
-  noteOutcome(`${counted(count, 'statement')} of ${period} sent.`);
+  if (count === 0) throw new CliError(EXIT.nothingMatched, `there is no statement for ${period}`);
+  recordOutcome(`${counted(count, 'statement')} of ${period} sent.`);
   if (flags.json === true) output.thing(flags.allTenants === true ? statements : statements[0], () => '');
 }
 
@@ -115,11 +117,11 @@ function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
   if (allTenants === true && tenant.length > 0)
     throw new CliError(EXIT.usage, '--all-tenants means every tenant, so --tenant cannot be given');
   if (allTenants !== true && tenant.length === 0)
-    throw new CliError(EXIT.usage, 'whose statement? name --tenant, or take --all-tenants');
+    throw new CliError(EXIT.usage, 'a statement needs --tenant or --all-tenants');
   if (json === true && tenant.length > 1)
-    throw new CliError(EXIT.usage, '--json is of one tenant, or of --all-tenants');
+    throw new CliError(EXIT.usage, '--json needs one tenant, or --all-tenants');
   if (format === undefined && json !== true)
-    throw new CliError(EXIT.usage, 'in which form? add --format, or --json for its figures', {
+    throw new CliError(EXIT.usage, 'a statement needs --format, or --json for its amounts', {
       hint: `one of ${FORMATS.join(', ')}`,
     });
 }
@@ -128,7 +130,7 @@ function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
 async function schedule(
   settings: Settings,
   flags: Flags,
-  word: 'monthly' | 'off' | 'show',
+  action: 'monthly' | 'off' | 'show',
   output: Output,
 ): Promise<void> {
   const { changeSchedule, neededFolder, readableTables } = await import('../report-schedule.ts');
@@ -154,7 +156,7 @@ async function schedule(
       folder: neededFolder(flags.output),
     };
   };
-  await changeSchedule(settings, { word, name: flags.scheduleName, isDryRun, make }, output);
+  await changeSchedule(settings, { action, name: flags.scheduleName, isDryRun, make }, output);
 }
 
 async function deliver(

@@ -17,7 +17,7 @@ function resetCommand(): Command {
     'Moves a damaged database of the embedded Temporal server aside, and sends every received event to an empty one.',
     'billsync temporal reset --dry-run',
   )
-    .option('--dry-run', 'say what would be done')
+    .option('--dry-run', 'show what would be done')
     .action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);

@@ -39,7 +39,7 @@ export function verifyCommand(): Command {
     const onProgress = (done: number, of: number) => progress.update(done, of, 'invoices');
     const found = await withWriter(settings, {
       role: 'verify',
-      async ask(client) {
+      async request(client) {
         const { requestVerify } = await import('../../workflows/client/writer-client.ts');
         return requestVerify(client, settings, { full }, onProgress);
       },
@@ -63,7 +63,7 @@ async function withLeftWals(found: Verification, settings: Settings): Promise<Ve
   return { ...found, drift: [...left, ...found.drift], driftInAll: driftInAll + left.length };
 }
 
-/** What proves nothing because there is nothing is not a proof. @throws CliError (exit 3) */
+/** An empty archive proves nothing. @throws CliError (exit 3) */
 async function requireArchived(settings: Settings): Promise<void> {
   const { openArchive } = await import('../../archive/open-archive.ts');
   const archive = await openArchive(settings);
@@ -85,15 +85,15 @@ function printTable(found: Verification, output: Output): void {
   );
   if (purged > 0) {
     output.note(
-      `The files of ${counted(purged, 'load')} were purged: their rows were held against count, sum, currency and ` +
-        'period as recorded, no longer cell by cell. `billsync rebuild` leaves them out.',
+      `The files of ${counted(purged, 'load')} were purged: their rows were compared with the recorded count, sum, ` +
+        'currency and period, not cell by cell. `billsync rebuild` leaves them out.',
     );
   }
   if (driftInAll > drift.length) {
-    output.note(`The first ${drift.length} are shown; with the worker stopped, all are.`);
+    output.note(`Only the first ${drift.length} are shown; all are shown while the worker is stopped.`);
   }
   if (drift.some(({ rule }) => rule === 'hash' || rule === 'file-missing')) {
-    output.note('  → `billsync import FILE` puts a file that the archive lost, or has damaged, there again');
+    output.note('  → `billsync import FILE` restores a file that the archive lost or that is damaged');
   }
 }
 
@@ -106,12 +106,12 @@ function asJson({ invoices, shipments, filesRead, purged = 0, discrepancies, dri
   };
 }
 
-/** Neither a warehouse nor a data folder is needed, so that the machine that keeps the backups can do it. */
+/** Needs neither a warehouse nor a data folder, so it runs on the machine that keeps the backups. */
 async function verifyCopy(folder: string, output: Output): Promise<void> {
   if (!existsSync(join(folder, 'events'))) {
-    throw new CliError(EXIT.nothingMatched, 'this is no copy of an archive', {
+    throw new CliError(EXIT.nothingMatched, 'this is not a copy of an archive', {
       subject: folder,
-      hint: 'name the folder that holds events/, files/ and facts/',
+      hint: 'name the folder with events/, files/ and facts/',
     });
   }
   const { openFolderArchive } = await import('../../archive/folder-archive.ts');
@@ -128,7 +128,7 @@ async function verifyCopy(folder: string, output: Output): Promise<void> {
       { title: 'found', value: ({ found }) => found, canShrink: true },
     ]);
     output.note(
-      `${files} files, ${events} events, ${facts} facts${purged === 0 ? '' : `, ${purged} files purged`}: ${faults.length === 0 ? 'all whole' : `${faults.length} faults`}.`,
+      `${files} files, ${events} events, ${facts} facts${purged === 0 ? '' : `, ${purged} files purged`}: ${faults.length === 0 ? 'no faults' : `${faults.length} faults`}.`,
     );
   } else {
     const drift = faults.map(({ invoiceId, ...fault }) => ({ invoice_id: invoiceId, ...fault }));

@@ -1,4 +1,4 @@
-/** What became of each kind of trouble, by the service's own log on one side and our ledger on the other. */
+/** The outcome of each fault, by the service's own log and by billsync's records. */
 
 import type { ReportRow } from '../../reports/report-result.ts';
 import type { Delivery } from '../../sandbox/model.ts';
@@ -8,13 +8,13 @@ import type { Fault, PlayedInvoice, Story } from './story.ts';
 
 export interface Outcome {
   readonly kind: string;
-  /** What the service did, and what billsync made of it. */
+  /** The fault, and how billsync handled it. */
   readonly account: string;
   /** false: the evidence does not show what it must; the demo fails. */
   readonly isProved: boolean;
 }
 
-export async function tellOutcomes(evidence: Evidence): Promise<readonly Outcome[]> {
+export async function gatherOutcomes(evidence: Evidence): Promise<readonly Outcome[]> {
   const facts = await gather(evidence);
   return [
     duplicates(facts),
@@ -58,7 +58,7 @@ function reordered(facts: Facts): Outcome {
 
 function expiredUrls(facts: Facts): Outcome {
   const dead = of(facts, 'expired-url');
-  const account = `the presigned URLs of ${names(dead)} were dead on arrival: new ones were asked for, loaded`;
+  const account = `the presigned URLs of ${names(dead)} had expired on arrival: new ones were requested, loaded`;
   return {
     kind: 'Expired URL',
     account,
@@ -68,7 +68,7 @@ function expiredUrls(facts: Facts): Outcome {
 
 function wrongHashes(facts: Facts): Outcome {
   const wrong = of(facts, 'wrong-hash');
-  const account = `the bytes of ${names(wrong)} did not have the announced SHA-256: refused, asked for again, proved`;
+  const account = `the bytes of ${names(wrong)} did not have the announced SHA-256: refused, requested again, verified`;
   const isProved = wrong.every(({ invoiceId }) => {
     const announced = facts.sandbox
       .events()
@@ -81,7 +81,7 @@ function wrongHashes(facts: Facts): Outcome {
 
 function cutOffBodies(facts: Facts): Outcome {
   const cut = of(facts, 'cut-off-body');
-  const account = `the downloads of ${names(cut)} broke off half-way: nothing of them counted, fetched whole`;
+  const account = `the downloads of ${names(cut)} were cut off: not loaded, downloaded again`;
   const isProved = cut.every(({ invoiceId }) => {
     const [file] = facts.files.get(invoiceId) ?? [];
     return Number(file?.file_size_bytes) === facts.sandbox.invoice(invoiceId).file.sizeBytes;
@@ -89,37 +89,37 @@ function cutOffBodies(facts: Facts): Outcome {
   return {
     kind: 'Cut-off body',
     account,
-    isProved: isProved && struck(facts, 'cut-off-body') && allAre(facts, cut, 'loaded'),
+    isProved: isProved && wasApplied(facts, 'cut-off-body') && allAre(facts, cut, 'loaded'),
   };
 }
 
 function overloaded(facts: Facts): Outcome {
   const busy = of(facts, 'overloaded');
-  const account = `storage answered 503 for ${names(busy)}: waited as long as Retry-After said, loaded`;
+  const account = `storage answered 503 for ${names(busy)}: waited for Retry-After, loaded`;
   return {
     kind: 'Overload (503)',
     account,
-    isProved: struck(facts, 'unavailable') && allAre(facts, busy, 'loaded'),
+    isProved: wasApplied(facts, 'unavailable') && allAre(facts, busy, 'loaded'),
   };
 }
 
 function tokens(facts: Facts): Outcome {
   const refused = of(facts, 'refused-token');
   const later = of(facts, 'poisoned');
-  const account = `a call for ${names(refused)} was refused with 401, and half-way every token was revoked: new ones were asked for, no work lost`;
+  const account = `a call for ${names(refused)} was refused with 401, and half-way every token was revoked: new ones were requested, no work lost`;
   return {
     kind: 'Expired token',
     account,
-    // What was mended after the revocation could only be fetched with a new token.
-    isProved: struck(facts, 'unauthorized') && allAre(facts, [...refused, ...later], 'loaded'),
+    // Files that were repaired after the revocation needed a new token.
+    isProved: wasApplied(facts, 'unauthorized') && allAre(facts, [...refused, ...later], 'loaded'),
   };
 }
 
 function missed(facts: Facts): Outcome {
   const lost = of(facts, 'missed-finalized');
-  const wasHeard = lost.some((invoice) => arrival(facts, invoice, 'invoice_finalized') !== null);
-  const account = `the finalized events of ${names(lost)} were never sent: found by asking, loaded`;
-  return { kind: 'Missed event', account, isProved: !wasHeard && allAre(facts, lost, 'loaded') };
+  const wasReceived = lost.some((invoice) => arrival(facts, invoice, 'invoice_finalized') !== null);
+  const account = `the finalized events of ${names(lost)} were never sent: found by reconciliation, loaded`;
+  return { kind: 'Missed event', account, isProved: !wasReceived && allAre(facts, lost, 'loaded') };
 }
 
 function voidedBeforeLoading(facts: Facts): Outcome {
@@ -158,7 +158,7 @@ function partnerLevel(facts: Facts): Outcome {
 function testEvents(facts: Facts): Outcome {
   const tests = facts.events.filter((event) => event.verdict === 'test');
   const billed = tests.filter((event) => facts.invoices.has(String(event.invoice_id)));
-  const account = `${tests.length === 1 ? 'a test event was' : `${tests.length} test events were`} answered 200 "ignored": kept on record, never acted on`;
+  const account = `${tests.length === 1 ? 'a test event was' : `${tests.length} test events were`} answered 200 "ignored": recorded, not processed`;
   return { kind: 'Test event', account, isProved: tests.length > 0 && billed.length === 0 };
 }
 
@@ -170,7 +170,7 @@ function poisoned(facts: Facts): Outcome {
     if (finding === undefined) return [];
     return [`${invoiceNumber} line ${finding.line}, ${finding.column}: "${finding.value}"`];
   });
-  const account = `files with the right hash and a wrong row (${found.join('; ')}): refused whole; mended at the service, retried, loaded`;
+  const account = `files with the right hash and a wrong row (${found.join('; ')}): refused; corrected at the service, retried, loaded`;
   return {
     kind: 'Poisoned file',
     account,
@@ -182,7 +182,7 @@ function drafts(facts: Facts): Outcome {
   const open = of(facts, 'draft');
   return {
     kind: 'Not yet billed',
-    account: `${names(open)} is still a draft: watched, in no total`,
+    account: `${names(open)} is still a draft: in no total`,
     isProved: allAre(facts, open, 'draft'),
   };
 }
@@ -202,15 +202,15 @@ export interface Facts extends Evidence {
 
 export async function gather(evidence: Evidence): Promise<Facts> {
   const { published, sandbox } = evidence;
-  const invoices = await published.ask('invoices-list', { states: null, tenants: null, since: null });
-  const events = await published.ask('events-list', {
+  const invoices = await published.query('invoices-list', { states: null, tenants: null, since: null });
+  const events = await published.query('events-list', {
     since: null,
     invoice: null,
     type: null,
     verdict: null,
   });
   const files = new Map<string, ReportRow[]>();
-  for (const file of await published.ask('files-list')) {
+  for (const file of await published.query('files-list')) {
     const invoiceId = String(file.invoice_id);
     files.set(invoiceId, [...(files.get(invoiceId) ?? []), file]);
   }
@@ -229,7 +229,7 @@ export function arrival({ events }: Facts, { invoiceId }: PlayedInvoice, type: s
   return event === undefined ? null : String(event.received_at);
 }
 
-/** Whether both came, the one not after the other: two can share a millisecond. */
+/** Whether both arrived, the first not after the second: they can share a millisecond. */
 export function came(facts: Facts, invoice: PlayedInvoice, first: string, then: string): boolean {
   const [before, after] = [arrival(facts, invoice, first), arrival(facts, invoice, then)];
   return before !== null && after !== null && before <= after;
@@ -243,23 +243,23 @@ export function of({ story }: Facts, fault: Fault): readonly PlayedInvoice[] {
   return story.invoices.filter((invoice) => invoice.fault === fault);
 }
 
-export function allAre({ invoices }: Facts, wanted: readonly PlayedInvoice[], state: string): boolean {
-  return wanted.length > 0 && wanted.every(({ invoiceId }) => invoices.get(invoiceId)?.state === state);
+export function allAre({ invoices }: Facts, chosen: readonly PlayedInvoice[], state: string): boolean {
+  return chosen.length > 0 && chosen.every(({ invoiceId }) => invoices.get(invoiceId)?.state === state);
 }
 
 export function allFrom(
   { files }: Facts,
-  wanted: readonly PlayedInvoice[],
+  chosen: readonly PlayedInvoice[],
   sources: readonly string[],
 ): boolean {
-  return wanted.every(({ invoiceId }) =>
+  return chosen.every(({ invoiceId }) =>
     (files.get(invoiceId) ?? []).some(
       (file) => file.is_current === true && sources.includes(String(file.file_source)),
     ),
   );
 }
 
-export function struck({ sandbox }: Facts, name: string): boolean {
+export function wasApplied({ sandbox }: Facts, name: string): boolean {
   const rules = sandbox.faults.list().filter((rule) => rule.name === name);
   return rules.length > 0 && rules.every((rule) => rule.struck > 0);
 }
@@ -268,7 +268,7 @@ export function names(invoices: readonly PlayedInvoice[]): string {
   return invoices.map(({ invoiceNumber }) => invoiceNumber).join(', ');
 }
 
-/** What the endpoint said of a delivery. */
+/** The status that the endpoint answered. */
 export function answerOf(body: string): { readonly status: unknown } {
   try {
     return JSON.parse(body) as { status: unknown };

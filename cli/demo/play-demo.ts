@@ -18,7 +18,7 @@ import { basicAuth, createRoleContext, type RunningRole } from '../roles/run-rol
 import { startUpRole } from '../roles/up-role.ts';
 import { sandboxSettings } from '../roles/up-with-sandbox.ts';
 import { retryOne } from '../with-temporal.ts';
-import { type Outcome, tellOutcomes } from './outcomes.ts';
+import { gatherOutcomes, type Outcome } from './outcomes.ts';
 import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.ts';
 import { type ProvedReport, proveReports } from './proof.ts';
 import { type DemoContext, playStory, type Story, settled } from './story.ts';
@@ -114,14 +114,14 @@ async function proveOutcomes(
   story: Story,
 ): Promise<readonly Outcome[]> {
   let outcomes: readonly Outcome[] = [];
-  const ask = async () => {
+  const check = async () => {
     const published = await openPublished(settings);
-    outcomes = await tellOutcomes({ sandbox, story, published }).finally(() => published.close());
+    outcomes = await gatherOutcomes({ sandbox, story, published }).finally(() => published.close());
     const open = outcomes.filter(({ isProved }) => !isProved).map(({ kind }) => kind);
     return { answer: outcomes, open };
   };
   try {
-    return await settled({ ...context, patienceMs: 20_000 }, ask);
+    return await settled({ ...context, patienceMs: 20_000 }, check);
   } catch (error) {
     if (error instanceof CliError) return outcomes;
     throw error;
@@ -147,7 +147,7 @@ async function show({ settings, sandbox }: DemoServices, outcomes: readonly Outc
   if (failed.length > 0)
     throw new CliError(EXIT.checkFailed, 'the demo is not proved', {
       subject: failed.join(', '),
-      hint: 'the lines marked ✗ say what was expected and did not happen',
+      hint: 'the lines marked ✗ show what was expected',
     });
 }
 
@@ -181,7 +181,7 @@ async function keepUp(
 export interface DemoServicesOptions {
   readonly seed: number;
   readonly dataDir: string;
-  /** Aborts when somebody wants the demo to end. */
+  /** Aborts when the demo is stopped. */
   readonly stopping: AbortSignal;
 }
 
@@ -237,7 +237,7 @@ export async function openDemoServices(
   }
 }
 
-/** Nothing of the caller's settings reaches the demo but where logs go: it must never touch a real service. */
+/** Only the log level comes from the environment, so that the demo never touches a real service. */
 function demoSettings(demo: {
   readonly dataDir: string;
   readonly sandbox: Sandbox;
@@ -255,7 +255,7 @@ function demoSettings(demo: {
       BILLSYNC_WEBHOOK_BASIC_AUTH: `${WEBHOOK_USER}:${demo.password}`,
       BILLSYNC_ADMIN_PORT: '0',
       BILLSYNC_OVERDUE_AFTER: '3s,4s',
-      // Troubles are what the demo is made of; the narrator tells of them, the log would tell of nothing else.
+      // The demo prints the faults itself; the log would repeat them.
       LOG_LEVEL: process.env.LOG_LEVEL || 'silent',
     },
   });
@@ -294,7 +294,7 @@ async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>
   try {
     const published = await openPublished(settings);
     try {
-      const rows = await published.ask('invoices-list', { states: null, tenants: null, since: null });
+      const rows = await published.query('invoices-list', { states: null, tenants: null, since: null });
       return new Map(rows.map((row) => [String(row.invoice_id), String(row.state)]));
     } finally {
       published.close();

@@ -8,7 +8,7 @@ import type { Outcome } from './outcomes.ts';
 import type { ProvedReport } from './proof.ts';
 
 const isTerminal = process.stderr.isTTY === true;
-const TELL_EVERY_MS = 3_000;
+const LINE_EVERY_MS = 3_000;
 
 export interface Narrator {
   /** A new chapter. */
@@ -16,35 +16,35 @@ export interface Narrator {
   /** Something is done. */
   done(what: string, detail: string): void;
   /** Something goes on; on a terminal the line is written over, elsewhere a line comes every few seconds. */
-  progress(words: string): void;
+  progress(text: string): void;
 }
 
 /** Words go to stderr; what the demo found out goes to stdout. */
 export function createNarrator(options: { readonly quiet: boolean }): Narrator {
   let isOpen = false;
   let last = '';
-  let toldAt = performance.now();
+  let printedAt = performance.now();
   const clear = (): void => {
     if (isOpen) process.stderr.write(CLEAR);
     isOpen = false;
   };
-  const say = (line: string): void => {
+  const print = (line: string): void => {
     clear();
     if (!options.quiet) process.stderr.write(`${line}\n`);
   };
   return {
-    chapter: (title) => say(`\n${paint('bold', title, process.stderr)}`),
-    done: (what, detail) => say(`  ${paint('green', '✓', process.stderr)} ${what.padEnd(18)} ${detail}`),
-    progress(words) {
-      if (options.quiet || words === last) return;
-      last = words;
+    chapter: (title) => print(`\n${paint('bold', title, process.stderr)}`),
+    done: (what, detail) => print(`  ${paint('green', '✓', process.stderr)} ${what.padEnd(18)} ${detail}`),
+    progress(text) {
+      if (options.quiet || text === last) return;
+      last = text;
       if (!isTerminal) {
-        if (performance.now() - toldAt < TELL_EVERY_MS) return;
-        toldAt = performance.now();
-        process.stderr.write(`  … ${words}\n`);
+        if (performance.now() - printedAt < LINE_EVERY_MS) return;
+        printedAt = performance.now();
+        process.stderr.write(`  … ${text}\n`);
         return;
       }
-      process.stderr.write(`${CLEAR}  ${paint('dim', `… ${words}`, process.stderr)}`);
+      process.stderr.write(`${CLEAR}  ${paint('dim', `… ${text}`, process.stderr)}`);
       isOpen = true;
     },
   };
@@ -55,9 +55,9 @@ export function renderOutcomes(outcomes: readonly Outcome[]): string {
   const lines = outcomes.map(({ kind, account, isProved }) => {
     const [first = '', ...more] = wrapped(account, textWidth(width));
     const rest = more.map((line) => `${' '.repeat(width + 6)}${line}`);
-    return [`  ${mark(isProved)} ${paint('bold', kind.padEnd(width))}  ${first}`, ...rest].join('\n');
+    return [`  ${symbol(isProved)} ${paint('bold', kind.padEnd(width))}  ${first}`, ...rest].join('\n');
   });
-  return [title('What went wrong, and what became of it'), ...lines].join('\n');
+  return [title('Faults and their outcomes'), ...lines].join('\n');
 }
 
 export async function renderReports(proved: readonly ProvedReport[]): Promise<string> {
@@ -79,13 +79,13 @@ export function renderProof(proved: readonly ProvedReport[]): string {
     const sums = [...billed].map(([currency, cost]) => `${grouped(cost)} ${currency}`).join(' and ');
     const found =
       differences.length === 0
-        ? `${String(cells).padStart(3)} of ${cells} figures equal`
+        ? `${String(cells).padStart(3)} of ${cells} values equal`
         : `${differences.length} differences`;
-    const line = `  ${mark(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${found} in ${rows} ${rows === 1 ? 'row' : 'rows'}; billed ${sums}`;
+    const line = `  ${symbol(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${found} in ${rows} ${rows === 1 ? 'row' : 'rows'}; billed ${sums}`;
     return [line, ...differences.slice(0, 5).map((difference) => `      ${difference}`)];
   });
   return [
-    title("The proof: every figure against the service's own rows, to the fourth decimal"),
+    title("The proof: every value against the service's own rows, to the fourth decimal"),
     ...lines,
     verdict(proved),
   ].join('\n');
@@ -95,8 +95,8 @@ function verdict(proved: readonly ProvedReport[]): string {
   const cells = proved.reduce((sum, { cells: each }) => sum + each, 0);
   const wrong = proved.reduce((sum, { differences }) => sum + differences.length, 0);
   return wrong === 0
-    ? paint('green', `  Proved: ${cells} of ${cells} figures are what the service billed.`)
-    : paint('red', `  Not proved: ${wrong} figures differ.`);
+    ? paint('green', `  Proved: ${cells} of ${cells} values equal what the service billed.`)
+    : paint('red', `  Not proved: ${wrong} values differ.`);
 }
 
 /** 1234567.8900 as 1,234,567.8900, as the tables have it. */
@@ -108,7 +108,7 @@ function title(text: string): string {
   return paint('bold', text);
 }
 
-function mark(isGood: boolean): string {
+function symbol(isGood: boolean): string {
   return isGood ? paint('green', '✓') : paint('red', '✗');
 }
 

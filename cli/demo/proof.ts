@@ -10,7 +10,7 @@ export interface ProvedReport {
   readonly report: ReportResult;
   readonly rows: number;
   readonly cells: number;
-  /** Sentences: what the report says, what was billed. */
+  /** Sentences. */
   readonly differences: readonly string[];
   readonly billed: ReadonlyMap<string, string>;
 }
@@ -120,12 +120,12 @@ const KEY_OF: Readonly<Record<BilledKey, (row: BilledRow) => string | null>> = {
 /** Approved invoices of one level; canceled ones and those not yet approved were not billed. */
 export function totalsOf(
   rows: readonly BilledRow[],
-  wanted: { readonly by: BilledKey; readonly level: BilledRow['level'] },
+  selection: { readonly by: BilledKey; readonly level: BilledRow['level'] },
 ): readonly BilledTotal[] {
   const sums = new Map<string, Sum>();
   for (const row of rows) {
-    if (row.status !== 'APPROVED' || row.level !== wanted.level) continue;
-    const key = KEY_OF[wanted.by](row);
+    if (row.status !== 'APPROVED' || row.level !== selection.level) continue;
+    const key = KEY_OF[selection.by](row);
     const group = JSON.stringify([key, row.currencyCode]);
     const sum = sums.get(group) ?? emptySum(key, row.currencyCode);
     sums.set(group, sum);
@@ -134,7 +134,7 @@ export function totalsOf(
   return [...sums.values()].map(totalOf);
 }
 
-/** What was billed in each currency, e.g. for one line of a proof. */
+/** Totals by currency. */
 export function billedByCurrency(totals: readonly BilledTotal[]): ReadonlyMap<string, string> {
   const sums = new Map<string, bigint>();
   for (const { currency_code, billing_cost } of totals) {

@@ -11,42 +11,45 @@ export interface PlayedInvoice {
   readonly fault: Fault;
 }
 
-/** Where billsync says each invoice stands; from the published file. */
+/** The published state of each invoice. */
 export type States = () => Promise<ReadonlyMap<string, string>>;
 
 export interface DemoContext {
   readonly sandbox: Sandbox;
   readonly registrationId: string;
   readonly states: States;
-  /** What lies in quarantine now; it leaves when a mended file is loaded. */
+  /** Items in quarantine; they leave it when a corrected file is loaded. */
   readonly quarantined: () => Promise<readonly QuarantinedItem[]>;
-  /** A person's wish to try a parked invoice again. */
+  /** Retries an invoice that needs attention. */
   readonly retry: (invoiceId: string) => Promise<void>;
-  readonly progress: (words: string) => void;
+  readonly progress: (text: string) => void;
   /** How long nothing may change before the waiting is given up. */
   readonly patienceMs: number;
-  /** Aborts when somebody wants the demo to end. */
+  /** Aborts when the demo is stopped. */
   readonly stopping: AbortSignal;
 }
 
 export interface Story {
   readonly invoices: readonly PlayedInvoice[];
   readonly partnerInvoice: PlayedInvoice;
-  /** What was refused, as it lay in quarantine before it was mended. */
+  /** Refused files, as they were in quarantine. */
   readonly refused: readonly QuarantinedItem[];
 }
 
 /** @throws CliError (exit 1) naming the invoices that do not settle */
-export async function playStory(context: DemoContext, wanted: { readonly invoices: number }): Promise<Story> {
+export async function playStory(
+  context: DemoContext,
+  options: { readonly invoices: number },
+): Promise<Story> {
   const { sandbox, progress } = context;
   sandbox.faults.add({ name: 'duplicate', rate: 0.3, params: { times: 2, delayMs: 150 } });
   await sandbox.testEvent(context.registrationId);
 
   const played: PlayedInvoice[] = [];
-  for (const [index, fault] of faultsOf(wanted.invoices).entries()) {
+  for (const [index, fault] of faultsOf(options.invoices).entries()) {
     context.stopping.throwIfAborted();
     played.push(await bill(context, fault, played, index));
-    progress(`billed ${played.length} of ${wanted.invoices} invoices`);
+    progress(`billed ${played.length} of ${options.invoices} invoices`);
   }
   await settle(
     context,
@@ -141,11 +144,11 @@ async function settle(
     const now = await context.states();
     const open = invoices.filter(({ invoiceId, fault }) => now.get(invoiceId) !== expected(fault));
     context.progress(`settled ${invoices.length - open.length} of ${invoices.length} invoices`);
-    const told = open.map(
+    const messages = open.map(
       ({ invoiceId, invoiceNumber, fault }) =>
-        `${invoiceNumber} (${fault}) is ${now.get(invoiceId) ?? 'unheard of'}`,
+        `${invoiceNumber} (${fault}) is ${now.get(invoiceId) ?? 'unknown'}`,
     );
-    return { answer: undefined, open: told };
+    return { answer: undefined, open: messages };
   });
 }
 
@@ -156,12 +159,12 @@ async function settle(
  */
 export async function settled<T>(
   { patienceMs, stopping }: Pick<DemoContext, 'patienceMs' | 'stopping'>,
-  ask: () => Promise<{ readonly answer: T; readonly open: readonly string[] }>,
+  check: () => Promise<{ readonly answer: T; readonly open: readonly string[] }>,
 ): Promise<T> {
   let before = '';
   let changedAt = performance.now();
   for (;;) {
-    const { answer, open } = await ask();
+    const { answer, open } = await check();
     if (open.length === 0) return answer;
     const now = open.join('; ');
     if (now !== before) changedAt = performance.now();
@@ -169,7 +172,7 @@ export async function settled<T>(
     if (performance.now() - changedAt > patienceMs) {
       throw new CliError(EXIT.checkFailed, `nothing changed for ${Math.round(patienceMs / 1000)} seconds`, {
         subject: now,
-        hint: 'LOG_LEVEL=info billsync demo tells what goes on',
+        hint: 'LOG_LEVEL=info billsync demo shows the log',
       });
     }
     await sleep(250, undefined, { signal: stopping });
@@ -208,7 +211,7 @@ const SHARES: readonly (readonly [Fault, number])[] = [
 ];
 
 /** Fewer would leave a fault, or the plain case, without an invoice. */
-export const FEWEST_INVOICES = 30;
+export const MIN_INVOICES = 30;
 
 /** Faults take turns with plain invoices, so that every tenant meets some of each. */
 export function faultsOf(invoices: number): readonly Fault[] {
@@ -232,7 +235,7 @@ export function arrangeCreation(faults: Faults, fault: Fault): void {
 /** Switches on what one invoice is going to meet. */
 const FAULTS_OF: Partial<Record<Fault, (faults: Faults, invoiceId: string, nth: number) => void>> = {
   'expired-url': (faults, invoiceId, nth) => {
-    // One says so in its event, the other finds out at the storage.
+    // The first event shows the expiry; the second URL fails at the storage.
     faults.add({
       name: 'expired-url',
       target: { invoiceId, endpoint: 'event' },

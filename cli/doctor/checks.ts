@@ -1,4 +1,4 @@
-/** What `doctor` tries, one check for each thing that can be wrong by itself. */
+/** The checks of `doctor`. */
 
 import { existsSync } from 'node:fs';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ import {
   ok,
 } from './connection-checks.ts';
 
-/** In this order; the first decides whether those that write to the data folder are tried. */
+/** In this order; the first decides whether checks that write to the data folder run. */
 export const CHECKS: readonly Check[] = [
   { name: 'data folder', isInFolder: false, run: checkDataFolder },
   { name: 'archive', isInFolder: true, run: checkArchive },
@@ -54,9 +54,8 @@ export const CHECKS: readonly Check[] = [
   { name: 'quarantine', isInFolder: true, run: checkQuarantine },
 ];
 
-/** Below the first things go wrong at any moment, below the second soon. */
-const NO_ROOM_BYTES = 100 * 1024 ** 2;
-const LITTLE_ROOM_BYTES = 1024 ** 3;
+const MIN_FREE_BYTES = 100 * 1024 ** 2;
+const LOW_FREE_BYTES = 1024 ** 3;
 
 async function checkDataFolder(settings: Settings): Promise<Finding> {
   const { dataDir, environment } = settings;
@@ -67,16 +66,16 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   await rm(probe);
   const { bavail, bsize } = await statfs(dataDir);
   const free = bavail * bsize;
-  const room = free < LITTLE_ROOM_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : gibibytes(free);
+  const room = free < LOW_FREE_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : gibibytes(free);
   const detail = `${dataDir} can be written (${environment}), ${room} free`;
-  if (free < NO_ROOM_BYTES) {
+  if (free < MIN_FREE_BYTES) {
     return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: DISK_HINT };
   }
-  if (free < LITTLE_ROOM_BYTES) return note(detail, DISK_HINT);
+  if (free < LOW_FREE_BYTES) return note(detail, DISK_HINT);
   const folder = await stat(dataDir);
-  // The group of such a volume is those who run billsync, and only root could change its mode.
+  // Only root can change the mode of a volume; its group is the users of billsync.
   if ((folder.mode & (isGroupVolume(folder) ? 0o007 : 0o077)) !== 0)
-    return note(`${detail}, others may look into it`, `chmod 700 ${dataDir}`);
+    return note(`${detail}, other users can read it`, `chmod 700 ${dataDir}`);
   return ok(detail);
 }
 
@@ -88,17 +87,17 @@ function gibibytes(bytes: number): string {
 
 async function checkArchive(settings: Settings): Promise<Finding> {
   const archive = await openArchive(settings);
-  // Opening a folder makes it; opening a bucket asks nothing of S3.
+  // Opening a bucket sends no request to S3, so a file is requested.
   await archive.file('0'.repeat(64)).finally(() => archive.close());
   return ok(settings.archive.kind === 'folder' ? settings.archive.path : settings.archive.url);
 }
 
 async function checkSecrets(settings: Settings): Promise<Finding> {
   const found = suspiciousSecrets(settings);
-  if (found.length === 0) return ok('none has a character that is there by mistake, as far as can be seen');
+  if (found.length === 0) return ok('no suspicious character found');
   return note(
     found.map(({ setting, what }) => `${setting} ${what}`).join('; '),
-    'if it is not meant: write the value without it, as UTF-8 and without quotation marks',
+    'if that is a mistake, write the value without it, as UTF-8 and without quotation marks',
   );
 }
 
@@ -116,17 +115,17 @@ async function checkTemporal(settings: Settings): Promise<Finding> {
 
 async function checkInbox(settings: Settings): Promise<Finding> {
   const waiting = await (await openInbox(dataFolder(settings.dataDir).inbox)).pending();
-  if (waiting.length === 0) return ok('nothing waits');
+  if (waiting.length === 0) return ok('empty');
   const oldest = waiting[0]?.receivedAt ?? '';
   return note(
     `${waiting.length === 1 ? '1 delivery waits' : `${waiting.length} deliveries wait`}, the oldest since ${oldest}`,
-    'they go on once Temporal answers',
+    'they are processed once Temporal answers',
   );
 }
 
 async function checkWarehouse(settings: Settings): Promise<Finding> {
   if (settings.warehouse.kind === 'ducklake') {
-    const { checkLake } = await import('../../warehouse/lake/check-lake.ts');
+    const { checkLake } = await import('../../warehouse/lake/lake-reader.ts');
     return ok(await checkLake(settings.warehouse));
   }
   const { database, lock } = warehousePaths(settings);
@@ -136,7 +135,7 @@ async function checkWarehouse(settings: Settings): Promise<Finding> {
   return ok(`${database}, no writer is running`);
 }
 
-/** Somebody may look into the warehouse with a tool of his own, and keeps every writer out by it. */
+/** Another tool that has the warehouse open keeps every writer out. */
 async function tryDatabase(database: string): Promise<void> {
   if (!existsSync(database)) return;
   const { DuckDBInstance } = await import('@duckdb/node-api');
@@ -151,14 +150,14 @@ async function tryDatabase(database: string): Promise<void> {
         `the warehouse is held by ${pid === undefined ? 'another program' : `process ${pid}`}`,
         {
           subject: database,
-          hint: 'close it there; to look into the data open reports.duckdb instead',
+          hint: 'close it there; open reports.duckdb to read the data',
           cause: error,
         },
       );
     }
     throw new CliError(EXIT.rejected, 'the warehouse cannot be opened', {
       subject: database,
-      hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
+      hint: '`billsync rebuild` rebuilds it from the archive; the damaged file is kept beside it',
       cause: error,
     });
   }
@@ -173,12 +172,12 @@ async function checkPublished(settings: Settings): Promise<Finding> {
     return note('nothing is published yet', '`billsync up` publishes what it loads');
   }
   try {
-    const [state] = await published.ask('publication');
+    const [state] = await published.query('publication');
     const waiting = Number(state?.needs_attention ?? 0);
-    const detail = `number ${String(state?.sequence)} of ${String(state?.published_at)}, ${String(state?.shipments)} shipments`;
+    const detail = `publication ${String(state?.sequence)} of ${String(state?.published_at)}, ${String(state?.shipments)} shipments`;
     if (waiting === 0) return ok(detail);
     return note(
-      `${detail}, ${counted(waiting, 'invoice')} in need of attention`,
+      `${detail}, ${counted(waiting, 'invoice')} need attention`,
       '`billsync invoices list --state needs_attention`',
     );
   } finally {
@@ -189,19 +188,19 @@ async function checkPublished(settings: Settings): Promise<Finding> {
 async function checkQuarantine(settings: Settings): Promise<Finding> {
   const things = await (await openQuarantine(dataFolder(settings.dataDir).quarantine)).list();
   if (things.length === 0) return ok('empty');
-  return note(counted(things.length, 'refused thing'), '`billsync quarantine list` says why');
+  return note(counted(things.length, 'refused item'), '`billsync quarantine list` shows why');
 }
 
-/** The settings that open a channel. */
+/** Settings that configure a channel. */
 const OPENING = SETTING_DEFINITIONS.filter(
   ({ variable, default: usual }) => variable.startsWith('BILLSYNC_ALERT_') && usual === null,
 );
 
-/** No chat is posted to: a person would be told of nothing. */
+/** Sends no notice. */
 export async function checkAlerts(settings: Settings): Promise<Finding> {
   const channels = openChannels({ settings, post: async () => {} });
   if (channels.length === 0) {
-    return note('they stand in the log only', `set ${OPENING.map(({ variable }) => variable).join(' or ')}`);
+    return note('only in the log', `set ${OPENING.map(({ variable }) => variable).join(' or ')}`);
   }
   for (const { where, test } of channels) {
     try {
@@ -214,27 +213,27 @@ export async function checkAlerts(settings: Settings): Promise<Finding> {
   return ok(channels.map(({ where, test }) => (test ? where : `${where} (not tried)`)).join(', '));
 }
 
-const PATIENCE_MS = 5_000;
-/** Told by checks of their own, with their exit codes. */
-const TOLD_ELSEWHERE = new Set(['temporal', 'forwarder']);
+const ANSWERS_WITHIN_MS = 5_000;
+/** They have checks of their own. */
+const CHECKED_ELSEWHERE = new Set(['temporal', 'forwarder']);
 
 export async function checkRunning(settings: Settings): Promise<Finding> {
   const running = ['up', 'worker', 'webhook']
     .map((role) => readRunFile(settings, role))
     .filter((file) => file !== null && isAlive(file.pid));
   if (running.length === 0) return ok('none runs for this data folder');
-  const unwell: string[] = [];
+  const problems: string[] = [];
   for (const file of running) {
     const address = file?.addresses.dashboard ?? file?.addresses.probes;
     if (file === null || address === undefined) continue;
-    unwell.push(...(await complaintsOf(file.role, address, settings)));
+    problems.push(...(await problemsOf(file.role, address, settings)));
   }
   const names = running.map((file) => `${file?.role} (pid ${file?.pid})`).join(', ');
-  if (unwell.length === 0) return ok(`${names}: healthy`);
-  return { ...note(`${names}: ${unwell.join('; ')}`, 'the log of that process says more'), result: 'failed' };
+  if (problems.length === 0) return ok(`${names}: healthy`);
+  return { ...note(`${names}: ${problems.join('; ')}`, 'see the log of that process'), result: 'failed' };
 }
 
-async function complaintsOf(role: string, address: string, { admin }: Settings): Promise<readonly string[]> {
+async function problemsOf(role: string, address: string, { admin }: Settings): Promise<readonly string[]> {
   const headers =
     admin.basicAuth === null
       ? {}
@@ -242,13 +241,13 @@ async function complaintsOf(role: string, address: string, { admin }: Settings):
   try {
     const { body } = await request(new URL('/readyz', address), {
       headers,
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
     });
     const { components = {} } = (await body.json()) as {
       components?: Record<string, { isHealthy: boolean; detail: string }>;
     };
     return Object.entries(components)
-      .filter(([name, { isHealthy }]) => !isHealthy && !TOLD_ELSEWHERE.has(name))
+      .filter(([name, { isHealthy }]) => !isHealthy && !CHECKED_ELSEWHERE.has(name))
       .map(([name, { detail }]) => `${name}: ${detail}`);
   } catch {
     return [`${role} does not answer at ${address}`];

@@ -1,4 +1,7 @@
-/** What a check of `doctor` says: good, worth knowing, or what is wrong; what it throws is what failed. */
+/**
+ * Checks of `doctor` that connect: to the billing service, to its clock, to the endpoint. A check returns a finding,
+ * or throws its failure.
+ */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -35,7 +38,7 @@ export interface Finding {
 
 export interface Check {
   readonly name: string;
-  /** Writes to the data folder, so it is not tried when that is not ours to write to. */
+  /** Writes to the data folder, so it is skipped when that check failed. */
   readonly isInFolder: boolean;
   readonly run: (settings: Settings) => Promise<Finding>;
 }
@@ -48,7 +51,7 @@ export function note(detail: string, hint: string): Finding {
   return { result: 'note', detail, hint };
 }
 
-const PATIENCE_MS = 30_000;
+const SERVICE_TIMEOUT_MS = 30_000;
 
 export async function checkService(settings: Settings): Promise<Finding> {
   await checkCa(settings.service.caFile);
@@ -56,35 +59,31 @@ export async function checkService(settings: Settings): Promise<Finding> {
     const up = readRunFile(settings, 'up');
     const playsAt = up !== null && isAlive(up.pid) ? up.addresses.sandbox : undefined;
     if (playsAt !== undefined) return ok(`the sandbox of \`billsync up\` (pid ${up?.pid}) at ${playsAt}`);
-    throw new CliError(
-      EXIT.usage,
-      'none is configured: reports and imports work, events cannot be acted on',
-      {
-        hint: existsSync(resolve(process.env.BILLSYNC_CONFIG || DEFAULT_FILE_NAME))
-          ? 'set base_url, auth_url, client_id and the client secret in the settings file'
-          : '`billsync init` writes a settings file to fill in; to rehearse without a service: `billsync up --sandbox`',
-      },
-    );
+    throw new CliError(EXIT.usage, 'not configured: reports and imports work, events are not processed', {
+      hint: existsSync(resolve(process.env.BILLSYNC_CONFIG || DEFAULT_FILE_NAME))
+        ? 'set base_url, auth_url, client_id and the client secret in the settings file'
+        : '`billsync init` writes a settings file; `billsync up --sandbox` runs without a service',
+    });
   }
   requireService(settings);
   const archive = await openArchive(settings);
   const service = createBillingService({ settings, archive });
   try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(SERVICE_TIMEOUT_MS);
     const { secondsLeft } = await service.fetchToken({ signal });
-    const token = secondsLeft === null ? 'API key' : `token good for ${Math.round(secondsLeft)} s`;
+    const token = secondsLeft === null ? 'API key' : `token valid for ${Math.round(secondsLeft)} s`;
     const partner = service.partnerIds().join(', ') || 'unknown';
     const found = `${settings.service.baseUrl} answers, ${token}, partner ${partner}`;
     const refusal = await pingRefusal(service, signal);
     if (refusal === null) return ok(found);
-    return note(`${found}; ping: ${refusal}`, 'ping is optional: invoices are fetched without it');
+    return note(`${found}; ping: ${refusal}`, 'ping is optional; invoices are fetched without it');
   } finally {
     await service.close();
     await archive.close();
   }
 }
 
-/** An account may lack the scope for ping, or the service the endpoint: nothing else of ours asks it (spec 4.2). */
+/** Optional: an account may lack the scope, or the service the endpoint, and nothing else needs ping (spec 4.2). */
 async function pingRefusal(service: BillingService, signal: AbortSignal): Promise<string | null> {
   try {
     await service.ping({ signal });
@@ -102,12 +101,13 @@ export async function checkClock({ service, archive }: Settings): Promise<Findin
   const bucket = archive.kind === 's3' ? await openArchiveBucket(archive.url) : null;
   try {
     const clocks = [...(baseUrl === null ? [] : [http.clock]), ...(bucket === null ? [] : [bucket.clock])];
-    if (clocks.length === 0) return ok('no service to compare with');
+    if (clocks.length === 0) return ok('no server to compare with');
     const compared = await compareClocks(clocks, { includesUnknown: true });
     // Checks of the service and the archive report why they do not answer.
-    if (compared.length === 0) return { result: 'note', detail: 'not tried: no server answers', hint: null };
+    if (compared.length === 0) return { result: 'note', detail: 'skipped: no server answers', hint: null };
     const wrong = differing(compared, MAX_UNALERTED_MS);
-    if (wrong.length === 0) return ok(`as that of ${compared.map(({ name }) => name).join(' and ')}`);
+    if (wrong.length === 0)
+      return ok(`agrees with that of ${compared.map(({ name }) => name).join(' and ')}`);
     if (differing(wrong, MAX_STARTED_MS).length === 0) return note(describeDifferences(wrong), CLOCK_HINT);
     throw new WrongClockError(wrong);
   } finally {
@@ -119,7 +119,7 @@ export async function checkClock({ service, archive }: Settings): Promise<Findin
 /** @throws CliError (exit 2) the file is not there or holds no certificate */
 async function checkCa(caFile: string | null): Promise<void> {
   if (caFile === null) return;
-  const hint = 'BILLSYNC_CA_FILE names a file with the certificate (PEM) of the CA to trust';
+  const hint = 'BILLSYNC_CA_FILE must name a PEM file with the certificate of a CA';
   let pem: string;
   try {
     pem = await readFile(caFile, 'utf8');
@@ -129,7 +129,7 @@ async function checkCa(caFile: string | null): Promise<void> {
   try {
     new X509Certificate(pem);
   } catch (error) {
-    throw new CliError(EXIT.usage, 'the CA file holds no certificate', {
+    throw new CliError(EXIT.usage, 'the CA file contains no certificate', {
       subject: caFile,
       hint,
       cause: error,
@@ -146,7 +146,7 @@ export async function checkClientCertificate({
   readonly service: Pick<Settings['service'], 'clientCert' | 'clientKey'>;
 }): Promise<Finding> {
   const { clientCert, clientKey } = service;
-  if (clientCert === null && clientKey === null) return ok('none is set, and only some services ask for one');
+  if (clientCert === null && clientKey === null) return ok('not configured; only some services request one');
   if (clientCert === null || clientKey === null) {
     throw new SettingsError([{ setting: clientCert === null ? CERT : KEY, message: NOT_SET }]);
   }
@@ -157,19 +157,19 @@ export async function checkClientCertificate({
   const [from, until] = [new Date(certificate.validFrom), new Date(certificate.validTo)];
   const name = `${clientCert} (${certificate.subject.replaceAll('\n', ', ')})`;
   if (until.getTime() < Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the certificate that the service is shown has expired', {
+    throw new CliError(EXIT.checkFailed, 'the client certificate has expired', {
       subject: `it was valid until ${until.toISOString()}: ${name}`,
-      hint: 'renew it, and start the worker again',
+      hint: 'renew it and restart the worker',
     });
   }
   if (from.getTime() > Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the certificate that the service is shown is not valid yet', {
-      subject: `it will be from ${from.toISOString()}: ${name}`,
-      hint: 'take one that is valid now, or set the clock of this machine',
+    throw new CliError(EXIT.checkFailed, 'the client certificate is not valid yet', {
+      subject: `it is valid from ${from.toISOString()}: ${name}`,
+      hint: 'use one that is valid now, or set the clock of this machine',
     });
   }
   if (until.getTime() - Date.now() < SOON_MS) {
-    return note(`${name} ends ${until.toISOString()}`, 'renew it, and start the worker again');
+    return note(`${name} expires ${until.toISOString()}`, 'renew it and restart the worker');
   }
   return ok(`${name}, valid until ${until.toISOString()}`);
 }
@@ -182,26 +182,26 @@ export async function checkEndpoint(settings: Settings): Promise<Finding> {
   const state = url === null ? `not running; would serve ${path}` : `${url} answers`;
   if (url === null && credentials.basicAuth.length === 0 && credentials.headers.length === 0) {
     return note(
-      `${state} ${open === true ? 'to anybody' : 'to this machine only'}: no credentials are set`,
+      `${state} ${open === true ? 'to any sender' : 'to this machine only'}: no credentials are configured`,
       'set BILLSYNC_WEBHOOK_BASIC_AUTH to the user:password that the service sends (or BILLSYNC_WEBHOOK_HEADERS)',
     );
   }
   if (certificate !== null && Date.parse(certificate.validTo) < Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the certificate has expired: the service delivers nothing', {
+    throw new CliError(EXIT.checkFailed, 'the certificate has expired, so the service cannot deliver', {
       subject: `it was valid until ${new Date(certificate.validTo).toISOString()}: ${tlsCert}`,
       hint: 'renew it; a running endpoint reloads the files automatically',
     });
   }
   if (certificate !== null && Date.parse(certificate.validFrom) > Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the certificate is not valid yet: the service delivers nothing', {
-      subject: `it will be from ${new Date(certificate.validFrom).toISOString()}: ${tlsCert}`,
-      hint: 'take one that is valid now, or set the clock of this machine; a running endpoint reloads the files automatically',
+    throw new CliError(EXIT.checkFailed, 'the certificate is not valid yet, so the service cannot deliver', {
+      subject: `it is valid from ${new Date(certificate.validFrom).toISOString()}: ${tlsCert}`,
+      hint: 'use one that is valid now, or set the clock of this machine; a running endpoint reloads the files automatically',
     });
   }
   if (certificate !== null && Date.parse(certificate.validTo) - Date.now() < SOON_MS) {
     return note(
-      `${state}, certificate ends ${new Date(certificate.validTo).toISOString()}`,
-      'renew it: the service delivers only to a valid one; the endpoint reloads the files automatically',
+      `${state}, certificate expires ${new Date(certificate.validTo).toISOString()}`,
+      'renew it; the endpoint reloads the files automatically',
     );
   }
   if (tls && certificate === null) {
@@ -219,7 +219,7 @@ async function readCertificate(certPath: string, keyPath: string): Promise<X509C
     readFile(path).catch((error: unknown) => {
       throw new CliError(EXIT.usage, `${setting} cannot be read`, {
         subject: path,
-        hint: 'correct the path, or unset both for a self-signed certificate',
+        hint: 'correct the path, or unset both settings for a self-signed certificate',
         cause: error,
       });
     });
@@ -231,32 +231,32 @@ async function readCertificate(certPath: string, keyPath: string): Promise<X509C
     const certificate = new X509Certificate(cert);
     if (certificate.checkPrivateKey(createPrivateKey(key))) return certificate;
   } catch (error) {
-    throw unfit(certPath, error);
+    throw wrongPair(certPath, error);
   }
-  throw unfit(certPath, null);
+  throw wrongPair(certPath, null);
 }
 
-function unfit(certPath: string, cause: unknown): CliError {
-  return new CliError(EXIT.usage, 'certificate and key are no pair', {
+function wrongPair(certPath: string, cause: unknown): CliError {
+  return new CliError(EXIT.usage, 'the key does not belong to the certificate', {
     subject: certPath,
-    hint: 'BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY name PEM files that belong together',
+    hint: 'BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY must name PEM files of the same pair',
     cause,
   });
 }
 
-/** @returns where a running endpoint of this data folder answers; null when none runs. @throws CliError it is ill */
+/** @returns where a running endpoint of this data folder answers; null when none runs. @throws CliError it is unhealthy */
 async function runningEndpoint(settings: Settings): Promise<string | null> {
   const left = [readRunFile(settings, 'up'), readRunFile(settings, 'webhook')].find(
-    // A role that was killed leaves its note behind.
+    // A killed role leaves its file behind.
     (file) => file !== null && isAlive(file.pid),
   );
   const url = left?.addresses.webhook ?? null;
-  if (url !== null) await askHealth(url);
+  if (url !== null) await checkHealth(url);
   return url;
 }
 
-async function askHealth(url: string): Promise<void> {
-  // Our own endpoint, on this machine, with the certificate of its operator's choice: whether it answers is the question.
+async function checkHealth(url: string): Promise<void> {
+  // The certificate is not verified: whether the endpoint answers is the question.
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false, timeout: 5_000 } });
   try {
     const answer = await request(new URL('/healthz', url), { dispatcher, headersTimeout: 5_000 });
@@ -264,7 +264,7 @@ async function askHealth(url: string): Promise<void> {
     if (answer.statusCode === 200) return;
     throw new CliError(EXIT.checkFailed, `the endpoint answers ${answer.statusCode}`, {
       subject: url,
-      hint: 'the inbox cannot be written: look at disk space and rights of the data folder',
+      hint: 'the inbox cannot be written: check disk space and permissions of the data folder',
     });
   } finally {
     await dispatcher.close();

@@ -1,4 +1,4 @@
-/** Runs the checks of `doctor` in their order and turns what they throw into what a person can act on. */
+/** Runs the checks of `doctor` in order, and turns errors into findings. */
 
 import type { Settings } from '../../lib/config/settings.ts';
 import { CliError, describeError, EXIT } from '../errors.ts';
@@ -15,7 +15,7 @@ const LIMIT_MS = 45_000;
 /** Limit for each check after that: enough for checks of this machine. */
 const MIN_MS = 5_000;
 
-/** Each as soon as it is known: a connection that hangs must not hold back what was found before it. */
+/** Yields each result at once, so that a hung connection does not hold back earlier ones. */
 export async function* diagnose(
   settings: Settings,
   {
@@ -25,12 +25,12 @@ export async function* diagnose(
   }: { readonly checks?: readonly Check[]; readonly limitMs?: number; readonly minMs?: number } = {},
 ): AsyncGenerator<Diagnosis> {
   const untilMs = performance.now() + limitMs;
-  let isFolderOurs = true;
+  let isFolderUsable = true;
   for (const { name, isInFolder, run } of checks) {
     const leftMs = Math.max(minMs, untilMs - performance.now());
-    const tried = isInFolder && !isFolderOurs ? notTried : () => inTime(run(settings), leftMs);
+    const tried = isInFolder && !isFolderUsable ? skip : () => inTime(run(settings), leftMs);
     const diagnosis = await diagnoseOne(name, tried);
-    if (name === 'data folder') isFolderOurs = diagnosis.result !== 'failed';
+    if (name === 'data folder') isFolderUsable = diagnosis.result !== 'failed';
     yield diagnosis;
   }
 }
@@ -41,16 +41,16 @@ async function inTime(finding: Promise<Finding>, limitMs: number): Promise<Findi
   const late = new Promise<never>((_, reject) => {
     const seconds = Math.round(limitMs / 1_000);
     const error = new CliError(EXIT.unreachable, `no answer within ${seconds} s`, {
-      hint: 'what it asks takes the connection and does not answer; look at it there',
+      hint: 'the server accepts the connection and does not answer; check it there',
     });
     timer = setTimeout(() => reject(error), limitMs);
   });
   return Promise.race([finding, late]).finally(() => clearTimeout(timer));
 }
 
-/** Nothing is made in a folder that is another's, or that cannot be written. */
-async function notTried(): Promise<Finding> {
-  return { result: 'note', detail: 'not tried: the data folder comes first', hint: null };
+/** Skips checks that would write to a data folder of another user. */
+async function skip(): Promise<Finding> {
+  return { result: 'note', detail: 'skipped because the check of the data folder failed', hint: null };
 }
 
 async function diagnoseOne(check: string, run: () => Promise<Finding>): Promise<Diagnosis> {
@@ -64,7 +64,7 @@ async function diagnoseOne(check: string, run: () => Promise<Finding>): Promise<
   }
 }
 
-/** The one kind of trouble when all that failed is of that kind, else "a check failed". */
+/** The exit code of all failures if they agree, otherwise `checkFailed`. */
 export function exitCodeOf(diagnoses: readonly Diagnosis[]): number {
   const codes = new Set(
     diagnoses.filter(({ result }) => result === 'failed').map(({ exit_code }) => exit_code),

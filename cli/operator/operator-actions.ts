@@ -1,4 +1,7 @@
-/** What an operator is asked to agree to: what will happen, in sentences, before anything does. */
+/**
+ * The actions of the dashboard's operators: their descriptions, which an operator confirms, and those on alerts and
+ * uploads.
+ */
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,9 +18,8 @@ import { openPublished } from '../published.ts';
 import { counted } from '../terminal/output.ts';
 import { withTemporal } from '../with-temporal.ts';
 
-/** What is named in a description and in the audit log; the rest is counted. */
-const MOST_NAMED = 100;
-/** What most have in common. */
+/** Ids in a description and in the audit log; more are counted. */
+const MAX_NAMED = 100;
 export const SECTION = '/operator';
 const PLAIN = { reasonLabel: null, target: [], back: SECTION } as const;
 
@@ -62,7 +64,7 @@ async function describeRetry({ invoiceId }: Requested<'retry'>, settings: Settin
     title: `Retry invoice ${number}`,
     consequences: [
       `Invoice ${number} of ${String(invoice.tenant ?? 'an unknown tenant')} is ${String(invoice.state)} now.`,
-      'Its workflow asks the service again and loads the file it gets; a file that is already loaded is not counted twice.',
+      'Its workflow calls the service again and loads the file that it receives; a file that is already loaded is not counted twice.',
     ],
     label: 'Retry',
     command: 'invoices retry',
@@ -132,14 +134,14 @@ function describeSchedule(action: 'pause' | 'resume', { reconcileEvery }: Settin
 }
 
 async function describeBackfill({ words }: Requested<'backfill'>, settings: Settings): Promise<Described> {
-  const ids = await idsOfWords(settings, words);
-  const named = ids.slice(0, MOST_NAMED);
-  const asked = counted(ids.length, 'invoice');
+  const ids = await idsOfNames(settings, words);
+  const named = ids.slice(0, MAX_NAMED);
+  const count = counted(ids.length, 'invoice');
   return {
     ...PLAIN,
-    title: `Fetch ${asked}`,
+    title: `Fetch ${count}`,
     consequences: [
-      `The service is asked for ${asked}; files of finalized invoices are downloaded and loaded; a file that is already loaded is not counted twice.`,
+      `Fetches ${count} from the service and loads the files of finalized ones; a file that is already loaded is not counted twice.`,
       ...named,
       ...(ids.length > named.length ? [`And ${ids.length - named.length} more.`] : []),
     ],
@@ -158,51 +160,50 @@ async function describeAlert(
     ...PLAIN,
     target: [requested.key],
     back: '/alerts',
-    reasonLabel: 'Note, for whoever looks next',
+    reasonLabel: 'Note (optional)',
     isReasonOptional: true,
   };
-  const says = [title, ...(detail === '' ? [] : [detail])];
+  const sentences = [title, ...(detail === '' ? [] : [detail])];
   if (requested.action === 'acknowledge') {
     return {
       ...common,
       title: 'Acknowledge this alert',
       consequences: [
-        ...says,
-        'It shows that you are dealing with it: it is not repeated while it lasts, and stays on the list until it is over.',
+        ...sentences,
+        'It shows that you are working on it. Its notice is not repeated; it stays on the list until it is over.',
       ],
       label: 'Acknowledge',
       command: 'alerts acknowledge',
     };
   }
   const isQuiet = requested.action === 'quiet';
-  const becomes = isQuiet
+  const effect = isQuiet
     ? `No notice of it is sent for ${counted(requested.hours, 'hour')}; it stays on the list.`
     : 'Notices of it are sent again.';
   return {
     ...common,
     title: isQuiet ? 'Silence this alert' : 'Stop silencing this alert',
-    consequences: [...says, becomes],
+    consequences: [...sentences, effect],
     label: isQuiet ? 'Silence' : 'Stop silencing',
     command: 'alerts quiet',
   };
 }
 
 /** As it was published last. @throws CliError there is none of that name */
-export async function publishedInvoice(settings: Settings, wanted: string) {
+export async function publishedInvoice(settings: Settings, idOrNumber: string) {
   const published = await openPublished(settings);
-  return findInvoice(published, wanted).finally(() => published.close());
+  return findInvoice(published, idOrNumber).finally(() => published.close());
 }
 
-/** @throws CliError none is named, or one that nobody knows */
-export async function idsOfWords(settings: Settings, words: readonly string[]): Promise<readonly string[]> {
-  if (words.length === 0) throw new CliError(EXIT.nothingMatched, 'no invoice is named');
+/** @throws CliError no invoice is named, or one is unknown */
+export async function idsOfNames(settings: Settings, names: readonly string[]): Promise<readonly string[]> {
+  if (names.length === 0) throw new CliError(EXIT.nothingMatched, 'no invoice is named');
   return idsOf(
     settings,
-    words.map((word) => ({ word, place: null })),
+    names.map((name) => ({ name, place: null })),
   );
 }
 
-/** Where an action on an invoice goes on. */
 export function pageOfInvoice(invoiceId: string): Performed['next'] {
   return { path: `/invoices/${invoiceId}`, label: 'Show the invoice' };
 }
@@ -226,13 +227,13 @@ export async function decideOnAlert(
   await openAlertOf(settings, key);
   const nowMs = Date.now();
   const at = new Date(nowMs).toISOString();
-  const said = { at, by, note, key };
+  const decision = { at, by, note, key };
   if (action === 'acknowledge') {
-    await decideOnAlerts(runFolder(settings), [{ ...said, kind: 'acknowledged', until: null }]);
+    await decideOnAlerts(runFolder(settings), [{ ...decision, kind: 'acknowledged', until: null }]);
     return { detail: `${key} is acknowledged.`, next: ALERTS };
   }
   const until = action === 'quiet' ? new Date(nowMs + requested.hours * 3_600_000).toISOString() : at;
-  await decideOnAlerts(runFolder(settings), [{ ...said, kind: 'quieted', until }]);
+  await decideOnAlerts(runFolder(settings), [{ ...decision, kind: 'quieted', until }]);
   const detail =
     action === 'quiet' ? `${key} is silenced until ${until}.` : `Notices of ${key} are sent again.`;
   return { detail, next: ALERTS };
@@ -254,8 +255,8 @@ export async function checkUpload(settings: Settings, requested: Upload): Promis
       throw refusal(requested, checked);
     const { shipments, billingCost, currencyCode, proof } = checked.outcome;
     const consequences = [
-      `${printable(requested.name)} holds ${counted(shipments, 'shipment')} of invoice ${checked.invoiceId}, ${billingCost} ${currencyCode ?? ''} in all; proof: ${proof}.`,
-      'They count in every total from then on, in place of an earlier file of the invoice.',
+      `${printable(requested.name)} contains ${counted(shipments, 'shipment')} of invoice ${checked.invoiceId}, total ${billingCost} ${currencyCode ?? ''}; proof: ${proof}.`,
+      'They count in every total and replace an earlier file of the invoice.',
     ];
     return {
       ...{ title: 'Import the file', consequences, label: 'Import', reasonLabel: null, command: 'import' },

@@ -1,4 +1,4 @@
-/** How the dashboard's operators act: each by the parts of the command that does the same. */
+/** Performs the actions of the dashboard's operators with the code of the commands. */
 
 import type { OperatorWork, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -7,18 +7,18 @@ import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { requeue } from '../requeue.ts';
 import { counted } from '../terminal/output.ts';
-import { addressOf, learnPartnerId, retryOne, withTemporal } from '../with-temporal.ts';
+import { addressOf, partnerIdOf, retryOne, withTemporal } from '../with-temporal.ts';
 import {
   decideOnAlert,
   describeAction,
-  idsOfWords,
+  idsOfNames,
   importUpload,
   pageOfInvoice,
   publishedInvoice,
   SECTION,
 } from './operator-actions.ts';
 
-/** A worker that is away would be waited for an hour. */
+/** Without a limit, a request would wait an hour for a worker that is down. */
 const ANSWER_WITHIN_MS = 60_000;
 
 export function createOperatorWork(settings: Settings, quarantine: Quarantine): OperatorWork {
@@ -105,17 +105,17 @@ function publish(settings: Settings): Promise<Performed> {
   });
 }
 
-/** Also where the worker is away: the request waits for it. */
+/** Also when the worker is down: the request waits for it. */
 export const STILL = 'It was started and takes longer than a minute; it continues in the background.';
 
 /** null: it takes longer. */
-export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
+export async function inTime<T>(result: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {
     timer = setTimeout(() => resolve(null), ANSWER_WITHIN_MS);
   });
-  asked.catch(() => undefined);
-  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+  result.catch(() => undefined);
+  return Promise.race([result, late]).finally(() => clearTimeout(timer));
 }
 
 function schedule(settings: Settings, change: 'pause' | 'resume', note: string): Promise<Performed> {
@@ -128,8 +128,8 @@ function schedule(settings: Settings, change: 'pause' | 'resume', note: string):
 }
 
 async function backfill(settings: Settings, words: readonly string[]): Promise<Performed> {
-  const invoiceIds = await idsOfWords(settings, words);
-  const partnerId = await learnPartnerId(settings);
+  const invoiceIds = await idsOfNames(settings, words);
+  const partnerId = await partnerIdOf(settings);
   const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
   return withTemporal(settings, async (client) => {
     const { backfillId } = await startBackfill(client, settings, { partnerId, invoiceIds });
@@ -138,7 +138,7 @@ async function backfill(settings: Settings, words: readonly string[]): Promise<P
   });
 }
 
-/** Where files lie between upload and import. */
+/** Folder of uploaded files until their import. */
 export function uploadFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
   return dataFolder(dataDir).uploads;
 }

@@ -62,14 +62,14 @@ export async function startAdminRole({
   return { addresses: { dashboard: `${dashboard.url}/` }, close };
 }
 
-/** A worker on this machine touches the file of views when something is published; without one the dashboard looks itself. */
+/** A worker on this machine touches the file of views for each publication; without one, the dashboard polls the lake. */
 function publicationCheck(settings: Settings, lake: LakeSettings): Check {
   return {
     component: 'publications',
     everyMs: 2_000,
     async run() {
       const { noticePublication } = await import('../../warehouse/lake/lake-reader.ts');
-      // That the lake cannot be read, or is not made yet, is what the pages say.
+      // The pages show that the lake cannot be read, or does not exist yet.
       await noticePublication(publishedPath(settings), lake).catch(() => undefined);
     },
   };
@@ -80,10 +80,10 @@ async function explain(settings: Settings, trackingNumber: string): Promise<read
   return found.map((row) => ({ ...row, facts: factsOf(row) }));
 }
 
-/** Nothing of it is loaded where nobody may act. */
+/** Loaded only when operators are configured. */
 async function operatorOptions(settings: Settings, quarantine: Quarantine): Promise<OperatorOptions> {
   const { createOperatorWork, uploadFolder } = await import('../operator/operator-work.ts');
-  // What an earlier life of the process had taken and nobody agreed to.
+  // Uploads of an earlier run that were not confirmed.
   await rm(uploadFolder(settings), { recursive: true, force: true });
   return {
     work: createOperatorWork(settings, quarantine),

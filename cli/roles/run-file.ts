@@ -1,4 +1,4 @@
-/** What a role leaves in the data folder while it runs, so that other commands on this machine find it. */
+/** The file of a running role in the data folder, by which other commands on this machine find it. */
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface RunFile {
   /** ISO 8601 UTC. */
   readonly since: string;
   readonly addresses: Readonly<Record<string, string>>;
-  /** Whose invoices they are, where a setting says it; the sandbox's is in no file of settings. */
+  /** Configured partner; that of the sandbox is in no settings file. */
   readonly partnerId?: string;
 }
 
@@ -24,8 +24,13 @@ export function writeRunFile(
 ): { remove(): void } {
   const path = runFilePath(settings, role);
   const { partnerId } = settings;
-  const told = partnerId === null ? {} : { partnerId };
-  const file: RunFile = { pid: process.pid, role, since: new Date().toISOString(), addresses, ...told };
+  const file: RunFile = {
+    pid: process.pid,
+    role,
+    since: new Date().toISOString(),
+    addresses,
+    ...(partnerId === null ? {} : { partnerId }),
+  };
   replaceFile(path, `${JSON.stringify(file)}\n`);
   return {
     remove() {
@@ -34,7 +39,7 @@ export function writeRunFile(
   };
 }
 
-/** What a role left in the data folder; it may be gone since. */
+/** The process may have ended since. */
 export function readRunFile(settings: Where, role: string): RunFile | null {
   try {
     return JSON.parse(readFileSync(runFilePath(settings, role), 'utf8')) as RunFile;

@@ -1,4 +1,4 @@
-/** Runs a role until somebody stops it: says when it is ready, drains on SIGTERM, leaves its pid in the data folder. */
+/** Runs a role until it is stopped: prints when it is ready, drains on SIGTERM, and keeps a file in the data folder. */
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -27,9 +27,9 @@ export interface RoleContext {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly alerts: Alerts;
-  /** Ends the process: something is wrong that only a clean start can mend. Nothing acknowledged is lost by it. */
+  /** Ends the process after an error that only a restart fixes. Nothing that was acknowledged is lost. */
   readonly fatal: (error: unknown) => void;
-  /** Aborts when the role is asked to stop, also while it is still starting. */
+  /** Aborts when the role is stopped, also while it is starting. */
   readonly stopping: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export interface RunningRole {
   close(): Promise<void>;
 }
 
-/** SIGTERM to exit takes at most a minute (docs/faults.md, Stopping); what is not done by then is safe on disk. */
+/** The time from SIGTERM to exit is at most a minute (docs/faults.md, Stopping); unfinished work is on disk. */
 const DRAIN_WITHIN_MS = 50_000;
 
 export async function runRole(
@@ -59,10 +59,10 @@ export async function runRole(
     ...{ settings, role, verbose, start, stopping },
     onReady({ addresses }, { log }) {
       const note = writeRunFile(settings, role, addresses);
-      const words = Object.entries(addresses).map(([name, address]) => `${name}=${address}`);
-      process.stderr.write(`${['ready', ...words].join(' ')}\n`);
+      const list = Object.entries(addresses).map(([name, address]) => `${name}=${address}`);
+      process.stderr.write(`${['ready', ...list].join(' ')}\n`);
       const manager = serviceManager({ env: process.env, log });
-      manager.ready(words.join(' '));
+      manager.ready(list.join(' '));
       stopping.signal.addEventListener('abort', () => manager.stopping(), { once: true });
       return note.remove;
     },
@@ -74,23 +74,23 @@ export interface ServeOptions {
   readonly role: string;
   readonly verbose: boolean;
   readonly start: (context: RoleContext) => Promise<RunningRole>;
-  /** Aborted by the first SIGTERM or SIGINT; whoever else aborts it has the role drain as well. */
+  /** Aborted by the first SIGTERM or SIGINT, or by the owner of the controller; the role then drains. */
   readonly stopping: AbortController;
   /** @returns what to do once all is drained */
   readonly onReady: (running: RunningRole, context: RoleContext) => () => void;
 }
 
-/** From the start of a role to its end; returns when it has drained. @throws whatever keeps it from starting */
+/** Returns when the role has drained. @throws the error that prevents its start */
 export async function serveRole(options: ServeOptions): Promise<void> {
   const { settings, role, verbose, stopping } = options;
   const log = createLogger(settings, role);
   const stopped = untilStopped(stopping, log);
   const fatal = (error: unknown): void => {
-    log.fatal({ err: error }, 'cannot go on');
+    log.fatal({ err: error }, 'a fatal error ends the process');
     process.exit(printError(error, { verbose }));
   };
   for (const { setting, what } of suspiciousSecrets(settings)) {
-    log.warn({ setting }, `a secret ${what}; if that is not meant, credentials are refused`);
+    log.warn({ setting }, `a secret ${what}; if that is a mistake, the service refuses it`);
   }
   const tracing = await startTracing({ settings, role, log, scrub: createScrub(settings) });
   const context = createRoleContext({ settings, role, log, fatal, stopping: stopping.signal });
@@ -98,7 +98,7 @@ export async function serveRole(options: ServeOptions): Promise<void> {
   try {
     running = await options.start(context);
   } catch (error) {
-    // Asked to stop while starting: whatever gave up because of that is no failure.
+    // Stopped while starting.
     if (!stopping.signal.aborted) throw error;
     endSoon();
     return;
@@ -109,7 +109,6 @@ export async function serveRole(options: ServeOptions): Promise<void> {
   atTheEnd();
 }
 
-/** What every role is given. */
 export function createRoleContext(
   base: Pick<RoleContext, 'settings' | 'role' | 'log' | 'fatal' | 'stopping'>,
 ): RoleContext {
@@ -121,14 +120,14 @@ export function createRoleContext(
   return { ...base, metrics, health: createHealth(), alerts };
 }
 
-/** Also ends the process when libraries still hold handles: everything of ours is closed by then. */
+/** Also ends the process when libraries keep handles open. */
 async function drained(
   running: RunningRole,
   { log, alerts }: RoleContext,
   last: () => Promise<void>,
 ): Promise<void> {
   const deadline = setTimeout(() => {
-    log.warn('not everything ended in time; what is left is taken up at the next start');
+    log.warn('not everything ended in time; the rest continues at the next start');
     // `process.exit` waits for the thread that waits for DuckDB.
     if (isCallRunning()) process.kill(process.pid, 'SIGKILL');
     process.exit(EXIT.done);
@@ -145,7 +144,7 @@ function endSoon(): void {
   setTimeout(() => process.exit(EXIT.done), 2_000).unref();
 }
 
-/** The first signal asks to drain, the second does not wait. */
+/** The first signal drains the role, the second ends it. */
 function untilStopped(stopping: AbortController, log: Logger): Promise<void> {
   let isSignalled = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -167,9 +166,9 @@ export function basicAuth(user: string, password: string): string {
 }
 
 export interface Parts {
-  /** Remembers how to close what was just started. */
+  /** Adds a part that was started. Parts are closed in the opposite order, each even if another fails. */
   add(name: string, close: () => Promise<void>): void;
-  /** The same for what all others stand on: it is closed after them. */
+  /** The same for a part that all others use: it is closed last. */
   addLowest(name: string, close: () => Promise<void>): void;
   close(): Promise<void>;
 }
@@ -188,14 +187,14 @@ export function createParts(log: Logger): Parts {
         try {
           await part.close();
         } catch (error) {
-          log.error({ err: error, part: part.name }, 'did not close in order');
+          log.error({ err: error, part: part.name }, 'a part did not close');
         }
       }
     },
   };
 }
 
-/** Starts parts; when one does not start, those before it are closed again. */
+/** Starts parts; when one fails, those before it are closed. */
 export async function startParts<T>(log: Logger, start: (parts: Parts) => Promise<T>): Promise<T> {
   const parts = createParts(log);
   try {

@@ -1,4 +1,4 @@
-/** `up --sandbox`: the same role against a billing service of our own, which calls the endpoint like a real one. */
+/** `up --sandbox`: `up` with a simulated billing service, which calls the endpoint like a real one. */
 
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { startUpRole } from './up-role.ts';
 
 const REGISTRATION = 'billsync up';
 
-/** Its state lies in the data folder, where the `sandbox` verbs look for it (find-sandbox.ts). */
+/** Its state is in the data folder, where the `sandbox` verbs look for it (commands/sandbox.ts). */
 export async function runWithSandbox(
   command: Command,
   overrides: Readonly<Record<string, string>>,
@@ -34,7 +34,7 @@ export async function runWithSandbox(
   }
 }
 
-/** What makes billsync a client of that sandbox; secrets stay in this process. */
+/** The settings that make billsync a client of the sandbox. */
 export function sandboxSettings(sandbox: Sandbox): Record<string, string> {
   return {
     BILLSYNC_ENVIRONMENT: 'test',

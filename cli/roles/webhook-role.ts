@@ -21,7 +21,7 @@ import { startWebhook } from '../../webhook/server.ts';
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
 
-/** The endpoint first: what cannot be heard is lost, who asks how we are asks again. */
+/** The endpoint starts first, because deliveries that it misses are lost. */
 export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
   return startParts(context.log, async (parts) => {
     const webhook = await startWebhookRole(context);
@@ -51,7 +51,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
       onDropped: reportDropped({ log, alerts }),
     });
-    const partner = learnPartner({ settings, service, log, stopping });
+    const partner = fetchPartner({ settings, service, log, stopping });
     parts.add('partner', () => partner.close());
     const temporal = linkOnDemand(settings, log);
     parts.add('temporal', () => temporal.close());
@@ -86,7 +86,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     parts.add('checks', () => checks.close());
     checks.add(stateCheck(clockWatch(clocks), { health, alerts }));
     const { tls, tlsCert, tlsKey } = settings.webhook;
-    // One that we made ourselves is renewed by itself.
+    // A self-signed certificate is renewed automatically.
     if (tls && tlsCert !== null && tlsKey !== null) {
       const watch = certificateWatch(
         'certificate',
@@ -99,12 +99,11 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
   });
 }
 
-/** So long after the start the client of Temporal is loaded, if no event asked for it before. */
+/** After this time the client of Temporal is loaded if no event needed it before. */
 const LOADED_AFTER_MS = 3_000;
 
 /**
- * The client of Temporal takes longer to load than all else here, and the endpoint does without: it listens first. What is delivered
- * meanwhile waits on disk.
+ * Loads the client of Temporal after the endpoint listens, because that takes longest. Deliveries wait on disk meanwhile.
  */
 function linkOnDemand(settings: Settings, log: Logger) {
   let loading: ReturnType<typeof load> | null = null;
@@ -133,20 +132,20 @@ function linkOnDemand(settings: Settings, log: Logger) {
   };
 }
 
-interface PartnerQuestion {
+interface PartnerOptions {
   readonly settings: Settings;
   readonly service: BillingService | null;
   readonly log: Logger;
   readonly stopping: AbortSignal;
 }
 
-/** Asks for a token until one tells whose account this is; until then deliveries are kept and checked later. */
-function learnPartner({ settings, service, log, stopping }: PartnerQuestion) {
+/** Requests tokens until one names the partner; until then deliveries are kept and checked later. */
+function fetchPartner({ settings, service, log, stopping }: PartnerOptions) {
   if (settings.partnerId !== null || service === null) {
     const configured = settings.partnerId === null ? [] : [settings.partnerId];
     return { ids: () => configured, close: async () => {} };
   }
-  // Also when the role is not asked to stop but cannot start: its port is taken, say.
+  // Also when the role cannot start, for example because its port is taken.
   const closing = new AbortController();
   const until = AbortSignal.any([stopping, closing.signal]);
   const learning = (async () => {
@@ -154,13 +153,13 @@ function learnPartner({ settings, service, log, stopping }: PartnerQuestion) {
       try {
         await service.fetchToken({ signal: until });
       } catch (error) {
-        log.warn({ err: error }, 'whose account this is cannot be learned yet');
+        log.warn({ err: error }, 'no token names the partner yet');
       }
-      // A token that names no partner is no error, and asking again at once would never end.
+      // A token without a partner is no error; requests without a pause would not end.
       if (service.partnerIds().length === 0) await sleep(waitMs, undefined, { signal: until });
     }
   })().catch((error: unknown) => {
-    if (!until.aborted) log.error({ err: error }, 'stopped asking whose account this is');
+    if (!until.aborted) log.error({ err: error }, 'stopped requesting tokens that name the partner');
   });
   return {
     ids: () => service.partnerIds(),
@@ -181,8 +180,8 @@ function hasService(settings: Settings): boolean {
 }
 
 /**
- * The worker owns the admin port (ADR 13). Only where Temporal is on another machine can we be alone on
- * ours; beside a worker, which may just not run yet, we take a free port, so that nobody's address ever changes hands.
+ * The worker owns the admin port (ADR 13). This role uses it only when Temporal is on another machine, so no worker can be
+ * here; otherwise a free port, so that an address never changes its owner.
  */
 export async function startProbesRole(context: RoleContext): Promise<RunningRole> {
   const { settings } = context;

@@ -86,7 +86,7 @@ from files
 where invoice_id::varchar = $invoice
 order by first_had_at, file_sha256
 
--- name: invoice-words
+-- name: invoice-statements
 -- Who said what of one invoice besides its events, in order of time: the service's details, billsync, persons
 select recorded_at as at, 'the service' as who, 'details: ' || coalesce(invoice_status, 'no status that we know') as what,
     stated_total as detail

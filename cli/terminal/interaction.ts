@@ -1,10 +1,10 @@
-/** Asks before what changes figures or cannot be undone: on a terminal in words, elsewhere only `--yes` is an answer. */
+/** Confirmations, Ctrl-C and signals. */
 
 import { CliError, EXIT } from '../errors.ts';
 
 export const CANNOT_BE_UNDONE = 'this cannot be undone';
 
-/** @param after what becomes of it, as a clause. @throws CliError (exit 2) when nobody agreed */
+/** @param after the consequence, as a clause @throws CliError (exit 2) without consent, or without a terminal and `--yes` */
 export async function confirm(
   question: string,
   flags: { readonly yes?: boolean },
@@ -12,35 +12,35 @@ export async function confirm(
 ): Promise<void> {
   if (flags.yes === true) return;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
-    throw new CliError(EXIT.usage, question, { hint: `${after}: add --yes to agree` });
+    throw new CliError(EXIT.usage, question, { hint: `${after}: add --yes to confirm` });
   }
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await lines.question(
-    `${question} ${after.charAt(0).toUpperCase()}${after.slice(1)}. Go on? [y/N] `,
+    `${question} ${after.charAt(0).toUpperCase()}${after.slice(1)}. Continue? [y/N] `,
   );
   lines.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(EXIT.usage, 'nothing was done');
 }
 
-/** The signal then does what it always does. */
-export async function onInterrupt<T>(words: string, work: () => Promise<T>): Promise<T> {
-  const tell = (): void => {
-    process.off('SIGINT', tell);
-    process.stderr.write(`\n${words}\n`);
+/** Prints the message on Ctrl-C; the signal then ends the process. */
+export async function onInterrupt<T>(message: string, work: () => Promise<T>): Promise<T> {
+  const interrupt = (): void => {
+    process.off('SIGINT', interrupt);
+    process.stderr.write(`\n${message}\n`);
     process.kill(process.pid, 'SIGINT');
   };
-  process.on('SIGINT', tell);
+  process.on('SIGINT', interrupt);
   try {
     return await work();
   } finally {
-    process.off('SIGINT', tell);
+    process.off('SIGINT', interrupt);
   }
 }
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Until `takeOverSignals`; loading what a role needs takes a moment, in which a signal would count as a failure. */
+/** Ends the process with 0 on a signal until `takeOverSignals`: a role that is still loading has nothing to drain. */
 export function endOnEarlySignal(): void {
   for (const signal of SIGNALS) process.on(signal, end);
 }

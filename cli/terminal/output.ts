@@ -1,4 +1,4 @@
-/** The one place that writes: data to stdout, words and progress to stderr, nothing that was not asked for. */
+/** The output of commands: data to stdout, messages and progress to stderr. */
 
 import { createRequire } from 'node:module';
 import type { Scrub } from '../../lib/log/scrub.ts';
@@ -9,23 +9,23 @@ export type OutputForm = 'table' | 'json' | 'ndjson';
 export interface Output {
   readonly form: OutputForm;
   readonly quiet: boolean;
-  /** Rows in the form that was asked for: a table, one JSON array, or a line of JSON each. */
+  /** Rows as a table, one JSON array, or a line of JSON each. */
   rows<T>(rows: readonly T[], columns: readonly Column<T>[], options?: { readonly empty?: string }): void;
-  /** One thing: `--json` prints it whole, otherwise `lines` are printed. */
+  /** A single value: printed whole with `--json`, otherwise as `lines`. */
   thing(value: unknown, lines: () => string): void;
   /** A line of JSON at once, for results that arrive one by one with `--ndjson`. */
   line(value: unknown): void;
   /** Text as it is, on stdout. */
   text(text: string): void;
-  /** Words for a person, on stderr; nothing with `--quiet`. */
+  /** A message on stderr; nothing with `--quiet`. */
   note(text: string): void;
-  /** Words that even `--quiet` shows: something is wrong or needs a person. */
+  /** A problem, on stderr, also with `--quiet`. */
   warn(text: string): void;
   /** A bar on a terminal, plain lines elsewhere, nothing with `--quiet`. It begins now; `end` takes it away. */
   progress(what: string): Progress;
 }
 
-/** @param options.scrub takes secrets out of what goes to stdout, figures untouched */
+/** @param options.scrub removes secrets from stdout but keeps numbers */
 export function createOutput(options: {
   readonly form: OutputForm;
   readonly quiet: boolean;
@@ -39,7 +39,7 @@ export function createOutput(options: {
   const json = (value: unknown, indent?: number): string =>
     JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
   const out = (text: string): void => {
-    // A bar that is being drawn would stand in the middle of the line.
+    // A progress bar in the same line.
     if (isDrawing() && process.stdout.isTTY === true) writeErr(CLEAR);
     writeOut(text);
   };
@@ -77,7 +77,7 @@ export function counted(count: number, one: string, several = `${one}s`): string
 }
 
 export interface Progress {
-  /** `note` is a few words behind the numbers. */
+  /** `note` follows the numbers. */
   update(done: number, of: number | null, note?: string): void;
   end(): void;
 }
@@ -86,7 +86,7 @@ export const NO_PROGRESS: Progress = { update: () => undefined, end: () => undef
 
 /** Plain lines come no closer than this. */
 const LINE_EVERY_MS = 2_000;
-/** Work that says nothing new for so long is said to go on. */
+/** After this time without news, progress prints that the work continues. */
 const SILENT_MS = 5_000;
 
 /** Empties the line of a terminal that the cursor is in. */
@@ -94,13 +94,13 @@ export const CLEAR = '\r\u001b[2K';
 
 let openBars = 0;
 
-/** Whether something is being drawn in the last line of the terminal. */
+/** Whether a progress bar is in the last line of the terminal. */
 export function isDrawing(): boolean {
   return openBars > 0;
 }
 
 /**
- * A bar from the first numbers on; until then, and while they stand still, the seconds show that the work goes on.
+ * A bar once numbers are known; before, and while they do not change, it shows the elapsed seconds.
  *
  * @param what the work, as a participle: `Publishing`
  */
@@ -164,12 +164,12 @@ export function lineProgress(what: string): Progress {
   }, 1_000).unref();
   return {
     update(done, of, note = '') {
-      const said = `${done}${of === null ? '' : `/${of}`}${note === '' ? '' : ` ${note}`}`;
-      if (said === last) return;
-      last = said;
+      const line = `${done}${of === null ? '' : `/${of}`}${note === '' ? '' : ` ${note}`}`;
+      if (line === last) return;
+      last = line;
       // A line of its own only once it takes long.
       if (done === 0) return;
-      pending = said;
+      pending = line;
       if (performance.now() - wroteMs >= LINE_EVERY_MS) write(last);
     },
     end() {
@@ -194,25 +194,25 @@ export function writeErr(text: string): void {
 
 type Pace = (done: number, of: number) => string;
 
-/** Nothing is said of the first seconds, which are mostly the start. */
-const SAYS_FROM_MS = 2_000;
-/** Nor of the first few: the first load is one alone, hundreds come behind it. */
-const SAYS_FROM = 10;
+/** The first seconds are mostly the start. */
+const SHOWN_FROM_MS = 2_000;
+/** The first load is alone; hundreds follow it. */
+const SHOWN_FROM = 10;
 
 /** @param what `files`, `loads`; @param now in milliseconds */
 export function paceOf(what: string, now: () => number = () => performance.now()): Pace {
   const began = now();
   return (done, of) => {
     const ms = now() - began;
-    if (ms < SAYS_FROM_MS || done < SAYS_FROM) return what;
+    if (ms < SHOWN_FROM_MS || done < SHOWN_FROM) return what;
     const perSecond = (done * 1_000) / ms;
     const rate = perSecond < 10 ? perSecond.toFixed(1) : perSecond.toFixed(0);
-    const left = done < of ? `, ${inWords((of - done) / perSecond)} left` : '';
+    const left = done < of ? `, ${durationText((of - done) / perSecond)} left` : '';
     return `${what}, ${rate} a second${left}`;
   };
 }
 
-function inWords(seconds: number): string {
+function durationText(seconds: number): string {
   if (seconds < 60) return `${Math.ceil(seconds)} s`;
   if (seconds < 3_600) return `${Math.ceil(seconds / 60)} min`;
   return `${(seconds / 3_600).toFixed(1)} h`;

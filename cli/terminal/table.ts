@@ -1,4 +1,4 @@
-/** Rows as a table for eyes: aligned, without frames, no wider than the terminal when words can be cut. */
+/** Tables and text for a terminal. */
 
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
@@ -9,11 +9,11 @@ export interface Column<T> {
   readonly title: string;
   readonly value: (row: T) => string | number | null | undefined;
   readonly align?: 'left' | 'right';
-  /** Words that may be cut short where a terminal is narrow; figures and ids never are. */
+  /** Text that may be cut on a narrow terminal; numbers and ids never are. */
   readonly canShrink?: boolean;
 }
 
-/** A table without frames, cells as wide as they must be; on a terminal no wider than that: words are cut, the last columns left out. */
+/** A table without frames. On a terminal it is no wider than that: texts are cut, then the last columns left out. */
 export function renderTable<T>(rows: readonly T[], allColumns: readonly Column<T>[]): string {
   const allCells = rows.map((row) => allColumns.map(({ value }) => printable(value(row))));
   const terminal = process.stdout.isTTY ? process.stdout.columns : undefined;
@@ -36,11 +36,14 @@ export function renderTable<T>(rows: readonly T[], allColumns: readonly Column<T
   const note =
     leftOut.length === 0
       ? []
-      : ['', `Left out, as the terminal is narrow: ${leftOut.join(', ')}. A wider one or --json shows all.`];
+      : [
+          '',
+          `Columns left out on this narrow terminal: ${leftOut.join(', ')}. A wider terminal or --json shows all.`,
+        ];
   return [head, ...fitted.map((row) => line(row, (text) => text)), ...note].join('\n');
 }
 
-/** How many columns, from the first, fit when words are cut as far as they may be; at least one. */
+/** How many columns, from the first, fit with texts cut to their minimum; at least one. */
 function fittingColumns<T>(
   cells: readonly (readonly string[])[],
   columns: readonly Column<T>[],
@@ -49,16 +52,16 @@ function fittingColumns<T>(
   const titles = columns.map(({ title }) => title);
   let used = -GAP;
   for (const [at, width] of widthsOf(titles, cells).entries()) {
-    used += GAP + (columns[at]?.canShrink === true ? Math.min(width, NARROWEST) : width);
+    used += GAP + (columns[at]?.canShrink === true ? Math.min(width, MIN_TEXT_WIDTH) : width);
     if (used > terminal) return Math.max(1, at);
   }
   return columns.length;
 }
 
 const GAP = 2;
-const NARROWEST = 20;
+const MIN_TEXT_WIDTH = 20;
 
-/** Takes what is too much from the widest column of words, then from the next. */
+/** Cuts the widest text column first, then the next. */
 function shrunk<T>(
   cells: readonly (readonly string[])[],
   columns: readonly Column<T>[],
@@ -66,19 +69,22 @@ function shrunk<T>(
 ): readonly (readonly string[])[] {
   const titles = columns.map(({ title }) => title);
   const widths = [...widthsOf(titles, cells)];
-  const words = columns.map((_, at) => at).filter((at) => columns[at]?.canShrink === true);
+  const shrinkable = columns.map((_, at) => at).filter((at) => columns[at]?.canShrink === true);
   for (;;) {
     const excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - terminal;
-    const widest = words.reduce(
+    const widest = shrinkable.reduce(
       (best, at) => ((widths[at] ?? 0) > (widths[best] ?? 0) ? at : best),
-      words[0] ?? -1,
+      shrinkable[0] ?? -1,
     );
     const width = widths[widest] ?? 0;
     if (excess <= 0) return cells.map((row) => row.map((cell, at) => cutTo(cell, widths[at] ?? 0)));
-    // It does not fit whatever is cut: then the words may as well be whole.
-    if (width <= NARROWEST) return cells;
-    const second = Math.max(NARROWEST, ...words.filter((at) => at !== widest).map((at) => widths[at] ?? 0));
-    widths[widest] = Math.max(width - excess, Math.min(second, width - 1), NARROWEST);
+    // It does not fit anyway, so texts stay whole.
+    if (width <= MIN_TEXT_WIDTH) return cells;
+    const second = Math.max(
+      MIN_TEXT_WIDTH,
+      ...shrinkable.filter((at) => at !== widest).map((at) => widths[at] ?? 0),
+    );
+    widths[widest] = Math.max(width - excess, Math.min(second, width - 1), MIN_TEXT_WIDTH);
   }
 }
 

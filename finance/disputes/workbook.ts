@@ -12,7 +12,7 @@ export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
 
 export interface ClaimFile {
   readonly body: string | Uint8Array;
-  /** How many claims it holds; those that ask for nothing any more are left out. */
+  /** Claims without an outstanding amount are left out. */
   readonly claims: number;
   readonly leftOut: number;
 }
@@ -47,7 +47,7 @@ export async function claimFile(
     ['One row per', 'billed line'],
     ['Billed', 'what the invoice named charges for the line'],
     ['Expected', 'what the line should have cost'],
-    ['Claimed', 'what is pending back: billed less expected, less what was credited of it before'],
+    ['Claimed', 'the amount claimed: billed less expected, less credits before the claim'],
     ['Our reference', 'please name it with each credit'],
   ] as const satisfies readonly (readonly string[])[];
   return {

@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStillRunning, ownIdentity, ownNamespace, type ProcessIdentity } from '../processes.ts';
 import { naming } from '../system-errors.ts';
-import { temporaryName } from './files.ts';
+import { sweepLeftBehind, temporaryName } from './files.ts';
 
 export interface LockOwner extends ProcessIdentity {
   readonly role: string;
@@ -48,6 +48,7 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
     ...{ role: request.role, since: request.now.toISOString(), namespace: ownNamespace() },
   };
   const deadline = performance.now() + (request.patienceMs ?? 0);
+  await sweepLeftBehind(dirname(path));
   const candidate = temporaryName(dirname(path));
   await writeFile(candidate, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(candidate));
   let takenOver = false;

@@ -24,7 +24,7 @@ export interface AccessToken {
   readonly partnerIds: readonly string[];
 }
 
-/** What an error body says, fit for a log: no URL queries, at most 200 characters each. */
+/** For logs: without URL queries, at most 200 characters each. */
 export interface ErrorBody {
   /** `error` (OAuth's and the API's `invalid_token`), storage's `<Code>`; null when the body names none. */
   readonly code: string | null;
@@ -72,10 +72,10 @@ export function parseErrorBody(body: Uint8Array): ErrorBody {
   return { code: legible(fields.code), description: legible(fields.description) };
 }
 
-/** When a service does not say how long its token lives (RFC 6749 lets it): short, and a refused one is replaced. */
+/** Lifetime of a token without one (RFC 6749 allows that). It is short, because a refused token is replaced. */
 const UNSTATED_SECONDS = 300;
 
-/** A longer life is a mistake, or means "without limit" in some unit; a token that is refused before is replaced in any case. */
+/** A longer lifetime is a mistake, or means "unlimited"; a token that is refused before is replaced. */
 const MAX_SECONDS = 86_400;
 
 /**
@@ -159,7 +159,7 @@ export const ExportAnnouncement = z.object({
   fileSizeBytes: z.union([z.int().nonnegative(), Count], 'expected a whole number of 0 or more'),
 }) satisfies z.ZodType<ExportLocation>;
 
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 /** Lower-case letters and digits of their names. */
 const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
   presignedUrl: ['presignedurl', 'signedurl', 'downloadurl', 'url'],
@@ -167,17 +167,17 @@ const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
   fileHashSha256: ['filehashsha256', 'filehash', 'filesha256', 'sha256'],
   fileSizeBytes: ['filesizebytes', 'filesize', 'sizebytes'],
 };
-/** A service that does not say until when its URL is good has it tried: storage tells, and another one is asked for. */
+/** Expiry of a URL without one: it is used, and replaced when storage refuses it. */
 const UNSTATED_END = '9999-12-31T00:00:00Z';
 
 /**
- * The uppermost object that has a URL; a value that cannot be understood is left as it came, for whoever checks.
+ * Returns the uppermost object with a URL; a value that cannot be read is returned unchanged, for the schema.
  *
  * @returns null when there is none
  */
 export function findExport(json: unknown): Readonly<Record<keyof ExportLocation, unknown>> | null {
   let level: readonly unknown[] = [json];
-  for (let depth = 0; depth < DEEPEST && level.length > 0; depth += 1) {
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth += 1) {
     for (const value of level) {
       const found = isJsonObject(value) ? exportIn(value) : null;
       if (found !== null) return found;

@@ -8,7 +8,7 @@
 
 import { isNothing } from './text.ts';
 
-/** What a cell must be. An empty cell is checked by `isRequired`; `unit` also asks for one beside every weight. */
+/** The rule of a cell. `isRequired` covers empty cells; `unit` also requires one beside every weight. */
 export type ColumnRule = 'text' | 'date' | 'invoice-id' | 'currency' | 'amount' | 'weight' | 'unit';
 
 interface Entry<Header extends string = string> {
@@ -17,7 +17,7 @@ interface Entry<Header extends string = string> {
   readonly rule: ColumnRule;
   readonly isRequired: boolean;
   readonly meaning: string;
-  /** Where the unit of a number stands. */
+  /** The column with the unit of a number. */
   readonly unitIn?: string;
   /** Left out: one of the first fourteen. 2 for the first columns that came later, 3 for the next: none is required. */
   readonly since?: number;
@@ -108,7 +108,7 @@ export const CSV_COLUMNS: readonly CsvColumn[] = (ENTRIES as readonly Entry<CsvH
 
 export const CSV_HEADERS: readonly CsvHeader[] = CSV_COLUMNS.map(({ header }) => header);
 
-/** What a row of the warehouse keeps of a record: all but the invoice's id, which its load has. */
+/** The columns that the warehouse stores: all but the invoice's id, which is in the load. */
 export const STORED_COLUMNS: readonly CsvColumn[] = CSV_COLUMNS.filter(({ rule }) => rule !== 'invoice-id');
 
 /** The headers that files have had, oldest first; the last one is today's. */
@@ -125,11 +125,11 @@ function nameOf(header: string): string {
   return header.toLowerCase().replaceAll(' ', '_');
 }
 
-/** What a partner may accept besides the specified form (`BILLSYNC_CSV_TOLERATE`). */
+/** Deviations from the specified form that a partner may accept (`BILLSYNC_CSV_TOLERATE`). */
 export const CSV_TOLERANCES = ['line-ends', 'column-order', 'added-columns', 'decimals'] as const;
 export type CsvTolerance = (typeof CSV_TOLERANCES)[number];
 
-/** One thing wrong with a file, in words a person can act on. */
+/** A fault of a file, for people. */
 export interface CsvFinding {
   /** Physical line of the file, from 1 (the header is line 1); null when the whole file is meant. */
   readonly line: number | null;
@@ -139,7 +139,7 @@ export interface CsvFinding {
   readonly column: string | null;
   /** Stable machine name of the rule, kebab-case: `header`, `field-count`, `bare-lf`, `nul`, `utf-8`, `amount`, … */
   readonly rule: string;
-  /** What was there, at most 200 characters, control characters escaped. */
+  /** The faulty text, at most 200 characters, control characters escaped. */
   readonly value: string;
 }
 
@@ -194,12 +194,12 @@ export interface CsvForm {
   readonly places: readonly number[];
   /** Places of the columns that the specification does not know. */
   readonly added: readonly number[];
-  /** What has to be tolerated for it. */
+  /** The deviations that it needs. */
   readonly needs: readonly CsvTolerance[];
 }
 
-/** Each row repeats the names of added columns: more than this is an attack on the disk. */
-const MOST_ADDED_BYTES = 2_000;
+/** Each row repeats the names of added columns, so longer names would fill the disk. */
+const MAX_ADDED_BYTES = 2_000;
 
 /** null when a column is missing, a name stands twice, or an added one has none. */
 export function readForm(names: readonly string[]): CsvForm | null {
@@ -208,7 +208,7 @@ export function readForm(names: readonly string[]): CsvForm | null {
   const places = CSV_HEADERS.map((header) => (edition.includes(header) ? names.indexOf(header) : -1));
   const added = names.flatMap((name, place) => (places.includes(place) ? [] : [{ name, place }]));
   if (added.some(({ name }) => isNothing(name))) return null;
-  if (Buffer.byteLength(added.map(({ name }) => name).join('')) > MOST_ADDED_BYTES) return null;
+  if (Buffer.byteLength(added.map(({ name }) => name).join('')) > MAX_ADDED_BYTES) return null;
   const inOrder = edition.map((header) => names.indexOf(header));
   const isInOrder = inOrder.every((place, index) => index === 0 || place > (inOrder[index - 1] ?? 0));
   return {

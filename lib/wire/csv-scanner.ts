@@ -1,4 +1,4 @@
-/** Reads an invoice CSV's bytes as they pass and says whether they keep the file rules (spec 2.8), since no CSV reader does. */
+/** Scans the bytes of an invoice CSV for faults against the file rules (spec 2.8), which no CSV reader reports. */
 
 import { CSV_EDITIONS, CSV_HEADERS, type CsvFinding, type CsvScan } from './csv-file.ts';
 import { formatOf } from './file-format.ts';
@@ -21,7 +21,7 @@ export const MAX_BYTES_AT_ONCE = 64 * 1024 ** 2;
 /** Records from one cut to the next: as many as DuckDB keeps in a row group, so that none is filled from two chunks. */
 export const RECORDS_PER_CUT = 122_880;
 
-/** What the scan can object to. Every one of them means: never load this file. */
+/** Faults of a scan. A file with any of them is not loaded. */
 export const SCAN_RULES = [
   'format',
   'header',
@@ -51,7 +51,7 @@ const HEADERS = CSV_EDITIONS.map((names) => ({
   names,
   pattern: new RegExp(`^${names.map((name) => `(?:${name}|"${name}")`).join(',')}(?=[\\r\\n]|$)`),
 }));
-const LONGEST_HEADER = BOM.length + CSV_HEADERS.map((name) => `"${name}"`).join(',').length + 2;
+const MAX_HEADER_BYTES = BOM.length + CSV_HEADERS.map((name) => `"${name}"`).join(',').length + 2;
 /** Bytes of a field that a finding may show. */
 const SHOWN_BYTES = 200;
 
@@ -71,7 +71,7 @@ export class CsvScanner {
   readonly #utf8 = new Utf8Validator();
   readonly #findings: CsvFinding[] = [];
   /** The last cell in which each rule was found broken. */
-  readonly #told = new Map<ScanRule, { record: number; field: number }>();
+  readonly #newestCell = new Map<ScanRule, { record: number; field: number }>();
   #findingCount = 0;
 
   /** The file's first bytes, until there are enough to compare the header; null from then on. */
@@ -94,9 +94,9 @@ export class CsvScanner {
   readonly #recordsPerCut: number;
   readonly #cuts: number[] = [];
   #headerIsRight = false;
-  /** It is a file of another kind: nothing more is said of its bytes. */
+  /** It is another kind of file, so its bytes are not scanned. */
   #isOther = false;
-  /** What a lone CR does not end: rows follow, in the header's record. */
+  /** A lone CR does not end the header, so rows follow in its record. */
   #headerGoesOn = false;
   #endsWithLineEnd = false;
   /** Start of the current field in the current chunk; -1 when it began in an earlier one, then `#carried` has its first bytes. */
@@ -109,7 +109,7 @@ export class CsvScanner {
 
   /**
    * @param recordsPerCut other than usual for tests, whose files are small
-   * @param tolerated the columns' names, when somebody has checked the header already, and whether a lone LF ends a record
+   * @param tolerated the columns' names, when the header is checked already, and whether a lone LF ends a record
    */
   constructor(
     recordsPerCut = RECORDS_PER_CUT,
@@ -128,7 +128,7 @@ export class CsvScanner {
       return;
     }
     this.#head = Buffer.concat([this.#head, chunk]);
-    if (this.#head.length >= LONGEST_HEADER) this.#pushHead(this.#head);
+    if (this.#head.length >= MAX_HEADER_BYTES) this.#pushHead(this.#head);
   }
 
   end(): CsvScan {
@@ -169,11 +169,12 @@ export class CsvScanner {
     }
     const start = head.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
     const header = HEADERS.find(({ pattern }) =>
-      pattern.test(head.toString('latin1', start, LONGEST_HEADER)),
+      pattern.test(head.toString('latin1', start, MAX_HEADER_BYTES)),
     );
     this.#headerIsRight = this.#isHeaderChecked || header !== undefined;
     if (!this.#isHeaderChecked && header !== undefined) this.#names = header.names;
-    if (!this.#headerIsRight) this.#add('header', wrongHeader(head.toString('utf8', start, LONGEST_HEADER)));
+    if (!this.#headerIsRight)
+      this.#add('header', wrongHeader(head.toString('utf8', start, MAX_HEADER_BYTES)));
     this.#offset = start;
     this.#recordOffset = start;
     this.#pushBody(head.subarray(start));
@@ -295,7 +296,7 @@ export class CsvScanner {
     this.#field = 0;
   }
 
-  /** Told once for the records that are too many bytes together. */
+  /** Reports records that are too large together, once. */
   #countAtOnce(sizeBytes: number): void {
     const before = this.#bytesAtOnce;
     this.#bytesAtOnce += sizeBytes;
@@ -330,15 +331,15 @@ export class CsvScanner {
     this.#addOnce(rule, () => this.#shown(chunk, at + 1));
   }
 
-  /** What is wrong in a cell in one way is one finding, however often it occurs there. */
+  /** Reports a rule once per cell. */
   #addOnce(rule: ScanRule, value: () => string): void {
-    const told = this.#told.get(rule);
-    if (told === undefined) {
-      this.#told.set(rule, { record: this.#record, field: this.#field });
+    const newest = this.#newestCell.get(rule);
+    if (newest === undefined) {
+      this.#newestCell.set(rule, { record: this.#record, field: this.#field });
     } else {
-      if (told.record === this.#record && told.field === this.#field) return;
-      told.record = this.#record;
-      told.field = this.#field;
+      if (newest.record === this.#record && newest.field === this.#field) return;
+      newest.record = this.#record;
+      newest.field = this.#field;
     }
     // A file may be wrong in every byte: beyond the limit, findings are counted but not formulated.
     if (this.#findings.length >= MAX_FINDINGS) this.#findingCount++;

@@ -1,24 +1,24 @@
 /**
- * Reads JSON of any length in bounded memory and keeps what stands around its long lists: an invoice's header out of
- * details that carry every shipment (spec 4.4).
+ * Reads JSON of any length in bounded memory and keeps the parts around its long lists: the header of an invoice in
+ * details that contain every shipment (spec 4.4).
  *
- * What is kept is small by construction: objects near the top, of a list only its one element (a list of several is line
- * items, and so is an object of hundreds of fields), no text longer than a header has. Numbers keep their digits (hazard 36).
+ * It keeps objects near the top, lists of one element (longer lists are line items, like objects of hundreds of
+ * fields) and texts no longer than a header has. Numbers keep their digits (hazard 36).
  */
 
 import { isLosslessNumber, LosslessNumber } from 'lossless-json';
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
-import { contradictionOf, DEEPEST_JSON, isJsonObject, NotJsonError } from './json.ts';
+import { contradictionOf, isJsonObject, MAX_JSON_DEPTH, NotJsonError } from './json.ts';
 import { wellFormed } from './text.ts';
 
-/** Objects and lists within each other: below this nothing is kept, below `DEEPEST_JSON` nothing is read. */
+/** Objects and lists within each other: below this nothing is kept, below `MAX_JSON_DEPTH` nothing is read. */
 const KEPT_DEPTH = 10;
-const LONGEST_TEXT = 4_096;
-/** Of one object: with more it is a list of things by their names. */
-const MOST_FIELDS = 500;
-/** Of all that is kept: no header has so many, and whoever sends them wants our memory. */
-const MOST_FIELDS_IN_ALL = 20_000;
+const MAX_TEXT = 4_096;
+/** Of one object; a larger one is a list of items by their names. */
+const MAX_FIELDS = 500;
+/** Of all kept objects; no header has as many. */
+const MAX_TOTAL_FIELDS = 20_000;
 
 type Fields = Record<string, unknown>;
 type Container =
@@ -32,7 +32,7 @@ export class JsonSkeleton {
   /** The kept containers that are open. */
   readonly #open: Container[] = [];
   /** How many that are not kept are open within them. */
-  #passedOver = 0;
+  #skippedDepth = 0;
   #fieldCount = 0;
   /** The text, number or key that is being read; null once it is too long to be kept. */
   #text: string | null = '';
@@ -40,7 +40,7 @@ export class JsonSkeleton {
 
   /** @param charset as the content type names it; UTF-8 unless it does, with or without a byte order mark */
   constructor(charset = 'utf-8') {
-    // What is structure is ASCII; a name in another charset than was said must not keep the status from us.
+    // Not fatal: the structure is ASCII, so a name in another charset does not prevent reading the status.
     this.#decoder = new TextDecoder(charset);
   }
 
@@ -53,7 +53,7 @@ export class JsonSkeleton {
   end(): unknown {
     this.#take(() => this.#decoder.decode());
     this.#take(() => none);
-    if (this.#root === undefined || this.#open.length > 0 || this.#passedOver > 0)
+    if (this.#root === undefined || this.#open.length > 0 || this.#skippedDepth > 0)
       throw new NotJsonError('The body ends too early.');
     return this.#root;
   }
@@ -63,13 +63,13 @@ export class JsonSkeleton {
     try {
       read = this.#parse(next());
     } catch (error) {
-      // What the parser and the decoder say of it quotes nothing and places nothing.
+      // The messages of the parser and the decoder contain no position.
       throw new NotJsonError('The body is not JSON.', { cause: error });
     }
-    if (isMany(read)) for (const token of getManyValues(read)) this.#hear(token as Token);
+    if (isMany(read)) for (const token of getManyValues(read)) this.#applyToken(token as Token);
   }
 
-  #hear(token: Token): void {
+  #applyToken(token: Token): void {
     switch (token.name) {
       case 'startObject':
         this.#enter({ kind: 'object', fields: emptyFields(), key: null, count: 0 });
@@ -84,8 +84,8 @@ export class JsonSkeleton {
       case 'startKey':
       case 'startString':
       case 'startNumber':
-        // Of what is passed over nothing is put together.
-        this.#text = this.#passedOver > 0 ? null : '';
+        // Nothing is kept of a container that is skipped.
+        this.#text = this.#skippedDepth > 0 ? null : '';
         break;
       case 'stringChunk':
       case 'numberChunk':
@@ -109,18 +109,18 @@ export class JsonSkeleton {
 
   #grow(chunk: string): void {
     if (this.#text === null) return;
-    this.#text = this.#text.length + chunk.length > LONGEST_TEXT ? null : this.#text + chunk;
+    this.#text = this.#text.length + chunk.length > MAX_TEXT ? null : this.#text + chunk;
   }
 
   #enter(container: Container): void {
-    if (this.#open.length + this.#passedOver >= DEEPEST_JSON) {
-      throw new NotJsonError(`The body nests objects or arrays more than ${DEEPEST_JSON} deep.`);
+    if (this.#open.length + this.#skippedDepth >= MAX_JSON_DEPTH) {
+      throw new NotJsonError(`The body nests objects or arrays more than ${MAX_JSON_DEPTH} deep.`);
     }
     const parent = this.#open.at(-1);
     const isOneOfMany = parent?.kind === 'list' ? parent.count > 0 : parent?.fields === null;
-    if (this.#passedOver > 0 || isOneOfMany || this.#open.length >= KEPT_DEPTH) {
-      if (this.#passedOver === 0) this.#keep(undefined);
-      this.#passedOver += 1;
+    if (this.#skippedDepth > 0 || isOneOfMany || this.#open.length >= KEPT_DEPTH) {
+      if (this.#skippedDepth === 0) this.#keep(undefined);
+      this.#skippedDepth += 1;
       return;
     }
     const before = container.kind === 'object' ? this.#fieldsBefore(parent) : null;
@@ -137,19 +137,19 @@ export class JsonSkeleton {
   }
 
   #leave(): void {
-    if (this.#passedOver > 0) this.#passedOver -= 1;
+    if (this.#skippedDepth > 0) this.#skippedDepth -= 1;
     else this.#open.pop();
   }
 
   #name(): void {
     const object = this.#open.at(-1);
-    if (this.#passedOver > 0 || object?.kind !== 'object') return;
+    if (this.#skippedDepth > 0 || object?.kind !== 'object') return;
     object.key = this.#text === null ? null : wellFormed(this.#text);
   }
 
   /** @param value undefined: there is one, which is not kept */
   #keep(value: unknown): void {
-    if (this.#passedOver > 0) return;
+    if (this.#skippedDepth > 0) return;
     const parent = this.#open.at(-1);
     if (parent === undefined) {
       this.#root = value ?? null;
@@ -158,7 +158,7 @@ export class JsonSkeleton {
     } else {
       parent.count += 1;
       if (parent.count === 1) parent.elements.push(value);
-      // Two elements say that it is a list of things, not a wrapper around the one.
+      // A list of two elements is not a wrapper of one.
       else parent.elements.length = 0;
     }
   }
@@ -168,8 +168,8 @@ export class JsonSkeleton {
     if (fields === null) return;
     object.count += 1;
     this.#fieldCount += 1;
-    if (this.#fieldCount > MOST_FIELDS_IN_ALL) throw new NotJsonError('The body has too many fields.');
-    if (object.count > MOST_FIELDS) {
+    if (this.#fieldCount > MAX_TOTAL_FIELDS) throw new NotJsonError('The body has too many fields.');
+    if (object.count > MAX_FIELDS) {
       for (const each of Object.keys(fields)) delete fields[each];
       object.fields = null;
       return;

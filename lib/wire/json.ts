@@ -1,4 +1,4 @@
-/** The zod vocabulary of the service's JSON: numbers keep their digits, ids and instants are checked once, here. */
+/** Parses the service's JSON with zod: numbers keep their digits; ids and instants are checked here. */
 
 import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
@@ -12,9 +12,8 @@ export class NotJsonError extends Error {
 }
 
 /**
- * JSON text or UTF-8 bytes as a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed:
- * this is where text of others enters, and half a character in it would be refused by every store behind. A key that
- * stands twice with different values says neither (`Contradiction`). Nesting beyond `DEEPEST_JSON` is refused.
+ * Returns a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed, because every store
+ * would refuse half a character. A key that occurs twice with different values becomes a `Contradiction`.
  *
  * @throws NotJsonError
  */
@@ -25,8 +24,8 @@ export function parseJson(json: string | Uint8Array): unknown {
   } catch {
     throw new NotJsonError('The body is not UTF-8.');
   }
-  if (isDeeperThan(DEEPEST_JSON, text)) {
-    throw new NotJsonError(`The body nests objects or arrays more than ${DEEPEST_JSON} deep.`);
+  if (isDeeperThan(MAX_JSON_DEPTH, text)) {
+    throw new NotJsonError(`The body nests objects or arrays more than ${MAX_JSON_DEPTH} deep.`);
   }
   try {
     const value = parse(text, null, {
@@ -97,7 +96,10 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (isJsonObject(value) ? value[String(key)] : undefined), input);
 }
 
-/** As JSON it is `{"contradictoryValues":[…]}`, so that what is kept of a body has every value that came. */
+/**
+ * The values of a key that occurs twice: neither is chosen, because two readers would see two invoices (ADR 7). As JSON it
+ * is `{"contradictoryValues":[…]}`, so that a stored body keeps every value.
+ */
 export class Contradiction {
   readonly contradictoryValues: readonly unknown[];
 
@@ -118,7 +120,7 @@ export function contradictionOf(one: unknown, other: unknown): unknown {
   return Object.fromEntries([...Object.entries(one), ...fields]);
 }
 
-/** Where the contradictions stand, as `payload.invoiceTotalAmount`. */
+/** Paths of the contradictions, such as `payload.invoiceTotalAmount`. */
 export function contradictionsIn(json: unknown, path = ''): readonly string[] {
   if (json instanceof Contradiction) return [path];
   if (typeof json !== 'object' || json === null || isLosslessNumber(json)) return [];
@@ -154,15 +156,15 @@ export function wellFormedJson(value: unknown): string {
   return mayBeIllFormed(json) ? JSON.stringify(wellFormedInside(JSON.parse(json))) : json;
 }
 
-/** Whether JSON text can hold what is not well-formed; quick, and wrong only in being too careful. */
+/** Whether JSON text may contain ill-formed text; fast, with false positives. */
 export function mayBeIllFormed(json: string): boolean {
   return /\\u(?:d[89a-f]|0000)/i.test(json) || !json.isWellFormed();
 }
 
-/** Far more than any envelope or answer needs (spec 2.4: two levels), far less than any stack holds. */
-export const DEEPEST_JSON = 64;
+/** Far more than envelopes and answers need (spec 2.4: two levels), far less than a stack allows. */
+export const MAX_JSON_DEPTH = 64;
 
-/** True when objects and arrays nest deeper than `limit` anywhere; also of text that is no JSON, which is told later. */
+/** Checked before parsing, because parsers recurse. Also true for text that is not JSON. */
 export function isDeeperThan(limit: number, text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -187,7 +189,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Where the string that begins at `start` ends; the end of the text when nothing ends it. */
+/** The end of the string that begins at `start`, or of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const character = text.charCodeAt(at);

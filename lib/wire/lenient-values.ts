@@ -1,6 +1,6 @@
 /**
- * Reads what a delivery says in whatever spelling: undefined when it says nothing that can be relied on. At the endpoint
- * that is no reason to refuse (ADR 7): the service is asked for what is missing.
+ * Reads values in any spelling; undefined for a value that cannot be relied on. The endpoint does not refuse such a
+ * delivery (ADR 7): the missing values are requested from the service.
  */
 
 import { createHash } from 'node:crypto';
@@ -42,7 +42,7 @@ export function readBoolean(value: unknown): boolean {
   return ['true', 'yes', '1', 'y', 'on'].includes(readText(value)?.toLowerCase() ?? '');
 }
 
-/** Decimal text, digits as they came; also of a number that stands in quotes. Not of one with thousands marks. */
+/** Decimal text with the digits as received, also of a quoted number; not of one with thousands separators. */
 export function readDecimal(value: unknown): string | undefined {
   const text = readText(value);
   if (text === undefined || !/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return undefined;
@@ -97,7 +97,7 @@ export function readInstant(value: unknown): string | undefined {
   return plain === text ? text : at.toISOString();
 }
 
-/** A day, or an instant as `readInstant` has it (spec 2.6 says only ISO 8601). */
+/** A day, or an instant (spec 2.6 requires only ISO 8601). */
 export function readDayOrInstant(value: unknown): string | undefined {
   const found = ISO_8601.exec(readText(value) ?? '');
   if (found === null || found[4] !== undefined) return readInstant(value);
@@ -111,7 +111,7 @@ function isDay([, year, month, day]: RegExpExecArray): boolean {
 }
 
 /** The stems of both vocabularies, without case and separators, and the spellings that mean the same. */
-const WORDS: Readonly<Record<WebhookStatus, readonly string[]>> = {
+const SPELLINGS: Readonly<Record<WebhookStatus, readonly string[]>> = {
   draft: ['draft', 'drafted', 'created'],
   pending: ['pending', 'pendingapproval', 'awaitingapproval'],
   finalized: ['finalized', 'finalised', 'final', 'approved'],
@@ -119,17 +119,19 @@ const WORDS: Readonly<Record<WebhookStatus, readonly string[]>> = {
 };
 
 const STATUS_OF = new Map(
-  Object.entries(WORDS).flatMap(([status, words]) => words.map((word) => [word, status as WebhookStatus])),
+  Object.entries(SPELLINGS).flatMap(([status, texts]) =>
+    texts.map((text) => [text, status as WebhookStatus]),
+  ),
 );
 
 /**
  * `APPROVED`, `Finalized` → `finalized`; `VOID`, `Cancelled`, `INVOICE_STATUS_CANCELED` → `voided`.
  *
- * @returns null for a word that nobody knows, or no word at all: who reads the first as "no change" loses a void
+ * @returns null for an unknown or missing status; reading an unknown one as "no change" would lose a void
  */
-export function readStatus(word: unknown): WebhookStatus | null {
-  if (typeof word !== 'string') return null;
-  const letters = word.toLowerCase().replace(/[^\p{L}]/gu, '');
+export function readStatus(value: unknown): WebhookStatus | null {
+  if (typeof value !== 'string') return null;
+  const letters = value.toLowerCase().replace(/[^\p{L}]/gu, '');
   return STATUS_OF.get(letters.replace(/^(?:invoice)?(?:status)?/, '')) ?? null;
 }
 
@@ -147,7 +149,7 @@ export type IdReading =
 const NEUTRAL = 'service';
 /** `partnerInvoiceId` and `partnerTenantId` are the partner's own references, another pair of fields altogether. */
 const PARTNER = 'partner';
-/** Words that say how another invoice belongs to this one, such as `parentInvoiceId`. */
+/** Prefixes of related invoices, such as `parentInvoiceId`. */
 const RELATED =
   /^(parent|child|root|original|previous|prior|next|related|linked|source|target|master|sub|credit|credited|corrected|correction|replaced|replacement|superseded|external|internal|merged|split)$/i;
 const PREFIXED = /^([A-Za-z][A-Za-z0-9]*)(InvoiceId|TenantId)$/;
@@ -167,7 +169,7 @@ export function readIds(payload: Readonly<Record<string, unknown>>, wirePrefix: 
     const keys = invoiceIds.map(({ key }) => key).join(' and ');
     return {
       ok: false,
-      problem: `${keys} contradict each other; BILLSYNC_WIRE_PREFIX says which one counts`,
+      problem: `${keys} contradict each other; set BILLSYNC_WIRE_PREFIX to the one that counts`,
     };
   }
   const tenantId = disagree(tenantIds)
@@ -187,8 +189,8 @@ function makersOf(payload: Readonly<Record<string, unknown>>): readonly string[]
   const complete = makers.filter((prefix) => fieldsOf.get(prefix) === 2);
   const likely = complete.length > 0 ? complete : makers.filter((prefix) => `${prefix}InvoiceId` in payload);
   // An added pair that is null names no invoice; the maker's does.
-  const telling = likely.filter((prefix) => (payload[`${prefix}InvoiceId`] ?? null) !== null);
-  return telling.length > 0 ? telling : likely;
+  const nonNull = likely.filter((prefix) => (payload[`${prefix}InvoiceId`] ?? null) !== null);
+  return nonNull.length > 0 ? nonNull : likely;
 }
 
 interface Spelling {

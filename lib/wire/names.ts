@@ -1,10 +1,10 @@
-/** The words of the billing service and of billsync, shared by every part; this file imports nothing. */
+/** The vocabulary of the billing service and of billsync; this file imports nothing. */
 
-/** How far an invoice has come in its life, from the lowest up: the highest that was ever heard counts. */
+/** Ranks of an invoice, lowest first; the highest that was received counts. */
 export const RANKS = ['nothing', 'draft', 'finalized', 'voided'] as const;
 export type Rank = (typeof RANKS)[number];
 
-/** Status words of webhook payloads and the rank of each (spec 3); `pending` is known although no event carries it (spec 6, rule 1). */
+/** Statuses of webhook payloads and their ranks (spec 3); `pending` is known although no event has it (spec 6, rule 1). */
 export const RANK_OF_STATUS = {
   draft: 'draft',
   pending: 'draft',
@@ -15,7 +15,7 @@ export type WebhookStatus = keyof typeof RANK_OF_STATUS;
 export const WEBHOOK_STATUSES = Object.keys(RANK_OF_STATUS) as readonly WebhookStatus[];
 
 /**
- * What the service tells a partner about an invoice (spec 6): each type's name on the wire, the status that it says the
+ * The event types of the service (spec 6), with the status of the
  * invoice has (spec 3), and whether it brings a file with it (spec 2.7). A new type is one entry more; its rank is that of
  * its status, and what is done at a rank is `nextStep` of the workflow and `deriveInvoice` of the warehouse.
  */
@@ -29,17 +29,16 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
-/** Whether the word is an event type of the wire (spec 6), to the letter. */
-export function isEventType(word: unknown): word is EventType {
-  return typeof word === 'string' && Object.hasOwn(EVENTS, word);
+/** Exact match (spec 6). */
+export function isEventType(value: unknown): value is EventType {
+  return typeof value === 'string' && Object.hasOwn(EVENTS, value);
 }
 
-/** Whether the word is a status of webhook payloads (spec 3), to the letter. */
-export function isWebhookStatus(word: unknown): word is WebhookStatus {
-  return typeof word === 'string' && Object.hasOwn(RANK_OF_STATUS, word);
+/** Exact match (spec 3). */
+export function isWebhookStatus(value: unknown): value is WebhookStatus {
+  return typeof value === 'string' && Object.hasOwn(RANK_OF_STATUS, value);
 }
 
-/** What an event of that type raises its invoice to. */
 export function rankOfEvent(type: EventType): Rank {
   return RANK_OF_STATUS[EVENTS[type].status];
 }
@@ -47,7 +46,7 @@ export function rankOfEvent(type: EventType): Rank {
 /** The only payload schema version the service sends so far (spec 6, rule 2). */
 export const PAYLOAD_SCHEMA_VERSION = 'v1';
 
-/** Where an invoice stands with us: the first three and `voided` form the lattice, `needs_attention` parks. */
+/** States of an invoice in billsync: the first three and `voided` form the lattice; `needs_attention` waits for a person. */
 export const INVOICE_STATES = ['draft', 'finalized', 'loaded', 'voided', 'needs_attention'] as const;
 export type InvoiceState = (typeof INVOICE_STATES)[number];
 
@@ -55,7 +54,7 @@ export type InvoiceState = (typeof INVOICE_STATES)[number];
 export const ENVIRONMENTS = ['test', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
-/** Where the bytes of an invoice's CSV came from. */
+/** Sources of an invoice's CSV. */
 export const FILE_SOURCES = ['event', 'regenerate', 'export', 'file'] as const;
 export type FileSource = (typeof FILE_SOURCES)[number];
 
@@ -83,17 +82,16 @@ export const SEARCH_ATTRIBUTES = {
 } as const;
 
 /**
- * What the payload codec leaves in the place of clear text that it found in Temporal; workflows and activities refuse
+ * The payload codec replaces clear text that it finds in Temporal by this value; workflows and activities refuse
  * it (ADR 3). Nothing of ours ever looks like it, and a stranger gains nothing by imitating it.
  */
 export const UNENCRYPTED = { 'billsync/refused': 'unencrypted' } as const;
 
-/** Whether a value stands for clear text that was refused. */
 export function isUnencrypted(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'billsync/refused' in value;
 }
 
-/** What every event says about its invoice (spec 2.6). Dates are ISO 8601 text as received. */
+/** The header of an invoice in every event (spec 2.6). Dates are ISO 8601 text as received. */
 export interface InvoiceHeader {
   readonly invoiceId: string;
   readonly partnerInvoiceId: string | null;
@@ -113,7 +111,7 @@ export interface InvoiceHeader {
   readonly totalTransactionCount: number;
 }
 
-/** Where an invoice's CSV can be downloaded, and what its bytes must be (spec 2.7, 4.3). */
+/** The URL, hash and size of an invoice's CSV (spec 2.7, 4.3). */
 export interface ExportLocation {
   readonly presignedUrl: string;
   readonly presignedUrlExpiresAt: string;
@@ -122,7 +120,7 @@ export interface ExportLocation {
   readonly fileSizeBytes: number;
 }
 
-/** What an event says about its invoice: the id always, the rest as far as it could be read (ADR 7). */
+/** The header as far as it could be read; always with the id (ADR 7). */
 export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> & Partial<InvoiceHeader>;
 
 /** One webhook delivery that can be acted on (spec 2.4 to 2.7). */
@@ -136,6 +134,6 @@ export interface InvoiceEvent {
   readonly partnerId: string;
   readonly isTestEvent: boolean;
   readonly invoice: EventHeader;
-  /** null unless the event is invoice_finalized and says it all. */
+  /** null unless the event is invoice_finalized and complete. */
   readonly export: ExportLocation | null;
 }

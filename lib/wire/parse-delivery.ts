@@ -2,7 +2,7 @@
  * Turns the bytes of a webhook delivery into an event or into the reason why it is none; nothing behind it checks again.
  *
  * An event is kept whenever its type and its invoice can be read (ADR 7): whatever else cannot be read is left
- * out, and the service is asked for it. Only what cannot be understood at all is refused.
+ * out and requested from the service. Only a delivery that cannot be read at all is refused.
  */
 
 import { stringify } from 'lossless-json';
@@ -36,7 +36,7 @@ import { beginningOf, printable, withoutUrlQueriesInside } from './text.ts';
 
 export { withoutUrlQuery } from './text.ts';
 
-/** Something an event says twice, differently. It does not stop the event: the event type decides (spec 3). */
+/** A contradiction within an event. It does not stop the event: the event type decides (spec 3). */
 export interface StatedDiscrepancy {
   readonly rule: 'status-contradicts-type';
   readonly stated: string;
@@ -52,7 +52,7 @@ export type ParsedDelivery =
       readonly discrepancies: readonly StatedDiscrepancy[];
       /** Fields that are required (spec 2.5 to 2.7) and could not be read, such as `payload.invoiceDueDate`. */
       readonly unread: readonly string[];
-      /** Keys that stand twice with different values, as `payload.invoiceTotalAmount`: read as neither. */
+      /** Keys that occur twice with different values, such as `payload.invoiceTotalAmount`: read as neither. */
       readonly contradictory: readonly string[];
     }
   /** Must not be processed as real data (spec 6, rule 4); `event` is null when its payload is none. */
@@ -116,9 +116,9 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
   }
   const twice = ['eventType', 'payloadSchemaVersion'].find((key) => metadata[key] instanceof Contradiction);
   if (twice !== undefined) {
-    // What happened to the invoice is not guessed: it is listed, and the service is asked.
+    // The event is not guessed: it is listed, and the service is called.
     const code = twice === 'eventType' ? 'unknown-event-type' : 'unknown-schema-version';
-    const message = `metadata.${twice} stands twice, with different values.`;
+    const message = `metadata.${twice} occurs twice, with different values.`;
     return { kind: 'unsupported', code, message, eventId, invoiceId, envelope };
   }
   const version = readText(metadata.payloadSchemaVersion) ?? PAYLOAD_SCHEMA_VERSION;
@@ -126,9 +126,9 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
     const message = `payloadSchemaVersion ${printable(version, 40)} is unknown, ${PAYLOAD_SCHEMA_VERSION} is known.`;
     return { kind: 'unsupported', code: 'unknown-schema-version', message, eventId, invoiceId, envelope };
   }
-  const word = readText(metadata.eventType);
-  if (word !== undefined && typeOf(metadata, found.payload) === null) {
-    const message = `eventType ${printable(word, 60)} is unknown, ${EVENT_TYPES.join(', ')} are known.`;
+  const type = readText(metadata.eventType);
+  if (type !== undefined && typeOf(metadata, found.payload) === null) {
+    const message = `eventType ${printable(type, 60)} is unknown, ${EVENT_TYPES.join(', ')} are known.`;
     return { kind: 'unsupported', code: 'unknown-event-type', message, eventId, invoiceId, envelope };
   }
   if (reading.event === null) {
@@ -174,7 +174,7 @@ function readEvent(
   const partnerId = readText(metadata.partnerId);
   const about = {
     eventTimestamp: readInstant(metadata.eventTimestamp),
-    partnerId: partnerId && beginningOf(partnerId, LONGEST_PARTNER_ID),
+    partnerId: partnerId && beginningOf(partnerId, MAX_PARTNER_ID),
   };
   const event: InvoiceEvent = {
     eventId,
@@ -194,26 +194,26 @@ function readEvent(
   return { event, invoiceId, unread };
 }
 
-const LONGEST_PARTNER_ID = 128;
+const MAX_PARTNER_ID = 128;
 
 function whyNoId(value: unknown): string {
-  if (value instanceof Contradiction) return 'stands twice, with different values';
+  if (value instanceof Contradiction) return 'occurs twice, with different values';
   return value === undefined || value === null ? 'missing' : 'expected a UUID';
 }
 
-/** By its letters: `INVOICE_VOIDED`, `invoice.voided` and `InvoiceVoided` say the same. Without a word the status tells. */
+/** Compares only letters: `INVOICE_VOIDED`, `invoice.voided` and `InvoiceVoided` are the same. Without a type, the status decides. */
 function typeOf(metadata: JsonObject, payload: JsonObject | null): EventType | null {
-  const word = readText(metadata.eventType);
-  if (word !== undefined) {
-    const letters = lettersOf(word);
-    return EVENT_TYPES.find((type) => lettersOf(type) === letters) ?? null;
+  const type = readText(metadata.eventType);
+  if (type !== undefined) {
+    const letters = lettersOf(type);
+    return EVENT_TYPES.find((known) => lettersOf(known) === letters) ?? null;
   }
   const status = readStatus(readText(payload?.invoiceStatus));
   return EVENT_TYPES.find((type) => EVENTS[type].status === status) ?? null;
 }
 
-function lettersOf(word: string): string {
-  return word.toLowerCase().replace(/[^a-z]/g, '');
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^a-z]/g, '');
 }
 
 /** Required by spec 2.6 besides the id. */
@@ -234,7 +234,7 @@ function headerOf(payload: JsonObject, invoiceId: string, tenant: unknown): Even
   const header: { readonly [Field in keyof EventHeader]: EventHeader[Field] | undefined } = {
     invoiceId,
     partnerInvoiceId: readText(payload.partnerInvoiceId) ?? null,
-    // null and nothing say that the invoice is the partner's; what cannot be read says neither (spec 2.9).
+    // null or missing means a partner-level invoice; an unreadable value is left out (spec 2.9).
     tenantId: tenant === undefined || tenant === null ? null : readId(tenant),
     partnerTenantId: readText(payload.partnerTenantId) ?? null,
     invoiceNumber: readText(payload.invoiceNumber),
@@ -251,7 +251,7 @@ function headerOf(payload: JsonObject, invoiceId: string, tenant: unknown): Even
   return { ...(Object.fromEntries(read) as Partial<EventHeader>), invoiceId };
 }
 
-/** null unless all four fields can be read: then the service is asked for another URL (spec 4.3). */
+/** null unless all four fields can be read; then a new URL is requested (spec 4.3). */
 function exportOf(payload: JsonObject): ExportLocation | null {
   const presignedUrl = readUrl(payload.presignedUrl);
   const presignedUrlExpiresAt = readInstant(payload.presignedUrlExpiresAt);
@@ -277,7 +277,7 @@ export interface Envelope {
   readonly payload: JsonObject | null;
 }
 
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 
 /**
  * The uppermost object that has metadata; else the uppermost one that names an event's type or id itself. A list of one
@@ -286,7 +286,7 @@ const DEEPEST = 4;
 export function findEnvelope(json: unknown): Envelope | null {
   let level: readonly unknown[] = [json];
   let flat: JsonObject | null = null;
-  for (let depth = 0; depth < DEEPEST && level.length > 0; depth += 1) {
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth += 1) {
     const objects = level.filter(isJsonObject);
     const whole = objects.find((object) => isJsonObject(object.metadata));
     if (whole !== undefined) return envelopeOf(whole, whole.metadata as JsonObject);

@@ -19,7 +19,7 @@ import { printable } from './text.ts';
 /** Shape as `InvoiceDetails` of the billing port: whatever was recognised (spec 4.4 shows no shape). */
 export interface DetailsAnswer {
   readonly status: WebhookStatus | null;
-  /** The status as the service wrote it when nobody knows the word; null otherwise. */
+  /** The status as received, if it is unknown; null otherwise. */
   readonly unknownStatus: string | null;
   readonly header: Partial<InvoiceHeader>;
 }
@@ -61,7 +61,7 @@ export class DetailsReader {
       throw new MalformedAnswerError(`The details answer is about ${header.invoiceId}, not ${invoiceId}.`);
     }
     const status = header.invoiceStatus ?? null;
-    return { status, unknownStatus: status === null ? unknownWordOf(invoice) : null, header };
+    return { status, unknownStatus: status === null ? unknownStatusOf(invoice) : null, header };
   }
 }
 
@@ -87,7 +87,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const ID_KEYS = ['invoiceId', 'id'] as const;
 
 /**
- * Breadth first, so that an invoice's own fields win over those of what it contains; the one that was asked for wins over
+ * Breadth first, so that an invoice's own fields win over those of what it contains; the requested one wins over
  * any other, such as the parent invoice that it names.
  */
 function findInvoice(json: unknown, { invoiceId, wirePrefix }: DetailsOptions): JsonObject | null {
@@ -97,8 +97,8 @@ function findInvoice(json: unknown, { invoiceId, wirePrefix }: DetailsOptions): 
   for (let depth = 0; depth < 6 && level.length > 0; depth++) {
     const objects = level.filter(isJsonObject).map(withCamelKeys);
     const idOf = (object: JsonObject) => invoiceIdOf(object, wirePrefix, invoiceId);
-    const wanted = objects.find((object) => sameId(idOf(object) ?? '', invoiceId));
-    if (wanted !== undefined) return wanted;
+    const requested = objects.find((object) => sameId(idOf(object) ?? '', invoiceId));
+    if (requested !== undefined) return requested;
     other ??= objects.find((object) => idOf(object) !== undefined) ?? null;
     byStatus ??= objects.find((object) => statusOf(object) !== null) ?? null;
     level = unwrapped(objects.flatMap((object) => Object.values(object)));
@@ -124,50 +124,50 @@ function camelCase(key: string): string {
   return joined.replace(/^\p{Lu}/u, (letter) => letter.toLowerCase()).replace(/ID$/, 'Id');
 }
 
-function invoiceIdOf(object: JsonObject, wirePrefix: string, wantedId: string): string | undefined {
+function invoiceIdOf(object: JsonObject, wirePrefix: string, requestedId: string): string | undefined {
   const reading = readIds(object, wirePrefix);
   const spelled = reading.ok ? reading.ids.invoiceId : undefined;
   const candidates = [spelled, ...ID_KEYS.map((key) => object[key])];
   const found = candidates.map(readId).find((id) => id !== undefined);
-  // A bare `id` may be anything's: it counts only beside a status, or when it is the one that was asked for.
+  // A bare `id` may be anything's: it counts only beside a status, or when it is the requested one.
   const isInvoice = spelled !== undefined || object.invoiceId !== undefined || statusOf(object) !== null;
-  return isInvoice || sameId(found ?? '', wantedId) ? found : undefined;
+  return isInvoice || sameId(found ?? '', requestedId) ? found : undefined;
 }
 
-/** Of two fields the one named after the invoice counts, unless the other says that it is void: no void may be missed. */
+/** `invoiceStatus` counts before `status`, unless one of them is a void: no void may be missed. */
 function statusOf(object: JsonObject): WebhookStatus | null {
-  const read = wordsOf(object).map(readStatus);
+  const read = statusTextsOf(object).map(readStatus);
   if (read.includes('voided')) return 'voided';
   return isContradicted(object) ? null : (read[0] ?? null);
 }
 
-function unknownWordOf(object: JsonObject): string | null {
-  const words = wordsOf(object);
-  if (words.length === 0) return null;
-  return printable(isContradicted(object) ? words.join(' and ') : (words[0] ?? ''), 60);
+function unknownStatusOf(object: JsonObject): string | null {
+  const texts = statusTextsOf(object);
+  if (texts.length === 0) return null;
+  return printable(isContradicted(object) ? texts.join(' and ') : (texts[0] ?? ''), 60);
 }
 
-function wordsOf({ invoiceStatus, status }: JsonObject): readonly string[] {
-  const said = [invoiceStatus, status].flatMap((value) =>
+function statusTextsOf({ invoiceStatus, status }: JsonObject): readonly string[] {
+  const values = [invoiceStatus, status].flatMap((value) =>
     value instanceof Contradiction ? value.contradictoryValues : [value],
   );
-  return said.map(wordIn).filter((word) => word !== '');
+  return values.map(textIn).filter((text) => text !== '');
 }
 
-/** One key twice with two words: unless one of them is a void, nobody knows what the invoice is. */
+/** A key that occurs twice with different statuses: unknown, unless one is a void. */
 function isContradicted({ invoiceStatus, status }: JsonObject): boolean {
   return invoiceStatus instanceof Contradiction || status instanceof Contradiction;
 }
 
-/** A status may be an object of its own: `{"code":"CANCELED","label":"…"}`; a number is a word that nobody knows. */
-function wordIn(status: unknown): string {
+/** A status may be an object of its own: `{"code":"CANCELED","label":"…"}`; a number is an unknown status. */
+function textIn(status: unknown): string {
   if (typeof status === 'string') return status.trim();
   if (isLosslessNumber(status)) return status.value;
   if (!isJsonObject(status)) return '';
-  return wordIn([status.code, status.name, status.value].find((word) => typeof word === 'string'));
+  return textIn([status.code, status.name, status.value].find((text) => typeof text === 'string'));
 }
 
-/** As deliveries are read: whoever writes a number in quotes, or an id without hyphens, does so in both. */
+/** Read like deliveries, since a service that quotes numbers does so in both. */
 const RECOGNISED: { readonly [Field in keyof InvoiceHeader]?: (value: unknown) => unknown } = {
   partnerInvoiceId: textOrNull,
   partnerTenantId: textOrNull,
@@ -185,13 +185,17 @@ function textOrNull(value: unknown): string | null | undefined {
   return value === null ? null : readText(value);
 }
 
-function recognisedHeader(object: JsonObject, wirePrefix: string, wantedId: string): Partial<InvoiceHeader> {
+function recognisedHeader(
+  object: JsonObject,
+  wirePrefix: string,
+  requestedId: string,
+): Partial<InvoiceHeader> {
   const ids = readIds(object, wirePrefix);
   const tenant = ids.ok ? ids.ids.tenantId : undefined;
   const header = {
     ...Object.fromEntries(Object.entries(RECOGNISED).map(([field, read]) => [field, read(object[field])])),
     tenantId: tenant === null ? null : readId(tenant),
-    invoiceId: invoiceIdOf(object, wirePrefix, wantedId),
+    invoiceId: invoiceIdOf(object, wirePrefix, requestedId),
     invoiceStatus: statusOf(object) ?? undefined,
   };
   return Object.fromEntries(Object.entries(header).filter(([, value]) => value !== undefined));

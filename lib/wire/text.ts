@@ -22,15 +22,14 @@ export function beginningOf(text: string, length: number): string {
 
 const REPLACEMENT = '\ufffd';
 
-/** What a person cannot see, or what changes how its surroundings are shown. */
+/** Invisible characters, and those that change how other text is shown. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Cs}\p{Noncharacter_Code_Point}\u2800\u3164]/gu;
 /** Joiners are part of how some scripts and emoji are written; these three scripts have no use for them. */
 const JOINED =
   /^(?![\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])[\p{L}\p{M}\p{Extended_Pictographic}]$/u;
 
 /**
- * The text with everything invisible written out, so that it can neither move a cursor, nor turn round what stands
- * beside it, nor pass for another text: control and format characters, bidirectional overrides and spaces that only
+ * Escapes invisible characters, so that text cannot move a cursor, reorder its surroundings or imitate another text: control and format characters, bidirectional overrides and spaces that only
  * look like one as `\uXXXX`, a line break as ⏎. Letters and their joiners stay as they are.
  */
 export function visible(text: string): string {
@@ -40,7 +39,7 @@ export function visible(text: string): string {
   });
 }
 
-/** `visible`, at most `limit` characters long, line breaks told apart: for a value in a message. */
+/** `visible` with at most `limit` characters, line breaks as escapes: for a value in a message. */
 export function printable(text: string, limit = 200): string {
   let shown = '';
   // An escape is never cut in two, and what is far beyond the limit is not looked at.
@@ -95,7 +94,7 @@ const INVISIBLE: readonly (readonly [number, number])[] = [
   [0xe0000, 0xe0fff],
 ];
 
-/** Whether a text is empty or made only of what nobody sees. */
+/** Whether a text is empty or only invisible. */
 export function isNothing(text: string): boolean {
   for (const character of text) if (!isInvisible(character.codePointAt(0) ?? 0)) return false;
   return true;

@@ -1,9 +1,9 @@
-/** Finds bytes that are no UTF-8 in a stream: DuckDB would refuse the file without saying where, csv-parse would replace them. */
+/** Finds bytes that are not UTF-8 in a stream: DuckDB refuses such a file without a position, csv-parse replaces them. */
 
 import { isUtf8 } from 'node:buffer';
 
-/** What is still owed by a character that has begun; `low` and `high` bound the next byte only (RFC 3629, section 4). */
-interface Owed {
+/** The missing bytes of a character; `low` and `high` bound the next byte (RFC 3629, section 4). */
+interface Missing {
   bytes: number;
   low: number;
   high: number;
@@ -13,13 +13,13 @@ interface Owed {
 export interface Utf8Fault {
   /** In the chunk: of the wrong byte or, for a character that was cut short, of what came instead of its rest. */
   readonly offset: number;
-  /** What is no UTF-8: the wrong byte, or what there was of the character. */
+  /** The invalid byte, or the beginning of the character. */
   readonly bytes: readonly number[];
 }
 
 /** Validates chunk by chunk; a character may be cut anywhere between two chunks. */
 export class Utf8Validator {
-  readonly #owed: Owed = { bytes: 0, low: 0x80, high: 0xbf };
+  readonly #missing: Missing = { bytes: 0, low: 0x80, high: 0xbf };
   /** Of the character that has begun. */
   #begun: number[] = [];
 
@@ -38,26 +38,26 @@ export class Utf8Validator {
 
   /** Whether the stream ends inside a character. */
   endsInsideCharacter(): boolean {
-    return this.#owed.bytes > 0;
+    return this.#missing.bytes > 0;
   }
 
   /** Byte by byte from `from`; with `untilWhole` only to the end of a character that has begun. */
   #walk(chunk: Uint8Array, from: number, to: number, faults: Utf8Fault[], untilWhole: boolean): number {
-    const owed = this.#owed;
+    const missing = this.#missing;
     let i = from;
-    while (i < to && !(untilWhole && owed.bytes === 0)) {
+    while (i < to && !(untilWhole && missing.bytes === 0)) {
       const byte = chunk[i] as number;
-      if (owed.bytes > 0) {
-        if (byte < owed.low || byte > owed.high) {
+      if (missing.bytes > 0) {
+        if (byte < missing.low || byte > missing.high) {
           faults.push({ offset: i, bytes: this.#begun });
-          owe(owed, 0);
+          owe(missing, 0);
           continue; // The byte may begin a character of its own.
         }
         this.#begun.push(byte);
-        owe(owed, owed.bytes - 1);
+        owe(missing, missing.bytes - 1);
       } else if (byte >= 0x80) {
         this.#begun = [byte];
-        if (!begin(owed, byte)) faults.push({ offset: i, bytes: this.#begun });
+        if (!begin(missing, byte)) faults.push({ offset: i, bytes: this.#begun });
       }
       i++;
     }
@@ -65,19 +65,19 @@ export class Utf8Validator {
   }
 }
 
-function owe(owed: Owed, bytes: number, low = 0x80, high = 0xbf): void {
-  owed.bytes = bytes;
-  owed.low = low;
-  owed.high = high;
+function owe(missing: Missing, bytes: number, low = 0x80, high = 0xbf): void {
+  missing.bytes = bytes;
+  missing.low = low;
+  missing.high = high;
 }
 
 /** Starts a character of several bytes; false when none starts with this byte. */
-function begin(owed: Owed, lead: number): boolean {
+function begin(missing: Missing, lead: number): boolean {
   if (lead < 0xc2 || lead > 0xf4) return false;
-  if (lead < 0xe0) owe(owed, 1);
+  if (lead < 0xe0) owe(missing, 1);
   // Overlong forms, surrogates and what lies above U+10FFFF are no UTF-8.
-  else if (lead < 0xf0) owe(owed, 2, lead === 0xe0 ? 0xa0 : 0x80, lead === 0xed ? 0x9f : 0xbf);
-  else owe(owed, 3, lead === 0xf0 ? 0x90 : 0x80, lead === 0xf4 ? 0x8f : 0xbf);
+  else if (lead < 0xf0) owe(missing, 2, lead === 0xe0 ? 0xa0 : 0x80, lead === 0xed ? 0x9f : 0xbf);
+  else owe(missing, 3, lead === 0xf0 ? 0x90 : 0x80, lead === 0xf4 ? 0x8f : 0xbf);
   return true;
 }
 

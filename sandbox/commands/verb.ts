@@ -35,8 +35,8 @@ export function verb(nameAndArguments: string, settings: VerbSettings): Command 
     .addHelpText('after', `\nExample:\n  billsync sandbox ${settings.example}`);
   for (const argument of nameAndArguments.split(' ').slice(1)) command.argument(argument);
   if (settings.writes === true)
-    command.option('--dry-run', 'say what would be asked of the sandbox, and stop');
-  const yes = new Option('--yes', 'do not ask');
+    command.option('--dry-run', 'show what would be asked of the sandbox, and stop');
+  const yes = new Option('--yes', 'skip the confirmation');
   // Where nothing is asked it is taken too, for scripts that say it with whatever writes.
   if (settings.destroys === true) command.addOption(yes);
   else if (settings.writes === true) command.addOption(yes.hideHelp());

@@ -13,10 +13,10 @@ import { fileURLToPath } from 'node:url';
 import protos from '@temporalio/proto';
 import { openConnection } from '../../lib/temporal/connect.ts';
 import { invoiceWorkflowId } from '../../lib/wire/names.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { publishedStates } from '../support/invariants/published-states.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
+import { publishedStates } from '../support/published-data.ts';
 import { cpuOf } from './support/process-figures.ts';
 import { expectKept } from './support/rounds.ts';
 

@@ -12,7 +12,7 @@ import pg from 'pg';
 import { request } from 'undici';
 import { startS3Proxy } from '../archive/s3-proxy.ts';
 import { startS3Server } from '../archive/s3-server.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { settingsFor } from '../support/processes/product.ts';

@@ -9,11 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import {
-  type ForeignAsk,
-  type ForeignService,
-  startForeignService,
-} from '../support/foreign-service/foreign-service.ts';
+import { type ForeignAsk, type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
 const SHIPMENTS = 300_000;

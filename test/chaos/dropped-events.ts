@@ -1,6 +1,6 @@
 /** The service never sends three in ten of its finalized events: every invoice is loaded all the same, without a hand. */
 
-import { createStory } from '../support/foreign-service/foreign-story.ts';
+import { createStory } from '../support/foreign-story.ts';
 import { demandSound, playQuietly } from './quiet-story.ts';
 
 export const summary = '30 % of finalized events are never sent (dropped-events [invoices] [seed])';

@@ -1,9 +1,9 @@
 /** 500 events, each sent one to five times, shuffled, three in ten of them at once: equal to the service's books. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ForeignService } from '../support/foreign-service/foreign-service.ts';
-import { createRandom } from '../support/foreign-service/foreign-story.ts';
-import type { Truth } from '../support/invariants/invariants.ts';
+import type { ForeignService } from '../support/foreign-service.ts';
+import { createRandom } from '../support/foreign-story.ts';
+import type { Truth } from '../support/invariants.ts';
 import { deliver } from '../webhook/a-delivery.ts';
 import { demandSound, playQuietly } from './quiet-story.ts';
 

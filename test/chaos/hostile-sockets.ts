@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { expectKept, type Promised } from '../bench/support/rounds.ts';
-import { type AttackInProgress, startAttack, totalOf } from '../support/hostile/start-attack.ts';
+import { type AttackInProgress, startAttack, totalOf } from '../security/hostile/start-attack.ts';
 import { aDelivery, basic } from '../webhook/a-delivery.ts';
 import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';

@@ -3,7 +3,7 @@
  * Every third sequence damages the archive as well. `hostile 1 SEED` plays the sequence of a seed again.
  */
 
-import { type HostileSequenceResult, playHostileSequence } from '../support/hostile/hostile-sequence.ts';
+import { type HostileSequenceResult, playHostileSequence } from '../security/hostile/sequence.ts';
 
 export const summary = 'hostile inputs in any order, after which an honest invoice comes through [5 1 16]';
 

@@ -4,22 +4,19 @@
  * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the figures.
  */
 
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { findProcesses } from '../../lib/processes.ts';
-import { startForeignService } from '../support/foreign-service/foreign-service.ts';
-import {
-  createRandom,
-  createStory,
-  type StoryFigures,
-  settled,
-} from '../support/foreign-service/foreign-story.ts';
-import { openToOthers } from '../support/hostile/open-to-others.ts';
-import { checkInvariants, letWorkflowTasksEnd, type Violation } from '../support/invariants/invariants.ts';
-import { compareReports } from '../support/invariants/report-check.ts';
+import type { ForeignRow } from '../support/foreign-billing.ts';
+import { startForeignService } from '../support/foreign-service.ts';
+import { createRandom, createStory, type StoryFigures, settled } from '../support/foreign-story.ts';
+import { checkInvariants, letWorkflowTasksEnd, type Violation } from '../support/invariants.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { killAndRestart } from '../support/processes/kill-and-check.ts';
 import { createProduct, type Product, type Role } from '../support/processes/product.ts';
-import { withTemporalBeside } from '../support/temporal/temporal-beside.ts';
+import { addTo, differences, exact, type Sum } from '../support/published-data.ts';
+import { withTemporalBeside } from '../support/temporal.ts';
 
 export interface ProcessesOptions {
   readonly invoices: number;
@@ -171,4 +168,156 @@ export async function main([
   const broken = brokenPromises(result);
   if (broken.length > 0)
     throw new Error(`${broken.length} promises were broken: ${broken.slice(0, 5).join('; ')}`);
+}
+
+const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } as const;
+
+/** @returns in words, what differs; empty when the three reports add up to the rows */
+export async function compareReports(
+  dataDir: string,
+  rows: readonly ForeignRow[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const [report, key] of Object.entries(KEYS)) {
+    const expected = new Map<string, Sum>();
+    for (const row of rows) {
+      const value = key === 'carrier_zone' ? row.zone : row[key];
+      addTo(expected, `${value} ${row.currencyCode}`, row.billingCost);
+    }
+    const reported = await ask(dataDir, ['report', report, '--level', 'all', '--format', 'json']);
+    const sums = new Map(
+      reported.map((row): [string, Sum] => [
+        `${row[key] ?? ''} ${row.currency_code}`,
+        { rows: Number(row.shipments), tenThousandths: exact(String(row.billing_cost)) },
+      ]),
+    );
+    found.push(...differences(expected, sums).map((what) => `report ${report}: ${what}`));
+  }
+  return found;
+}
+
+async function ask(
+  dataDir: string,
+  args: readonly string[],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { exitCode, stdout, stderr } = await billsync(args, { env: { BILLSYNC_DATA_DIR: dataDir } });
+  if (exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${exitCode}: ${stderr}`);
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>[];
+}
+
+/** @returns paths with their modes, relative to the folder; `.` is the folder itself */
+export async function openToOthers(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = [folder, ...entries.map((entry) => join(entry.parentPath, entry.name))];
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const mode = ((await stat(path).catch(() => null))?.mode ?? 0) & 0o777;
+      return (mode & 0o077) === 0 ? [] : [`${relative(folder, path) || '.'} is ${mode.toString(8)}`];
+    }),
+  );
+  return found.flat();
+}
+
+/** The Temporal server is a child of the role that looks after it, and can die alone, with it, or survive it. */
+type Victim = Role | 'temporal-server';
+
+interface Kill {
+  readonly name: string;
+  readonly victims: readonly Victim[];
+  /** How often, among the others. */
+  readonly weight: number;
+}
+
+export interface KillOptions {
+  readonly product: Product;
+  /** `['up']` or the three roles. */
+  readonly roles: readonly Role[];
+  readonly kills: number;
+  readonly random: () => number;
+  /** Told before each kill. */
+  readonly progress?: (text: string, nth: number) => void;
+}
+
+/** @returns how often each kind of kill was done, by its name */
+export async function killAndRestart(options: KillOptions): Promise<Readonly<Record<string, number>>> {
+  const { product, random, kills, progress } = options;
+  const choices = options.roles.includes('up') ? AGAINST_UP : AGAINST_ROLES;
+  const done: Record<string, number> = {};
+  const count = (name: string): void => {
+    done[name] = (done[name] ?? 0) + 1;
+  };
+  for (let nth = 1; nth <= kills; nth += 1) {
+    await sleep(random() * 1_000);
+    const kill = choose(choices, random());
+    count(kill.name);
+    progress?.(`${nth} of ${kills}: ${kill.name}`, nth);
+    if (random() < 0.15) {
+      count('frozen before');
+      freeze(product, kill.victims);
+      await sleep(random() * 3_000);
+    }
+    await killAll(product, kill.victims);
+    const roles = kill.victims.filter((victim) => victim !== 'temporal-server');
+    if (random() < 0.25 && roles.length > 0) {
+      count('killed again while starting');
+      const starting = roles.map((role) => product.start(role).catch(() => undefined));
+      await sleep(random() * 3_000);
+      await killAll(product, kill.victims);
+      await Promise.all(starting);
+    }
+    await Promise.all(roles.map((role) => product.start(role)));
+  }
+  return done;
+}
+
+const AGAINST_ROLES: readonly Kill[] = [
+  { name: 'worker', victims: ['worker'], weight: 30 },
+  { name: 'webhook', victims: ['webhook'], weight: 20 },
+  { name: 'temporal, its server survives', victims: ['temporal'], weight: 12 },
+  { name: 'temporal-server alone', victims: ['temporal-server'], weight: 12 },
+  { name: 'temporal and its server', victims: ['temporal', 'temporal-server'], weight: 12 },
+  { name: 'all at once', victims: ['worker', 'webhook', 'temporal', 'temporal-server'], weight: 14 },
+];
+
+const AGAINST_UP: readonly Kill[] = [
+  { name: 'up, its server survives', victims: ['up'], weight: 50 },
+  { name: 'temporal-server alone', victims: ['temporal-server'], weight: 20 },
+  { name: 'up and its server', victims: ['up', 'temporal-server'], weight: 30 },
+];
+
+function choose(kills: readonly Kill[], dice: number): Kill {
+  let left = dice * kills.reduce((sum, { weight }) => sum + weight, 0);
+  const [first, ...others] = kills;
+  if (first === undefined) throw new RangeError('There is nothing to choose from.');
+  let chosen = first;
+  for (const kill of others) {
+    left -= chosen.weight;
+    if (left < 0) break;
+    chosen = kill;
+  }
+  return chosen;
+}
+
+function freeze(product: Product, victims: readonly Victim[]): void {
+  for (const victim of victims) {
+    if (victim === 'temporal-server') signalServer(product, 'SIGSTOP');
+    else product.signal(victim, 'SIGSTOP');
+  }
+}
+
+async function killAll(product: Product, victims: readonly Victim[]): Promise<void> {
+  if (victims.includes('temporal-server')) signalServer(product, 'SIGKILL');
+  await Promise.all(
+    victims.map((victim) => (victim === 'temporal-server' ? undefined : product.kill(victim))),
+  );
+}
+
+function signalServer(product: Product, signal: NodeJS.Signals): void {
+  const pid = product.temporalPid();
+  if (pid === null) return;
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It was gone already, and nobody had started it again yet.
+  }
 }

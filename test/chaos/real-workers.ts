@@ -11,7 +11,7 @@ import { startEmbeddedTemporal } from '../../lib/temporal/embedded.ts';
 import { createWorkers } from '../../worker/create-workers.ts';
 import { installRuntime } from '../../worker/runtime.ts';
 import { workflowBundle } from '../../worker/workflow-bundle.ts';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
 
 type Activities = Pick<Parameters<typeof createWorkers>[0], 'billing' | 'warehouse'>;
 

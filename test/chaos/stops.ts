@@ -5,9 +5,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProcesses } from '../../lib/processes.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { createStory, settled } from '../support/foreign-service/foreign-story.ts';
-import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
+import { createStory, settled } from '../support/foreign-story.ts';
+import { checkInvariants, type Violation } from '../support/invariants.ts';
 import { createProduct, type Product, type Role } from '../support/processes/product.ts';
 
 export interface Stop {

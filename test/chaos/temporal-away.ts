@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { findProcesses } from '../../lib/processes.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { settled } from '../support/foreign-service/foreign-story.ts';
-import { checkInvariants, type Violation } from '../support/invariants/invariants.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
+import { settled } from '../support/foreign-story.ts';
+import { checkInvariants, type Violation } from '../support/invariants.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
 import { deliver } from '../webhook/a-delivery.ts';
 

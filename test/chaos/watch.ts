@@ -7,13 +7,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { anchorOf } from '../../lib/alerts/runbook/runbook.ts';
-import { INVOICE_FAULTS } from '../support/watched/invoice-faults.ts';
-import { MACHINE_FAULTS } from '../support/watched/machine-faults.ts';
-import { isTold, playFault, type Told } from '../support/watched/play-fault.ts';
-import { RARE_FAULTS } from '../support/watched/rare-faults.ts';
-import { RARE_MACHINE_FAULTS } from '../support/watched/rare-machine-faults.ts';
-import { openRareStage } from '../support/watched/rare-stage.ts';
-import { openStage } from '../support/watched/stage.ts';
+import { INVOICE_FAULTS } from './faults/invoice-faults.ts';
+import { MACHINE_FAULTS } from './faults/machine-faults.ts';
+import { isTold, openStage, playFault, type Told } from './faults/play-fault.ts';
+import { RARE_FAULTS } from './faults/rare-faults.ts';
+import { RARE_MACHINE_FAULTS } from './faults/rare-machine-faults.ts';
+import { openRareStage } from './faults/rare-stage.ts';
 
 const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'faults-told.md');
 

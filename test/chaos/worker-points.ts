@@ -5,17 +5,12 @@
 
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { settled } from '../support/foreign-service/foreign-story.ts';
-import {
-  checkInvariants,
-  letWorkflowTasksEnd,
-  type Truth,
-  type Violation,
-} from '../support/invariants/invariants.ts';
+import { startForeignService } from '../support/foreign-service.ts';
+import { settled } from '../support/foreign-story.ts';
+import { checkInvariants, letWorkflowTasksEnd, type Truth, type Violation } from '../support/invariants.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
 import { WORKER_POINTS, type WorkerPoint } from '../support/processes/worker-points.ts';
-import { withTemporalBeside } from '../support/temporal/temporal-beside.ts';
+import { withTemporalBeside } from '../support/temporal.ts';
 import { deliver } from '../webhook/a-delivery.ts';
 
 export type AnyPoint = WorkerPoint | 'reported after';

@@ -36,7 +36,7 @@ test('records a discard with user, reason and result, and detects a change of th
   expect(JSON.parse(stdout)).toMatchObject([
     { ...same, number: 4, outcome: 'done', reason: 'rubbish', began: 3 },
     { ...same, number: 3, outcome: 'begun', reason: 'rubbish' },
-    { ...same, number: 2, outcome: 'failed', detail: 'Forget 1 refused thing(s)?', began: 1 },
+    { ...same, number: 2, outcome: 'failed', detail: 'Discard 1 refused item(s)?', began: 1 },
     { ...same, number: 1, outcome: 'begun', reason: 'a test of ours' },
   ]);
   const whole = await runCommand(['audit', 'verify', '--json'], { env });

@@ -87,7 +87,7 @@ describe('demoFolder', () => {
     const used = join(folder, 'used');
     mkdirSync(used);
     writeFileSync(join(used, 'environment'), 'test\n');
-    expect(() => demoFolder(used)).toThrow(/in use, and not by a demo/);
+    expect(() => demoFolder(used)).toThrow(/in use by something else than a demo/);
     // A demo's own folder can be played in again.
     mkdirSync(join(used, 'sandbox'));
     expect(demoFolder(used)).toBe(used);

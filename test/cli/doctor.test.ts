@@ -15,10 +15,9 @@ import type { Finding } from '../../cli/doctor/connection-checks.ts';
 import { type Diagnosis, diagnose, exitCodeOf } from '../../cli/doctor/diagnose.ts';
 import { describeError } from '../../cli/errors.ts';
 import { writeRunFile } from '../../cli/roles/run-file.ts';
-import { learnPartnerId } from '../../cli/with-temporal.ts';
+import { partnerIdOf } from '../../cli/with-temporal.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { serviceSettings } from '../support/foreign-service/service-settings.ts';
+import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 
 const HOLD = `
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -69,7 +68,7 @@ describe('the billing service', () => {
     expect(found).toMatchObject({
       result: 'note',
       exitCode: 0,
-      detail: expect.stringMatching(/token good for .* ping: .*HTTP 403/),
+      detail: expect.stringMatching(/token valid for .* ping: .*HTTP 403/),
     });
   });
 
@@ -104,7 +103,7 @@ describe('the clock', () => {
   test("is compared with the service's clock", async () => {
     expect(await check('clock', serviceSettings(service))).toMatchObject({
       result: 'ok',
-      detail: 'as that of the billing service',
+      detail: 'agrees with that of the billing service',
     });
     for (const [minutes, result, words] of [
       [1, 'note', /(59|60) s ahead of/],
@@ -137,7 +136,7 @@ describe('the data folder', () => {
     for await (const diagnosis of diagnose(settings)) diagnoses.push(diagnosis);
     expect(exitCodeOf(diagnoses)).toBe(2);
     expect(diagnoses[0]).toMatchObject({ check: 'data folder', result: 'failed' });
-    expect(diagnoses.find(({ check: name }) => name === 'inbox')?.detail).toMatch(/not tried/);
+    expect(diagnoses.find(({ check: name }) => name === 'inbox')?.detail).toMatch(/skipped/);
     expect(existsSync(join(other, 'inbox'))).toBe(false);
   });
 });
@@ -158,7 +157,7 @@ describe('the endpoint', () => {
     writeFileSync(otherKey, strange.private);
     const env = { BILLSYNC_WEBHOOK_BASIC_AUTH: 'u:p', BILLSYNC_WEBHOOK_TLS_CERT: cert };
     expect((await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: key })).detail).toMatch(
-      /certificate ends/,
+      /certificate expires/,
     );
     const early = await generate([{ name: 'commonName', value: 'localhost' }], {
       notBeforeDate: new Date(Date.now() + 86_400_000),
@@ -167,11 +166,11 @@ describe('the endpoint', () => {
     writeFileSync(key, early.private);
     expect(await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: key })).toMatchObject({
       ...{ result: 'failed', exitCode: 1 },
-      detail: expect.stringMatching(/not valid yet.*it will be from .*cert\.pem/s),
+      detail: expect.stringMatching(/not valid yet.*it is valid from .*cert\.pem/s),
     });
     writeFileSync(cert, pair.cert);
     for (const [path, words] of [
-      [otherKey, /no pair/],
+      [otherKey, /does not belong/],
       [join(folder, 'none.pem'), /TLS_KEY cannot be read .*none\.pem/],
     ] as const) {
       const found = await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: path });
@@ -230,9 +229,9 @@ describe('the processes', () => {
       join(dataDir, 'sandbox'),
     );
     const settings = loadSettings({ env: { BILLSYNC_DATA_DIR: dataDir }, cwd: folder });
-    expect(await learnPartnerId(settings)).toBe('partner-1');
+    expect(await partnerIdOf(settings)).toBe('partner-1');
     note.remove();
     expect(sandboxOfUp({}, { BILLSYNC_DATA_DIR: dataDir }, folder)).toBeNull();
-    await expect(learnPartnerId(settings)).rejects.toThrow('BILLSYNC_BASE_URL: is not set');
+    await expect(partnerIdOf(settings)).rejects.toThrow('BILLSYNC_BASE_URL: is not set');
   });
 });

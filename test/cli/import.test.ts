@@ -89,4 +89,16 @@ describe('a file that is imported', () => {
       expect(refused.stderr).toContain('no BILLSYNC_CSV_TOLERATE accepts this');
     }
   });
+
+  test('is loaded although the configured service cannot be reached', async () => {
+    const env = {
+      ...{ BILLSYNC_DATA_DIR: t.dataDir, BILLSYNC_BASE_URL: 'https://127.0.0.1:9', BILLSYNC_API_KEY: 'key' },
+      ...{ BILLSYNC_PARTNER_ID: 'partner-1', BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true' },
+    };
+    const id = '33333333-3333-4333-8333-333333333333';
+    const path = file('offline.csv', aCsv([{ 'Invoice ID': id, 'Billing Cost': '4' }]));
+    const { exitCode, stderr, stdout } = await runCommand(['import', path], { env });
+    expect(stderr).toContain('The billing service cannot be reached');
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/ loaded /)]);
+  });
 });

@@ -64,7 +64,7 @@ describe('a decision that only a person may take', () => {
     ]);
     expect([byService.exitCode, byService.stderr]).toEqual([
       2,
-      expect.stringContaining('the service itself says'),
+      expect.stringContaining('voided by the service itself'),
     ]);
     expect([silent.exitCode, silent.stderr]).toEqual([2, expect.stringContaining('--reason')]);
     expect([unsure.exitCode, unsure.stderr]).toEqual([2, expect.stringContaining('add --yes')]);
@@ -72,7 +72,7 @@ describe('a decision that only a person may take', () => {
     expect([older.exitCode, older.stderr]).toEqual([2, expect.stringContaining('undoes it: add --yes')]);
     expect(older.stderr).not.toContain('cannot be undone');
     expect([empty.exitCode, empty.stderr]).toEqual([2, expect.stringContaining('--reason is empty')]);
-    expect([version.exitCode, version.stderr]).toEqual([2, expect.stringContaining('one is no version')]);
+    expect([version.exitCode, version.stderr]).toEqual([2, expect.stringContaining('one is not a version')]);
     expect([none.exitCode, none.stderr]).toEqual([3, expect.stringContaining('it has 1, 2')]);
   });
 
@@ -82,7 +82,7 @@ describe('a decision that only a person may take', () => {
     await held.release();
     expect(dry).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining('Would do it: restore invoice INV-1'),
+      stderr: expect.stringContaining('Would restore invoice INV-1'),
     });
     expect(await shown(NUMBER)).toMatchObject({ state: 'voided', void_basis: 'event', restored_at: null });
   });
@@ -119,7 +119,7 @@ describe('a decision that only a person may take', () => {
   });
 });
 
-describe('what keeps failing', () => {
+describe('a lasting failure', () => {
   test('is shown in the list, on the page, as JSON and on the dashboard', async () => {
     const [list, page, listed, json] = await Promise.all([
       run('list'),

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idsOf, readInvoices } from '../../cli/find-invoices.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 
 const A = '0b8e2a1c-6f2e-4c57-9d0e-0a4c3f4a9a11';
 const B = '11111111-1111-1111-1111-111111111111';
@@ -18,7 +18,7 @@ describe('readInvoices', () => {
     ['JSON lines of texts', `["${A}","${B}"]`],
     ['an array of objects', `[{"acmeInvoiceId":"${A}"},{"invoiceId":"${B}"}]`],
   ])('reads %s', (_form, text) => {
-    expect(readInvoices(text).map(({ word }) => word.toLowerCase())).toEqual([A, B]);
+    expect(readInvoices(text).map(({ name }) => name.toLowerCase())).toEqual([A, B]);
   });
 
   test.each([
@@ -51,13 +51,13 @@ describe('idsOf', () => {
   const ask = (...words: readonly string[]) =>
     idsOf(
       settings,
-      words.map((word, index) => ({ word, place: `line ${index + 1}` })),
+      words.map((name, index) => ({ name, place: `line ${index + 1}` })),
     );
 
   test('looks up a number and opens nothing for ids', async () => {
     expect(await ask('INV-000042', B.toUpperCase(), B)).toEqual([invoices[1]?.id, B]);
     const nowhere = { dataDir: '/nowhere' } as Settings;
-    expect(await idsOf(nowhere, [{ word: A, place: null }])).toEqual([A]);
+    expect(await idsOf(nowhere, [{ name: A, place: null }])).toEqual([A]);
   });
 
   test('names the place of an unknown number and the nearest one', async () => {

@@ -11,7 +11,7 @@ import { generate } from 'selfsigned';
 import { afterAll, describe, expect, test } from 'vitest';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-messages-'));
 const named = (name: string): string => join(folder, name);

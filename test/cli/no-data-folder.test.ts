@@ -57,7 +57,7 @@ test('ends with 3 for an empty archive', async () => {
     const { exitCode, stdout, stderr } = await run(...words);
     expect({ words, exitCode }).toEqual({ words, exitCode: 3 });
     expect(stdout + stderr).not.toContain('no drift');
-    expect(stderr).toContain(`the archive holds nothing: no event, no file\n  ${archive}`);
+    expect(stderr).toContain(`the archive is empty: no event, no file\n  ${archive}`);
   }
   const csv = join(folder, 'first.csv');
   writeFileSync(csv, aCsv());

@@ -52,7 +52,7 @@ describe('renderTable', () => {
       '0b8e2a1c-6f2e-4c57  A name that goes on a…',
       '1                   Short',
       '',
-      'Left out, as the terminal is narrow: cost. A wider one or --json shows all.',
+      'Columns left out on this narrow terminal: cost. A wider terminal or --json shows all.',
     ]);
     vi.restoreAllMocks();
     expect(renderTable(ROWS, COLUMNS)).toContain('北海道 and further');

@@ -177,11 +177,11 @@ describe('billsync purge', () => {
       { file_sha256: sha256(VOIDED_CSV), invoice_id: VOIDED, why: 'voided' },
     ]);
     const unsaid = await run(dataDir, 'purge', '--before', '2026-04-01', '--yes');
-    expect(unsaid).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('has to say why') });
+    expect(unsaid).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('needs a reason') });
     const unasked = await run(dataDir, 'purge', '--before', '2026-04-01', '--reason', 'age');
-    expect(unasked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('add --yes to agree') });
+    expect(unasked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('add --yes to confirm') });
     const ahead = await run(dataDir, 'purge', '--before', '2999-01-01', '--dry-run');
-    expect(ahead).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('yet to come') });
+    expect(ahead).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('in the future') });
     expect(await filesIn(dataDir)).toEqual(Object.keys(FILES));
   });
 
@@ -213,7 +213,7 @@ describe('billsync purge', () => {
         reason: 'seven years',
         target: ['--before 2026-04-01T00:00:00.000Z'],
       },
-      detail: 'Removed 9 event bodies, 2 files, 1 refused thing, 1 old warehouse.',
+      detail: 'Removed 9 event bodies, 2 files, 1 refused item, 1 old warehouse.',
     });
 
     const proved = await run(dataDir, 'verify', '--full');
@@ -222,7 +222,7 @@ describe('billsync purge', () => {
       stderr: expect.stringContaining('The files of 2 loads were purged'),
     });
     const copy = await run(dataDir, 'verify', '--archive', join(dataDir, 'archive'));
-    expect(copy).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 files purged: all whole') });
+    expect(copy).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 files purged: no faults') });
     expect(await answers(dataDir)).toEqual(before);
 
     const rebuilt = await run(dataDir, 'rebuild', '--json');

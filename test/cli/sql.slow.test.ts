@@ -7,8 +7,8 @@ import { SqlRefusedError } from '../../reports/errors.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { runSql } from '../../reports/run-sql.ts';
 import { billsync } from '../support/processes/billsync.ts';
-import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { anInvoice, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const page = await readFile(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
 const questions = [...page.matchAll(/^## (\d+)\. (.*?)(?: ★)?\n[\s\S]*?^```sql\n([\s\S]*?)^```/gm)].map(

@@ -8,8 +8,8 @@ import { listReports } from '../../reports/catalogue.ts';
 import { daysName } from '../../reports/period.ts';
 import { cellLabels } from '../../reports/render/labels.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
-import { monthsInvoices } from '../support/reports/months-invoices.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { monthsInvoices } from '../support/months-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { dashboardOver } from './support.ts';
 
 /** More origins than fit on a page. */

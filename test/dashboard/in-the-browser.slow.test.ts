@@ -11,14 +11,9 @@ import { statementPages } from '../../finance/statements/page/statement-pages.ts
 import { listReports } from '../../reports/catalogue.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { MONTH_END, MOST_CLICKS } from '../support/month-end-story.ts';
-import { monthsInvoices } from '../support/reports/months-invoices.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { monthsInvoices } from '../support/months-invoices.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 import { barriers, barriersOfNewKinds, CONTRAST_ALONE, CONTRAST_APART } from '../support/tools/barriers.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
 import { dashboardOver } from './support.ts';

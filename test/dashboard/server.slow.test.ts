@@ -11,9 +11,9 @@ import { decideOnAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { listReports } from '../../reports/catalogue.ts';
-import { INJECTIONS } from '../support/hostile/injections.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { INJECTIONS } from '../support/injections.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 import { alertSettings } from '../webhook/a-delivery.ts';
 import { dashboardOver, SILENT } from './support.ts';
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(dashboard.url + path, { headers, redirect: 'manual' });
 
-describe('what is not well', () => {
+describe('an unhealthy component', () => {
   test('is shown above every page with component, time and reason', async () => {
     const health = createHealth(() => new Date('2026-03-01T08:00:00Z'));
     const over = await dashboardOver(fixture.path, { health });
@@ -358,7 +358,7 @@ describe('probes', () => {
   });
 });
 
-describe('who may look', () => {
+describe('access', () => {
   const withPassword = { basicAuth: { user: 'ops', password: 'secret:with:colons' } };
 
   test('requires the password when one is set', async () => {

@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { presetsOf } from '../../dashboard/days.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
 import { dashboardOver } from './support.ts';
 
 const seeded = seededInvoices(3, 40);
@@ -140,6 +140,7 @@ describe('a period', () => {
     const { rows } = await json('/shipments?format=json&from=2026-03-05&to=2026-03-05');
     const days = counted.filter(({ shipDate }) => shipDate === '2026-03-05');
     expect(rows).toHaveLength(days.length);
+    expect((await json('/shipments?format=json&period=2026-03-05')).rows).toEqual(rows);
     expect(await read('/reports/carriers?from=2026-03-01&to=2026-03-31')).toMatch(
       /<a class="nav-link" href="\/shipments\?from=2026-03-01&amp;to=2026-03-31">.*Shipments/,
     );

@@ -1,15 +1,15 @@
 /** The units: accepted and checked by systemd's own programs, and what roles tell the service manager over its socket. */
 
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serviceManager } from '../../lib/service-manager.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRole } from '../support/processes/billsync.ts';
-import { findSystemd } from '../support/tools/systemd.ts';
 
 const run = promisify(execFile);
 const units = join(import.meta.dirname, '../../deploy/systemd');
@@ -41,7 +41,7 @@ describe('the units', () => {
   });
 });
 
-describe('what a role tells the service manager', () => {
+describe('the notification of a role to the service manager', () => {
   test('reports ready, alive and stopping over a datagram socket', async () => {
     const socket = join(folder, 'notify');
     const heard = await listen(socket);
@@ -94,4 +94,35 @@ while True: print(s.recv(4096).decode(), flush=True)`;
   // systemd-notify waits for the word that its message was taken; that is the socket it sends for, which nobody keeps open.
   const words = () => text.slice('bound\n'.length).replaceAll(/^BARRIER=1\n/gm, '');
   return { text: words, close: () => void python.kill() };
+}
+
+/** @throws Error none is on PATH and none could be installed: the tests need it */
+async function findSystemd(): Promise<{ readonly analyze: string; readonly notify: string }> {
+  const find = async () => ({
+    analyze: await onPath('systemd-analyze'),
+    notify: await onPath('systemd-notify'),
+  });
+  try {
+    return await find();
+  } catch (error) {
+    if (process.getuid?.() !== 0) throw error;
+    const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
+    await run('apt-get', ['update'], options);
+    await run('apt-get', ['install', '-y', '--no-install-recommends', 'systemd'], options);
+    return find();
+  }
+}
+
+async function onPath(program: string): Promise<string> {
+  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/bin']) {
+    const path = join(folder, program);
+    const isThere = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (folder !== '' && isThere) return path;
+  }
+  throw new Error(
+    `The tests of systemd's units need ${program}: install the package systemd (it need not be running).`,
+  );
 }

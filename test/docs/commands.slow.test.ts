@@ -8,9 +8,9 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../cli/verbs.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedStates } from '../support/invariants/published-states.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
+import { publishedStates } from '../support/published-data.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const TUTORIAL = 'docs/tutorial/first-day.md';

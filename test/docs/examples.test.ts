@@ -4,9 +4,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
-import { dbtModelSql } from '../support/tools/dbt-project.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
+import { dbtModelSql } from './dbt-project.ts';
 
 const examples = join(import.meta.dirname, '..', '..', 'docs', 'examples');
 const dbt = join(examples, 'dbt');

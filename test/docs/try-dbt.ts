@@ -3,9 +3,9 @@
 import { strict as assert } from 'node:assert';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
-import { runDbt } from '../support/tools/dbt-project.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
+import { runDbt } from './dbt-project.ts';
 
 const project = join(import.meta.dirname, '..', '..', 'docs', 'examples', 'dbt');
 const columns = ['month', 'tenant', 'carrier', 'currency_code', 'shipments', 'billing_cost'];

@@ -9,12 +9,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { serviceSettings } from '../support/foreign-service/service-settings.ts';
-import { differences } from '../support/invariants/exact-sums.ts';
-import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.ts';
+import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
+import { askJson, billedSums, differences, reportedSums } from '../support/published-data.ts';
 import { installDuckDbExtensions } from '../support/tools/duckdb-extensions.ts';
 import { type PostgresServer, startPostgres } from '../support/tools/postgres.ts';
 

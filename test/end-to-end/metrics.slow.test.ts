@@ -5,7 +5,7 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
 import { aDelivery, basic, deliver } from '../webhook/a-delivery.ts';
 

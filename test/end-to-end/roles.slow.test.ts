@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { serviceSettings } from '../support/foreign-service/service-settings.ts';
-import { publishedStates } from '../support/invariants/published-states.ts';
+import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { billsync, type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
+import { publishedStates } from '../support/published-data.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-roles-'));
 const dataDir = join(folder, 'data');

@@ -11,15 +11,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { METRICS } from '../../lib/metrics.ts';
 import { findProcesses } from '../../lib/processes.ts';
 import { eventually } from '../support/eventually.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { serviceSettings } from '../support/foreign-service/service-settings.ts';
-import { differences } from '../support/invariants/exact-sums.ts';
-import { publishedStates } from '../support/invariants/published-states.ts';
-import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.ts';
+import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { billsync, type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { useAllThreads } from '../support/processes/one-duckdb-thread.ts';
 import { runCommand } from '../support/processes/run-command.ts';
+import {
+  askJson,
+  billedSums,
+  differences,
+  publishedStates,
+  reportedSums,
+} from '../support/published-data.ts';
 import { promtool } from '../support/tools/promtool.ts';
 
 // The product as it is started elsewhere.

@@ -4,9 +4,9 @@
  */
 
 import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
+import { damaged } from '../security/hostile/json.ts';
 import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/hostile/fuzz.ts';
-import { damaged } from '../support/hostile/hostile-json.ts';
+import type { FuzzRun } from '../support/fuzz.ts';
 import { INVOICE } from '../warehouse/load/any-csv-file.ts';
 import { type Forms, openReaders } from '../warehouse/load/two-readers.ts';
 

@@ -3,9 +3,9 @@
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { decodeBody, encodeEntry, keyOf } from '../../webhook/inbox/inbox.ts';
+import { damaged, hostileJson } from '../security/hostile/json.ts';
 import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/hostile/fuzz.ts';
-import { damaged, hostileJson } from '../support/hostile/hostile-json.ts';
+import type { FuzzRun } from '../support/fuzz.ts';
 
 export const summary = 'webhook deliveries at the parser';
 

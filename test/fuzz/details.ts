@@ -2,10 +2,9 @@
 
 import { MalformedAnswerError, wellFormedJson } from '../../lib/wire/json.ts';
 import { DetailsReader } from '../../lib/wire/parse-details.ts';
-
+import { damaged, hostileJson } from '../security/hostile/json.ts';
 import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/hostile/fuzz.ts';
-import { damaged, hostileJson } from '../support/hostile/hostile-json.ts';
+import type { FuzzRun } from '../support/fuzz.ts';
 
 export const summary = 'details answers at their parser';
 

@@ -1,8 +1,8 @@
 /** The first cases of every fuzz target; `npm run fuzz` plays a million. A hang ends with the time limit of a test. */
 
 import { expect, test } from 'vitest';
-import { attack } from '../support/hostile/attack.ts';
-import { AT_ONCE, fuzzTargets, playCases } from '../support/hostile/fuzz.ts';
+import { attack } from '../support/attack.ts';
+import { AT_ONCE, fuzzTargets, playCases } from '../support/fuzz.ts';
 
 const targets = await fuzzTargets();
 

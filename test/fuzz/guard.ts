@@ -2,7 +2,7 @@
 
 import { mayDial } from '../../billing/address-guard.ts';
 import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/hostile/fuzz.ts';
+import type { FuzzRun } from '../support/fuzz.ts';
 
 export const summary = 'addresses at the guard of the client';
 

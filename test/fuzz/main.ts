@@ -5,13 +5,13 @@
 
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/hostile/fuzz.ts';
-import type { FuzzThreadData } from '../support/hostile/fuzz-thread.ts';
+import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/fuzz.ts';
+import type { FuzzThreadData } from '../support/fuzz-thread.ts';
 
 /** A case takes milliseconds, and some are played a hundred at once; a busy machine may make a thread wait for seconds. */
 const HANG_MS = 60_000;
 const MOST_SHOWN = 10;
-const THREAD = new URL('../support/hostile/fuzz-thread.ts', import.meta.url);
+const THREAD = new URL('../support/fuzz-thread.ts', import.meta.url);
 
 interface Wanted {
   readonly target: string;

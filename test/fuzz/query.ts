@@ -10,11 +10,11 @@ import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/add
 import { refuses } from '../../dashboard/pages/reports.ts';
 import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { dashboardOver } from '../dashboard/support.ts';
+import { hostileText } from '../security/hostile/json.ts';
 import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/hostile/fuzz.ts';
-import { hostileText } from '../support/hostile/hostile-json.ts';
-import { reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import type { FuzzRun } from '../support/fuzz.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 export const summary = 'query strings of the dashboard: filters, parameters, pages';
 

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { loadSettings } from '../../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { SettingsError } from '../../lib/config/settings.ts';
+import { damaged, hostileJson, hostileText } from '../security/hostile/json.ts';
 import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/hostile/fuzz.ts';
-import { damaged, hostileJson, hostileText } from '../support/hostile/hostile-json.ts';
+import type { FuzzRun } from '../support/fuzz.ts';
 import { makeMemoryFolder } from '../support/memory-folder.ts';
 
 export const summary = 'settings files and environments';

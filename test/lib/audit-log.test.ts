@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type AuditNote, audited, openAuditLog } from '../../lib/audit-log.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-audit-'));
 afterAll(() => rmSync(root, { recursive: true }));

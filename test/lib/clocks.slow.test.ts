@@ -8,13 +8,12 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { createBillingService } from '../../billing/client.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
 import { createHealth, stateCheck } from '../../lib/health/health.ts';
 import { startS3Proxy } from '../archive/s3-proxy.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
 
 let service: ForeignService;

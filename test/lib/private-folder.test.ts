@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { FolderError } from '../../lib/files/durable-files.ts';
 import { keepPrivate } from '../../lib/files/private-folder.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'billsync-private-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

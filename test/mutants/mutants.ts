@@ -14,9 +14,9 @@ export interface Mutant {
 export const TESTS_OF = {
   load: ['test/warehouse/load/', 'test/lib/wire/'],
   lifecycle: ['test/workflows/lifecycle', 'test/warehouse/ledger/', 'test/warehouse/load/'],
-  views: ['test/warehouse/views/', 'test/warehouse/ledger/', 'test/warehouse/trace/'],
+  views: ['test/warehouse/views/', 'test/warehouse/ledger/', 'test/warehouse/load/'],
   endpoint: ['test/webhook/', 'test/lib/wire/'],
-  downloads: ['test/billing/', 'test/activities/download-csv'],
+  downloads: ['test/billing/', 'test/security/client', 'test/activities/download-csv'],
 } as const;
 
 export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>> = {
@@ -254,7 +254,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'done marker',
       folder: 'webhook',
-      before: 'await done.mark(keyOf({ ...entry, kind: as }));',
+      before: 'await markDone(keyOf({ ...entry, kind: as }));',
       after: '',
       effect: 'a repeated delivery counts as new once the first was processed',
     },

@@ -1,8 +1,7 @@
 /** What was not billed yet, what waits and what is missing: small cases worked out by hand. */
 
 import { describe, expect, test } from 'vitest';
-import { askReport, cells } from '../support/reports/ask-report.ts';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
 
 describe('accrual', () => {
   const billed = (month: number, later: number, cost: string, stated: Partial<FixtureShipment> = {}) =>

@@ -2,6 +2,8 @@
 
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ReportRow } from '../../reports/report-result.ts';
+import { decimalText, reportsFixture, roundedQuotient, tenThousandths } from '../support/reports-fixture.ts';
+import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
 import {
   costOf as cost,
   grouped,
@@ -10,14 +12,7 @@ import {
   percent,
   plainZone,
   ratedPounds,
-} from '../support/reports/plain-arithmetic.ts';
-import {
-  decimalText,
-  reportsFixture,
-  roundedQuotient,
-  tenThousandths,
-} from '../support/reports/reports-fixture.ts';
-import { countedShipments, seededInvoices } from '../support/reports/seeded-invoices.ts';
+} from './against-descriptions/plain-arithmetic.ts';
 
 const invoices = seededInvoices(11, 60);
 const rows = countedShipments(invoices);

@@ -3,13 +3,14 @@
 import { describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.ts';
 import { openReportSession } from '../../reports/report-session.ts';
-import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
+  askReport,
+  cells,
   type FixtureShipment,
   reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+} from '../support/reports-fixture.ts';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));

@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
 import { pointsOf } from '../../reports/render/chart-points.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
-import { decimalText, reportsFixture, tenThousandths } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { decimalText, reportsFixture, tenThousandths } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const reports = await listReports();
 

@@ -6,9 +6,8 @@ import { runCompared } from '../../reports/compare.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { pivoted } from '../../reports/pivot.ts';
 import { runReport } from '../../reports/report-session.ts';
-import { cells } from '../support/reports/ask-report.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { anInvoice, aShipment, cells, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const october = { shipDate: '2026-10-05', currency: 'GBP' };
 const september = { shipDate: '2026-09-30', currency: 'GBP' };

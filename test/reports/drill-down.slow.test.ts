@@ -16,14 +16,9 @@ import { drawCharts } from '../../reports/render/chart-svg.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
-import { monthsInvoices } from '../support/reports/months-invoices.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { monthsInvoices } from '../support/months-invoices.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const reports = await listReports();
 /** Two of one name, a renamed one, and a second partner's, so that labels differ from what lines say. */
@@ -220,12 +215,12 @@ test.each(reports.map(({ name }) => name))('every bar, point and cell of the cha
   }
 });
 
-test('every report had rows to follow', () => {
+test('has rows for every report', () => {
   expect([...withRows].filter(([, rows]) => rows === 0).map(([name]) => name)).toEqual([]);
 });
 
 describe('a header', () => {
-  test('of every report says where its numbers lead', () => {
+  test('of every report links its numbers', () => {
     expect(reports.filter(({ drilldowns }) => drilldowns.length === 0).map(({ name }) => name)).toEqual([]);
     const known = reports.flatMap(({ drilldowns }) =>
       drilldowns.flatMap(({ by, fixed }) => [...by.map(({ column }) => column), ...Object.keys(fixed)]),

@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from 'vitest';
 import { runCommand } from '../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { runPython } from '../support/tools/duckdb-tools.ts';
 
 const TEXTS = [

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/report-session.ts';
 import { BILLSYNC } from '../support/processes/billsync.ts';
-import { reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 import { installDuckDbTools, runPython, runShell } from '../support/tools/duckdb-tools.ts';
 
 const page = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');

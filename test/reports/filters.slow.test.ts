@@ -7,14 +7,15 @@ import { listReports } from '../../reports/catalogue.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import { openReportSession, runReport, type SessionRequest } from '../../reports/report-session.ts';
-import { INJECTIONS } from '../support/hostile/injections.ts';
-import { askReport, cells } from '../support/reports/ask-report.ts';
+import { INJECTIONS } from '../support/injections.ts';
 import {
   anInvoice,
   aShipment,
+  askReport,
+  cells,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+} from '../support/reports-fixture.ts';
 
 const reports = await listReports();
 

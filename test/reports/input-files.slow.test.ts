@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/report-session.ts';
-import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
+  askReport,
+  cells,
   type FixtureShipment,
   reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+} from '../support/reports-fixture.ts';
 
 const table = async (name: string, ...lines: string[]): Promise<string> => {
   const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);

@@ -1,8 +1,7 @@
 /** What invoices state against what their files hold: small cases worked out by hand. */
 
 import { describe, expect, test } from 'vitest';
-import { askReport, cells } from '../support/reports/ask-report.ts';
-import { anInvoice, aShipment } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, askReport, cells } from '../support/reports-fixture.ts';
 
 describe('proof, by gravity', () => {
   test('lists a wrong total first and does not call late dates a contradiction', async () => {

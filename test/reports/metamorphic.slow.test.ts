@@ -5,8 +5,8 @@ import { listReports } from '../../reports/catalogue.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportRow } from '../../reports/report-result.ts';
 import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
-import { anInvoice, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { anInvoice, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const invoices = seededInvoices(23, 40);
 

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
-import { askReport, cells } from '../support/reports/ask-report.ts';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -73,7 +72,7 @@ describe('the rolling 52 weeks', () => {
   });
 });
 
-describe('what is usual in the invoice register', () => {
+describe('the usual amount of the invoice register', () => {
   test('compares with all earlier invoices, also when only one month is listed', async () => {
     const invoice = (number: string, day: string, cost: string) =>
       anInvoice([aShipment({ cost })], { number, date: day, due: '' });

@@ -12,8 +12,8 @@ import { fromTenThousandths } from '../../lib/wire/decimal.ts';
 import { visible } from '../../lib/wire/text.ts';
 import { fileNameOf, headerProse, sentence, sheetNameOf } from '../../reports/render/labels.ts';
 import { type REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 import { cellsOf, unzipped } from '../support/tools/read-workbook.ts';
 
 const fixture = await reportsFixture([
@@ -141,7 +141,7 @@ describe('table', () => {
     for (const line of table.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(60);
     expect(table).toMatch(/^Tenant +code .* cost /m);
     expect(table.replaceAll('\n', ' ')).toMatch(
-      /Left out, as the terminal is narrow: .*cost_per_lb.* --format csv/,
+      /Columns left out on this narrow terminal: .*cost_per_lb.* --format csv/,
     );
     expect(await body('table')).not.toContain('Left out');
   });

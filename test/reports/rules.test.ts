@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openPublishedFile } from '../../reports/published-file.ts';
-import { reportsFixture } from '../support/reports/reports-fixture.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
 
 const fixture = await reportsFixture([]);
 const file = await openPublishedFile(fixture.path);

@@ -15,8 +15,8 @@ import {
 import { openPublishedFile } from '../../reports/published-file.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { openReportSession, runReport } from '../../reports/report-session.ts';
-import { reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const reports = await listReports();
 

@@ -11,7 +11,7 @@ import {
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+} from '../support/reports-fixture.ts';
 
 const reports = await listReports();
 

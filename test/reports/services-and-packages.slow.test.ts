@@ -1,8 +1,7 @@
 /** Services, zones, packages and weights: small cases worked out by hand. */
 
 import { describe, expect, test } from 'vitest';
-import { askReport, cells } from '../support/reports/ask-report.ts';
-import { anInvoice, aShipment, type FixtureShipment } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));

@@ -5,8 +5,8 @@ import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openPublishedFile } from '../../reports/published-file.ts';
 import { keepOpen } from '../../reports/shared-instance.ts';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const COUNT = 'select cast(count(*) as integer) as n from shipments';
 let few: ReportsFixture;

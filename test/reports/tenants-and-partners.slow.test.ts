@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
-import { cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
+  cells,
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+} from '../support/reports-fixture.ts';
 
 /** An invoice of one line. */
 function billed(tenant: string, cost: string, stated: Partial<FixtureInvoice> = {}): FixtureInvoice {

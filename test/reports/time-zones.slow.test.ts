@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { Play, Played } from '../support/play-commands.ts';
 import { BILLSYNC, cleanEnvironment, startRole } from '../support/processes/billsync.ts';
 import { testProgram } from '../support/processes/test-program.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { cellsOf } from '../support/tools/read-workbook.ts';
 
 /** An instant whose milliseconds end in zero, and one that is in another month west of Greenwich. */

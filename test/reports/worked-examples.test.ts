@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ExampleTable, listReports, type WorkedExample } from '../../reports/catalogue.ts';
-import { askReport, cells } from '../support/reports/ask-report.ts';
 import {
   anInvoice,
   aShipment,
+  askReport,
+  cells,
   type FixtureInvoice,
   type FixtureShipment,
-} from '../support/reports/reports-fixture.ts';
+} from '../support/reports-fixture.ts';
 
 /** Columns as analysts know them, and what the fixture calls them. */
 const LINE_FIELDS: Readonly<Record<string, keyof FixtureShipment>> = {

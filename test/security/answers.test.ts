@@ -17,12 +17,8 @@ import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
-import {
-  type ForeignInvoice,
-  type ForeignService,
-  startForeignService,
-} from '../support/foreign-service/foreign-service.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
+import { type ForeignInvoice, type ForeignService, startForeignService } from '../support/foreign-service.ts';
 
 const MIB = 1024 * 1024;
 const dataDir = mkdtempSync(join(tmpdir(), 'billsync-answers-'));

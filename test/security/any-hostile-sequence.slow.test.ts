@@ -4,8 +4,8 @@
  */
 
 import { expect, test } from 'vitest';
-import { attack } from '../support/hostile/attack.ts';
-import { playHostileSequence } from '../support/hostile/hostile-sequence.ts';
+import { attack } from '../support/attack.ts';
+import { playHostileSequence } from './hostile/sequence.ts';
 
 /** Another one plays another story; a failure says which. */
 const SEED = 7;

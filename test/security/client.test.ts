@@ -10,8 +10,8 @@ import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttp, type Http } from '../../billing/http.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
-import { makeCertificates, stop } from '../support/foreign-service/foreign-wire.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
+import { makeCertificates, stop } from '../support/foreign-billing.ts';
 
 const LIMITS = { deadlineMs: 10_000, maxBodyBytes: 10_000 };
 

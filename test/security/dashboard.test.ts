@@ -8,14 +8,9 @@ import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { attack } from '../support/hostile/attack.ts';
-import { speak, statusesIn } from '../support/hostile/raw-http.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+import { attack } from '../support/attack.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { speak, statusesIn } from './hostile/raw-http.ts';
 
 const MARKUP: readonly string[] = [
   '<script>alert(1)</script>',

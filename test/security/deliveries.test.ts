@@ -5,7 +5,7 @@ import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { startWebhook, type Webhook } from '../../webhook/server.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { aDelivery, deliver, openParts } from '../webhook/a-delivery.ts';
 
 const raised: string[] = [];

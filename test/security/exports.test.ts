@@ -10,9 +10,9 @@ import { visible } from '../../lib/wire/text.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { billsync } from '../support/processes/billsync.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
 const FORMULAS = [
   ...['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'],

@@ -12,7 +12,7 @@ import { readBounded } from '../../warehouse/csv/read-in-thread.ts';
 import { rejection } from '../../warehouse/import/refused-files.ts';
 import { LoadAttempts, MAX_CRASHES } from '../../warehouse/invoice-loads.ts';
 import { refusedByScan } from '../../warehouse/load/file-load.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.ts';

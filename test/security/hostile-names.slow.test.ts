@@ -15,10 +15,10 @@ import { renderStatement, STATEMENT_FORMATS } from '../../finance/statements/ren
 import { listReports } from '../../reports/catalogue.ts';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
 const NAMES = ['__proto__', 'constructor', 'toString'];
 const fixture = await reportsFixture(

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { promisesOf, runHostileSockets } from '../chaos/hostile-sockets.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 
 test('beside 2,000 hostile connections, renewed all the time, 1,500 deliveries are accepted in time', {
   timeout: 3_600_000,

@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
 import { deliverFrom } from '../chaos/hostile-sockets.ts';
-import { attack } from '../support/hostile/attack.ts';
-import { openHostileSockets } from '../support/hostile/hostile-sockets.ts';
+import { attack } from '../support/attack.ts';
 import { aDelivery, deliver, openParts } from '../webhook/a-delivery.ts';
+import { openHostileSockets } from './hostile/sockets.ts';
 
 const open: Webhook[] = [];
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { SqlRefusedError } from '../../reports/errors.ts';
 import { runSql } from '../../reports/run-sql.ts';
 import { startS3Server } from '../archive/s3-server.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import {
   askLake,
   type LakeServer,

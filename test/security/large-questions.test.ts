@@ -3,8 +3,8 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAssistantServer } from '../../finance/assistants/assistant-server.ts';
-import { attack } from '../support/hostile/attack.ts';
-import { anInvoice, aShipment, reportsFixture } from '../support/reports/reports-fixture.ts';
+import { attack } from '../support/attack.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
 const fixture = await reportsFixture([anInvoice([aShipment({ tracking: '1Z1', carrier: 'ups' })])]);
 const client = new Client({ name: 'test', version: '1.0.0' });

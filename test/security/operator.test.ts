@@ -17,7 +17,7 @@ import { createCodec, decodeRemotePayloads } from '../../lib/temporal/codec.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { silent } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 

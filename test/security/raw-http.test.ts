@@ -6,9 +6,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { startWebhook, type Webhook } from '../../webhook/server.ts';
-import { attack } from '../support/hostile/attack.ts';
-import { speak, statusesIn } from '../support/hostile/raw-http.ts';
+import { attack } from '../support/attack.ts';
 import { aDelivery, basic, deliver, openParts, type Parts } from '../webhook/a-delivery.ts';
+import { speak, statusesIn } from './hostile/raw-http.ts';
 
 let parts: Parts;
 let webhook: Webhook;

@@ -14,8 +14,8 @@ import { loadSettings } from '../../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
-import { attack } from '../support/hostile/attack.ts';
-import { findSecrets } from '../support/hostile/find-secrets.ts';
+import { attack } from '../support/attack.ts';
+import { findSecrets } from '../support/find-secrets.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LeftWalError } from '../../lib/files/published-file.ts';
 import { SqlRefusedError } from '../../reports/errors.ts';
 import { runSql } from '../../reports/run-sql.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv } from '../warehouse/support.ts';
 

@@ -7,8 +7,8 @@ import { createHealth } from '../../lib/health/health.ts';
 import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import { scheduleChecks } from '../../worker/schedule-checks.ts';
 import { scheduleId, showSchedule } from '../../workflows/client/schedules.ts';
+import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
-import { attack } from '../support/hostile/attack.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
 import { aRig, type Rig } from '../worker/rig.ts';
 

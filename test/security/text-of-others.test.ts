@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
 import { createLogger } from '../../lib/log/log.ts';
-import { attack } from '../support/hostile/attack.ts';
+import { attack } from '../support/attack.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-words-'));

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import base from '../../vitest.config.ts';
-import { AttackReporter } from '../support/hostile/attack-reporter.ts';
+import { AttackReporter } from './hostile/attack-reporter.ts';
 
 /** `npm run test:security`: the tests of safety that `npm test` has as well, and the long ones, which it has not. */
 // biome-ignore lint/style/noDefaultExport: vitest reads its settings from the default export.

@@ -6,8 +6,8 @@ import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createFailedLogins, type FailedLogins } from '../../lib/failed-logins.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.ts';
+import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
-import { attack } from '../support/hostile/attack.ts';
 import { aDelivery, basic, deliver, openParts, testSettings } from '../webhook/a-delivery.ts';
 
 interface Watched {

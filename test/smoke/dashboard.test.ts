@@ -4,8 +4,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningDashboard } from '../../dashboard/server.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { type ReportsFixture, reportsFixture } from '../support/reports/reports-fixture.ts';
-import { seededInvoices } from '../support/reports/seeded-invoices.ts';
+import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { seededInvoices } from '../support/seeded-invoices.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
 
 let fixture: ReportsFixture;

@@ -8,10 +8,14 @@ import { findProcesses } from '../../lib/processes.ts';
 import { AdminClient } from '../../sandbox/commands/admin-client.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 import { eventually } from '../support/eventually.ts';
-import { differences } from '../support/invariants/exact-sums.ts';
-import { publishedStates } from '../support/invariants/published-states.ts';
-import { askJson, billedSums, reportedSums } from '../support/invariants/reported-sums.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
+import {
+  askJson,
+  billedSums,
+  differences,
+  publishedStates,
+  reportedSums,
+} from '../support/published-data.ts';
 
 let folder: string;
 let dataDir: string;

@@ -2,7 +2,7 @@
 
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { eventually } from '../support/eventually.ts';
-import { addTo, differences, exact, type Sum } from '../support/invariants/exact-sums.ts';
+import { addTo, differences, exact, type Sum } from '../support/published-data.ts';
 import type { Rig } from './rig.ts';
 
 /** By the service's own rows: invoice to number of rows and exact sum. */

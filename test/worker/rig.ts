@@ -20,9 +20,8 @@ import { parseDelivery, withoutUrlQuery } from '../../lib/wire/parse-delivery.ts
 import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
 import { type InvoiceRoute, sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import type { Pace } from '../../workflows/pace.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service/foreign-service.ts';
-import { serviceSettings } from '../support/foreign-service/service-settings.ts';
-import { QUICK_PACE } from '../support/temporal/quick-route.ts';
+import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
+import { QUICK_PACE } from '../support/quick-route.ts';
 
 export interface Envelope {
   readonly metadata: Record<string, unknown>;

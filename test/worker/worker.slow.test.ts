@@ -11,7 +11,7 @@ import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { requestReconcile, requestSnapshot, requestVerify } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { createRandom } from '../support/foreign-service/foreign-story.ts';
+import { createRandom } from '../support/foreign-story.ts';
 import { settled } from './books.ts';
 import { aRig, type Rig } from './rig.ts';
 

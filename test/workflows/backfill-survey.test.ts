@@ -7,7 +7,7 @@ import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import { startBackfill } from '../../workflows/client/backfill-client.ts';
 import { sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
 import { aLocation, anEvent, PARTNER_ID } from './invoice-builders.ts';
 import { aWorld, unreachable } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';

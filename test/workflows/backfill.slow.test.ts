@@ -9,8 +9,8 @@ import {
   startBackfill,
 } from '../../workflows/client/backfill-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
-import { startWorkers } from '../support/temporal/temporal.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
+import { startWorkers } from '../support/temporal.ts';
 import { PARTNER_ID } from './invoice-builders.ts';
 import { aWorld } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';

@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import type { InvoiceLedger, LookUpInvoiceResult } from '../../workflows/activities.ts';
 import { eventually } from '../support/eventually.ts';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
 import { anEvent } from './invoice-builders.ts';
 import { aWorld, inTurn, unreachable } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';
@@ -53,7 +53,7 @@ describe.concurrent('a void that only an event reported', () => {
     expect(world.parked).toMatchObject([{ code: 'void-contradicted' }]);
   });
 
-  test('is asked about when nobody did before its workflow was lost', async () => {
+  test('is confirmed after its workflow was lost', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
     await play(world, async (underTest) => {
       world.ledger.set(underTest.invoiceId, { state: 'voided', loadedSha256: null });

@@ -5,7 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import type { ExportCsvResult, LoadInvoiceResult, RegenerateUrlResult } from '../../workflows/activities.ts';
 import { eventually } from '../support/eventually.ts';
-import { anInvoiceRoute, QUICK_PACE } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute, QUICK_PACE } from '../support/quick-route.ts';
 import { aLocation, anEvent } from './invoice-builders.ts';
 import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';

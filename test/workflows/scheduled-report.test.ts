@@ -9,7 +9,6 @@ import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { createWarehouseWideActivities } from '../../activities/warehouse.ts';
 import { sentFolder } from '../../finance/statements/sent-statements.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import { createMetrics } from '../../lib/metrics.ts';
 import { writeReport, writeScheduledReport } from '../../worker/scheduled-reports.ts';
 import { type ScheduledReport, TENANT_STATEMENTS } from '../../workflows/activities.ts';
@@ -20,18 +19,13 @@ import {
   triggerReportSchedule,
 } from '../../workflows/client/schedules.ts';
 import { eventually } from '../support/eventually.ts';
-import {
-  anInvoice,
-  aShipment,
-  type ReportsFixture,
-  reportsFixture,
-} from '../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 import {
   connectForTests,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
-} from '../support/temporal/temporal.ts';
+} from '../support/temporal.ts';
 
 const NOW = new Date('2026-04-02T05:00:00Z');
 const settings = { environment: 'test' } as const;

@@ -1,7 +1,7 @@
 /** The short form of `npm run chaos -- signals-at-the-end`. */
 
 import { expect, test } from 'vitest';
-import { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import { anInvoiceRoute } from '../support/quick-route.ts';
 import { sendSignalsAroundTheEnd } from './signals-at-the-end.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';
 

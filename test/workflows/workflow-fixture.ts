@@ -2,13 +2,13 @@
 
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll } from 'vitest';
-import type { anInvoiceRoute } from '../support/temporal/quick-route.ts';
+import type { anInvoiceRoute } from '../support/quick-route.ts';
 import {
   connectForTests,
   type RunningWorkers,
   startWorkers,
   type TemporalForTests,
-} from '../support/temporal/temporal.ts';
+} from '../support/temporal.ts';
 import { createScenes } from './invoice-scenes.ts';
 
 export interface WorkflowFixture {

@@ -1,11 +1,147 @@
-/** Attaches a lake to a connection of DuckDB: rows as `lake`, ledgers as `ledger`, both of one generation. */
+/** Attaches a lake to DuckDB: its extensions, the credentials of its bucket, rows as `lake` and ledgers as `ledger`, and the views. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { version as duckdbVersion } from '@duckdb/node-api';
 import { SettingsError } from '../../lib/config/settings.ts';
+import { userCache } from '../../lib/runtime.ts';
+import { Database } from '../duckdb/database.ts';
+import type { Session } from '../duckdb/session.ts';
+import { laterColumns, views } from '../duckdb/sql.ts';
+import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
-import { extensionsFor, loadExtensions } from './extensions.ts';
-import { applicationName, ledgerSchema, unreachable } from './ledger.ts';
-import { quoted, type RunStatement } from './run-statement.ts';
-import { giveS3Credentials } from './s3-credentials.ts';
+import { applicationName, ledgerSchema, rowStatement, unreachable } from './ledger.ts';
+
+/** Runs one statement without values. */
+export type RunStatement = (statement: string) => Promise<unknown>;
+
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+export type ExtensionName = 'ducklake' | 'postgres_scanner' | 'httpfs';
+
+/** The extensions of a lake; `httpfs` only for data in a bucket. */
+export function extensionsFor(dataPath: string): readonly ExtensionName[] {
+  return dataPath.startsWith('s3://')
+    ? ['ducklake', 'postgres_scanner', 'httpfs']
+    : ['ducklake', 'postgres_scanner'];
+}
+
+/** The cache of set-up: `.cache/` of a checkout, else in the user's cache folder. */
+export function extensionCache(version: string): string {
+  const root = join(import.meta.dirname, '..', '..');
+  const cache = existsSync(join(root, 'tsconfig.json')) ? join(root, '.cache') : userCache();
+  return join(cache, 'duckdb-extensions', version);
+}
+
+/** @throws extension-missing with the attempts */
+export async function loadExtensions(run: RunStatement, names: readonly ExtensionName[]): Promise<void> {
+  for (const name of names) await loadOne(run, name);
+}
+
+async function loadOne(run: RunStatement, name: ExtensionName): Promise<void> {
+  const version = duckdbVersion();
+  const cached = join(extensionCache(version), `${name}.duckdb_extension`);
+  const steps: readonly { readonly where: string; readonly climb: () => Promise<unknown> }[] = [
+    { where: "DuckDB's own folder", climb: () => run(`load ${name}`) },
+    { where: `${cached}`, climb: () => loadFile(run, cached) },
+    { where: 'extensions.duckdb.org', climb: () => install(run, name) },
+  ];
+  const attempts: string[] = [];
+  for (const { where, climb } of steps) {
+    try {
+      await climb();
+      return;
+    } catch (error) {
+      attempts.push(`${where}: ${firstLine(error)}`);
+    }
+  }
+  throw new WarehouseError('extension-missing', [name, version, attempts.join('; ')]);
+}
+
+async function loadFile(run: RunStatement, path: string): Promise<unknown> {
+  if (!existsSync(path)) throw new Error('not there');
+  return run(`load ${quoted(path)}`);
+}
+
+async function install(run: RunStatement, name: ExtensionName): Promise<unknown> {
+  await run(`install ${name}`);
+  return run(`load ${name}`);
+}
+
+/** The first sentence of DuckDB's message. */
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n', 1)[0] ?? '';
+}
+
+/** Checks a bucket; a folder needs no check. @throws ArchiveError */
+export async function checkBucket(dataPath: string): Promise<void> {
+  if (!dataPath.startsWith('s3://')) return;
+  const [{ ListObjectsV2Command }, { openS3Client }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('../../archive/s3/bucket.ts'),
+  ]);
+  const client = openS3Client({});
+  try {
+    await client.send(new ListObjectsV2Command({ Bucket: new URL(dataPath).hostname, MaxKeys: 1 }));
+  } catch (error) {
+    throw await explainBucketError(error, dataPath);
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Errors of the bucket in the same words as those of the archive's bucket. */
+export async function explainBucketError(error: unknown, dataPath: string): Promise<unknown> {
+  const [{ explainS3Error }, { ownEndpoint }] = await Promise.all([
+    import('../../archive/s3/errors.ts'),
+    import('../../archive/s3/bucket.ts'),
+  ]);
+  return explainS3Error(error, {
+    bucket: new URL(dataPath).hostname,
+    url: dataPath,
+    endpoint: ownEndpoint(),
+    use: { whose: "the lake's", setting: 'BILLSYNC_LAKE_DATA' },
+  });
+}
+
+/** Less than the shortest lifetime of a role's credentials (15 min). */
+export const GIVE_AGAIN_MS = 300_000;
+
+/** Gives DuckDB the bucket's credentials; a folder needs none. @throws ArchiveError AWS's client finds no credentials or no region */
+export async function giveS3Credentials(
+  run: RunStatement,
+  dataPath: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<void> {
+  if (!dataPath.startsWith('s3://')) return;
+  const { S3Client } = await import('@aws-sdk/client-s3');
+  const client = new S3Client({});
+  try {
+    const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
+    const parts = [
+      `key_id ${quoted(accessKeyId)}`,
+      `secret ${quoted(secretAccessKey)}`,
+      `region ${quoted(await client.config.region())}`,
+      ...(sessionToken === undefined ? [] : [`session_token ${quoted(sessionToken)}`]),
+      ...endpoint(env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL),
+    ];
+    await run(`create or replace secret billsync_lake_data (type s3, ${parts.join(', ')})`);
+  } catch (error) {
+    throw await explainBucketError(error, dataPath);
+  } finally {
+    client.destroy();
+  }
+}
+
+/** A custom endpoint expects the bucket in the path. */
+function endpoint(url: string | undefined): readonly string[] {
+  if (url === undefined) return [];
+  const { host, protocol } = new URL(url);
+  return [`endpoint ${quoted(host)}`, "url_style 'path'", `use_ssl ${protocol === 'https:'}`];
+}
 
 export interface LakePlace {
   readonly address: CatalogAddress;
@@ -14,7 +150,7 @@ export interface LakePlace {
   readonly generation: number;
 }
 
-/** Parquet files of a generation, so that a rebuilt lake and the one before never share a file. */
+/** The folder of the Parquet files of one generation: a rebuilt lake and the one before share no file. */
 export function generationPath({ dataPath, generation }: Omit<LakePlace, 'address'>): string {
   return `${dataPath.replace(/\/+$/, '')}/generation-${generation}/`;
 }
@@ -23,7 +159,7 @@ export function lakeSchema(generation: number): string {
   return `billsync_lake_${generation}`;
 }
 
-/** Above the limit of a call of DuckDB (`lib/health/native-calls.ts`). */
+/** Longer than the limit of a DuckDB call (`lib/health/native-calls.ts`). */
 const IDLE_LIMIT_MS = 11 * 60_000;
 
 /**
@@ -38,10 +174,9 @@ function connectionLimits(connections: number): readonly string[] {
   ];
 }
 
-/** In the memory of one DuckDB instance. */
 const CATALOG_SECRET = 'billsync_lake_catalog';
 
-/** A named secret for this attachment only: DuckDB sends it to no other server. Null without a password. */
+/** A named secret for this attachment only: DuckDB sends it to no other server. Empty without a password. */
 export function catalogSecret({ password }: CatalogAddress): readonly string[] {
   if (password === '') return [];
   return [`create or replace secret ${CATALOG_SECRET} (type postgres, password ${quoted(password)})`];
@@ -50,11 +185,11 @@ export function catalogSecret({ password }: CatalogAddress): readonly string[] {
 interface Attaching {
   readonly libpq: string;
   readonly readOnly: boolean;
-  /** Whether `catalogSecret` was made; without it the password comes from where libpq looks. */
+  /** Whether `catalogSecret` was created; otherwise libpq finds the password. */
   readonly hasSecret: boolean;
 }
 
-/** Statements that any DuckDB understands. */
+/** Statements for any DuckDB, also its shell. */
 export function attachStatements(
   place: Omit<LakePlace, 'address'>,
   { libpq, readOnly, hasSecret }: Attaching,
@@ -63,7 +198,7 @@ export function attachStatements(
   const reading = readOnly ? ', read_only' : '';
   const secret = hasSecret ? `, secret ${quoted(CATALOG_SECRET)}` : '';
   const metaSecret = hasSecret ? `, meta_secret ${quoted(CATALOG_SECRET)}` : '';
-  // Inlined rows make a small load five times slower (measured); each load is a file until tidying merges them.
+  // Inlined rows make a small load five times slower (measured): each load is a file until tidying merges them.
   const options = `data_path ${quoted(generationPath(place))}, metadata_schema ${quoted(lakeSchema(generation))}, data_inlining_row_limit 0${metaSecret}${reading}`;
   return [
     `attach ${quoted(`ducklake:postgres:${libpq}`)} as lake (${options})`,
@@ -71,7 +206,7 @@ export function attachStatements(
   ];
 }
 
-/** @throws extension-missing, catalog-unreachable, SettingsError its files lie elsewhere */
+/** @throws extension-missing, catalog-unreachable, SettingsError the files are in another place */
 export async function attachLake(
   run: RunStatement,
   place: LakePlace,
@@ -94,8 +229,8 @@ export async function attachLake(
 }
 
 /**
- * Of DuckDB's own connections: a transaction of theirs is idle for as long as DuckDB works between two statements, which has a
- * limit of its own. What the address says itself stays.
+ * Timeouts for DuckDB's connections: their transactions are idle while DuckDB works between two statements, which has its own limit.
+ * Values of the address take precedence.
  */
 function limited(libpq: string, role: string): string {
   const words = [
@@ -110,7 +245,7 @@ function limited(libpq: string, role: string): string {
   return [libpq, ...missing.map(([word, value]) => `${word}=${value}`)].join(' ');
 }
 
-/** DuckLake remembers where its files lie and takes no other place. */
+/** DuckLake stores the place of its files and accepts no other. */
 function liesElsewhere(error: unknown, { dataPath, generation }: LakePlace): SettingsError | null {
   const message = error instanceof Error ? error.message : '';
   const [, found] =
@@ -119,4 +254,47 @@ function liesElsewhere(error: unknown, { dataPath, generation }: LakePlace): Set
   const there = found.replace(`generation-${generation}/`, '').replace(/\/+$/, '');
   const problem = `is ${dataPath}, but the files of this lake lie in ${there}; set it back, or let \`billsync rebuild\` make the lake again where it says`;
   return new SettingsError([{ setting: 'BILLSYNC_LAKE_DATA', message: problem }]);
+}
+
+export interface LakeDatabaseOptions {
+  readonly place: LakePlace;
+  /** Additional folders that SQL may read: the archive's. */
+  readonly folders: readonly string[];
+  readonly temporaryFolder: string;
+  readonly memoryLimit: string | null;
+  /** Runs before access to files and servers is restricted: writes into the data folder. */
+  readonly whenAttached?: (session: Session) => Promise<void>;
+  /** DuckDB is unusable: every later call fails. */
+  readonly onFatal?: (error: WarehouseError) => void;
+}
+
+/** One for the load in progress, one for everything else: each may use connections to PostgreSQL. */
+const CONNECTIONS = 2;
+
+/** @throws extension-missing, catalog-unreachable */
+export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
+  const { place, folders, temporaryFolder, memoryLimit, onFatal } = options;
+  return Database.open({
+    path: ':memory:',
+    folders: [...folders, generationPath(place)],
+    temporaryFolder,
+    memoryLimit,
+    statements: rowStatement,
+    connections: CONNECTIONS,
+    ...(onFatal === undefined ? {} : { onFatal }),
+    async attach(session) {
+      const run: RunStatement = (statement) => session.statement(statement);
+      await attachLake(run, place, { readOnly: false });
+      await session.all('create-rows');
+      await session.all('alter table lake.main.shipment_rows add column if not exists added_columns varchar');
+      for (const column of laterColumns('lake.main.shipment_rows')) await session.statement(column);
+      for (const view of viewScripts()) await session.script(view);
+      await options.whenAttached?.(session);
+    },
+  });
+}
+
+/** The readers' views, the same as over a single file, on the base tables of the lake. */
+export function viewScripts(): readonly string[] {
+  return [rowStatement('base-views'), ...views().scripts, rowStatement('publication-view')];
 }

@@ -1,21 +1,21 @@
-/** Where the lake's catalogue is: one setting, told to two libraries that spell addresses differently. */
+/** The address of the lake's catalogue: one setting for two libraries with different notations. */
 
 import type { PoolConfig } from 'pg';
 
 export interface CatalogAddress {
-  /** libpq's keywords, which DuckDB combines with a secret's; without the password. */
+  /** libpq's keywords without the password; DuckDB combines them with a secret. */
   readonly libpq: string;
-  /** As `pg` takes it. Carries the password: never for people or files. */
+  /** For `pg`. Contains the password: never show or store it. */
   readonly pool: PoolConfig;
-  /** For people. */
+  /** Without the password, for messages. */
   readonly shown: string;
-  /** What must not be seen in a message; empty when the address carries none. */
+  /** The password, to be removed from messages; empty when the address has none. */
   readonly password: string;
 }
 
 /**
- * @param catalog `postgres:host=… dbname=…` (libpq's keywords) or `postgres://user@host/database`. What it leaves out
- *   comes from where PostgreSQL's own programs look: PGHOST, the password file and the like; PGPASSWORD is read once
+ * @param catalog `postgres:host=… dbname=…` (libpq's keywords) or `postgres://user@host/database`; missing values come from PGHOST, the
+ *   password file and the other sources of libpq. PGPASSWORD is read once
  * @throws Error the text is neither
  */
 export function readCatalogAddress(catalog: string): CatalogAddress {
@@ -25,7 +25,7 @@ export function readCatalogAddress(catalog: string): CatalogAddress {
   return fromKeywords(rest);
 }
 
-/** From PGPASSWORD, which this process no longer has: libpq would send it to every server that a statement names. */
+/** From PGPASSWORD, which was removed from the environment: libpq would send it to every server that a statement names. */
 let passwordOfEnvironment: string | undefined;
 
 function takeFromEnvironment(): string {
@@ -34,14 +34,14 @@ function takeFromEnvironment(): string {
   return passwordOfEnvironment ?? '';
 }
 
-/** One text for the message, whichever library wrote it. */
+/** Removes the password from a message of either library. */
 export function withoutPassword(text: string, { password }: CatalogAddress): string {
   return password === '' ? text : text.replaceAll(password, '***');
 }
 
 function fromUrl(text: string): CatalogAddress {
   const url = new URL(text);
-  // libpq takes a password behind the question mark as well.
+  // libpq accepts a password after the question mark too.
   const password =
     decodeURIComponent(url.password) || (url.searchParams.get('password') ?? takeFromEnvironment());
   const shown = new URL(url);
@@ -65,13 +65,13 @@ function keywordsOf(url: URL): string {
   return [...words].map(([word, value]) => `${word}=${asWord(value)}`).join(' ');
 }
 
-/** Keywords that have a place of their own in a URL; all others go behind the question mark. */
+/** Keywords with a position of their own in a URL; all others follow the question mark. */
 const PLACED = ['host', 'hostaddr', 'port', 'user', 'password', 'dbname'];
 
 function fromKeywords(text: string): CatalogAddress {
   const words = parseKeywords(text);
   const url = new URL('postgresql://localhost');
-  // A URL takes no empty host; libpq's own default is a socket, which `pg` knows by its folder.
+  // A URL has no empty host; libpq's default is a socket, which `pg` finds by its folder.
   const host = words.get('host') ?? words.get('hostaddr') ?? process.env.PGHOST ?? 'localhost';
   if (host.startsWith('/')) url.searchParams.set('host', host);
   else url.host = host.includes(':') ? `[${host}]` : host;
@@ -97,7 +97,7 @@ function asWord(value: string): string {
   return /^[^\s'\\]+$/.test(value) ? value : `'${value.replaceAll(/['\\]/g, '\\$&')}'`;
 }
 
-/** `host=a password='it''s \'quoted\''`: values in quotes may hold spaces, a backslash takes the next as it is. */
+/** `host=a password='it''s \\'quoted\\''`: quoted values may contain spaces, and a backslash escapes the next character. */
 function parseKeywords(text: string): ReadonlyMap<string, string> {
   const words = new Map<string, string>();
   const pattern = /\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?=\s|$)/gy;

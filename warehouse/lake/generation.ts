@@ -1,21 +1,27 @@
 /**
- * Generations of a lake: which one counts, and how the next is made beside it.
- *
- * A generation is a schema of ledgers, a schema of DuckLake's own tables, and a folder of Parquet files. A rebuild
- * fills a new one and then moves the pointer, so that readers see the old warehouse until the new one is whole.
+ * Generations of a lake. A generation is a schema of ledgers, a schema of DuckLake's tables, and a folder of Parquet files. A rebuild fills
+ * the next one and then moves the pointer, so that readers see the old warehouse until the new one is complete.
  */
 
 import pg from 'pg';
 import type { EnvironmentName } from '../../lib/wire/names.ts';
 import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
-import { ledgerMigrations, ledgerStatement, ledgerValues } from './lake-statements.ts';
-import { applicationName, type Ledger, LOCK, ledgerSchema, unreachable } from './ledger.ts';
+import {
+  applicationName,
+  type Ledger,
+  LOCK,
+  ledgerMigrations,
+  ledgerSchema,
+  ledgerStatement,
+  ledgerValues,
+  unreachable,
+} from './ledger.ts';
 
 const CONNECT_MS = 15_000;
 
 /**
- * The generation that counts; the first to come makes generation 1.
+ * The current generation; the first process creates generation 1.
  *
  * @throws environment-mismatch test and production never share a catalogue
  */
@@ -24,7 +30,7 @@ export async function currentGeneration(
   environment: EnvironmentName,
 ): Promise<number> {
   return withCatalog(address, async (ask) => {
-    // Two that come first at once would both make the schema, and one would fail.
+    // Two processes that start at once would both create the schema, and one would fail.
     await ask('lock-session', { class: LOCK.opening, key: 0 });
     await ask('create-pointer-schema');
     await ask('create-pointer');
@@ -43,7 +49,7 @@ export async function currentGeneration(
   });
 }
 
-/** For readers: null when there is no warehouse yet. */
+/** For readers. @returns null when there is no warehouse yet */
 export async function knownGeneration(address: CatalogAddress): Promise<number | null> {
   return withCatalog(address, async (ask) => {
     const schemas = await ask('generation-schemas');
@@ -53,7 +59,7 @@ export async function knownGeneration(address: CatalogAddress): Promise<number |
   });
 }
 
-/** Brings the ledgers' schema up to date; the caller sees to it that nobody else does. */
+/** Migrates the ledgers' schema. The caller makes sure that no other process does. */
 export async function migrateLedger(
   ledger: Ledger,
   options: { readonly shown: string; readonly now: Date },
@@ -78,7 +84,7 @@ export async function migrateLedger(
   });
 }
 
-/** Makes `next` the one that counts, once all who write have ended what they are at. */
+/** Makes `next` the current generation, after all writes in progress have ended. */
 export async function moveTo(address: CatalogAddress, next: number): Promise<void> {
   await withCatalog(address, async (ask) => {
     await ask('begin');
@@ -88,7 +94,7 @@ export async function moveTo(address: CatalogAddress, next: number): Promise<voi
   });
 }
 
-/** Removes the ledgers and the catalogue of the generations named; their Parquet files are the caller's. */
+/** Drops the ledgers and the catalogue of these generations; the caller removes their Parquet files. */
 export async function dropGenerations(
   address: CatalogAddress,
   isOld: (generation: number) => boolean,
@@ -131,7 +137,7 @@ async function withCatalog<T>(
       (text) => client.query(text),
     );
   } finally {
-    // A transaction or a lock that an error left open ends with the connection.
+    // A transaction or lock that an error left open ends with the connection.
     await client.end();
   }
 }

@@ -1,45 +1,111 @@
 /**
- * Reads a lake through its file of views: one instance of DuckDB per process, since loading the extensions takes a
- * second, and a connection with one look at everything for each who asks.
- *
- * The order matters. Rows come into the lake before the ledger counts them, so a reader that looks at the ledgers
- * first and at the lake after finds every row that its ledgers count. Both looks are kept by one transaction.
+ * Readers of a lake, and the `reports.duckdb` over it: a file with the views and no rows. Other tools attach the lake first, with the
+ * statements in its table `how_to_attach`. It contains no password: readers have their own role in PostgreSQL.
  */
 
-import { existsSync } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { constants, existsSync } from 'node:fs';
+import { chmod, mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api';
 import { rollBackAndClose } from '../../lib/duckdb-values.ts';
+import { temporaryName } from '../../lib/files/files.ts';
 import { readingLimits } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
+import { commentsOf } from '../duckdb/schema.ts';
+import type { Session } from '../duckdb/session.ts';
 import { WarehouseError } from '../errors.ts';
-import { attachLake, type LakePlace } from './attach-lake.ts';
+import {
+  attachLake,
+  attachStatements,
+  catalogSecret,
+  type ExtensionName,
+  extensionCache,
+  extensionsFor,
+  GIVE_AGAIN_MS,
+  giveS3Credentials,
+  type LakePlace,
+  loadExtensions,
+  quoted,
+  type RunStatement,
+  viewScripts,
+} from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
 import { knownGeneration } from './generation.ts';
-import { viewScripts } from './lake-database.ts';
 import type { LakeSettings } from './lake-source.ts';
 import { unreachable } from './ledger.ts';
-import { touchPointerFile, writePointerFile } from './pointer-file.ts';
-import { quoted, type RunStatement } from './run-statement.ts';
-import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.ts';
+
+/** Writes the file from a session with the lake attached, before its access is restricted. Replaces an existing file. */
+export async function writePointerFile(session: Session, path: string, place: LakePlace): Promise<void> {
+  // Several sessions of one process may write at once, each to its own temporary file.
+  const draft = temporaryName(dirname(path));
+  try {
+    await writeViews(session, draft, place);
+    await chmod(draft, 0o600);
+    await flush(draft);
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await flush(dirname(path));
+}
+
+async function writeViews(session: Session, draft: string, place: LakePlace): Promise<void> {
+  const [before] = await session.statement("select current_setting('search_path') as path");
+  await session.statement(`attach ${quoted(draft)} as pointer (storage_version 'v1.5.0')`);
+  await session.statement('use pointer');
+  try {
+    for (const script of viewScripts()) await session.script(script);
+    await session.script(await commentsOf(session));
+    await session.statement('create table how_to_attach (step integer not null, statement varchar not null)');
+    for (const [index, statement] of howToAttach(place).entries()) {
+      await session.statement(`insert into how_to_attach values (${index + 1}, ${quoted(statement)})`);
+    }
+  } finally {
+    await session.statement('use memory');
+    await session.statement(`set search_path = ${quoted(String(before?.path))}`);
+    await session.statement('detach pointer');
+  }
+}
+
+/** Sets the modification time, so that watchers of the file read again. */
+export async function touchPointerFile(path: string, now: Date): Promise<void> {
+  await utimes(path, now, now);
+}
+
+function howToAttach(place: LakePlace): readonly string[] {
+  const loads = extensionsFor(place.dataPath).map((name) => `load ${name}`);
+  const attach = attachStatements(place, { libpq: place.address.libpq, readOnly: true, hasSecret: false });
+  return [...loads, ...attach];
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+// Reading: one DuckDB instance per process, because loading the extensions takes a second, and one connection per reader. Rows enter the lake
+// before a ledger counts them, so a reader that first reads the ledgers and then the lake, in one transaction, finds every row that they count.
 
 interface Opened {
   /** Of the file and the generation; a rebuild changes both. */
   readonly stamp: string;
   readonly instance: Promise<DuckDBInstance>;
-  /** When a bucket's credentials were given; milliseconds of the clock. */
+  /** When the bucket's credentials were given, in epoch milliseconds. */
   givenAt: number;
 }
 
-/** DuckDB's messages when PostgreSQL does not answer. */
+/** DuckDB's messages when PostgreSQL is away. */
 const LOST_CONNECTION =
   /connection to server|server closed the connection|terminating connection|connect to Postgres/i;
 
 const opened = new Map<string, Opened>();
 
 /**
- * A connection that sees the warehouse as it is now and goes on seeing it so; it can reach nothing but the lake.
+ * Opens a connection with one consistent look at the warehouse; it can reach nothing but the lake.
  *
  * @param path of the file of views
  * @throws catalog-unreachable, extension-missing
@@ -61,12 +127,12 @@ export async function connectToLake(path: string, lake: LakeSettings): Promise<D
   }
 }
 
-/** @throws catalog-unreachable nobody answers, or there is no warehouse yet */
+/** @throws catalog-unreachable, no-lake-yet */
 export async function attachForReading(lake: LakeSettings, run: RunStatement): Promise<void> {
   await attachLake(run, { ...(await placeOf(lake)), dataPath: lake.dataPath }, { readOnly: true });
 }
 
-/** @throws catalog-unreachable nobody answers, or there is no warehouse yet */
+/** @throws catalog-unreachable, no-lake-yet */
 export async function placeOf(lake: LakeSettings) {
   const address = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(address);
@@ -88,14 +154,14 @@ async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened>
   instance.catch(() => {
     if (opened.get(path) === fresh) opened.delete(path);
   });
-  // Who still reads the instance before keeps it: DuckDB closes it with its last connection.
+  // Readers of the previous instance keep it: DuckDB closes it with its last connection.
   known?.instance.then((before) => before.closeSync()).catch(() => undefined);
   return fresh;
 }
 
 const shown = new Map<string, string>();
 
-/** Touches the file of views when another machine published, so that its watchers read again. @throws as `connectToLake` */
+/** Touches the file after a publication of another machine, so that its watchers read again. @throws as `connectToLake` */
 export async function noticePublication(path: string, lake: LakeSettings): Promise<void> {
   const { stamp, instance } = await sharedInstance(path, lake);
   const connection = await (await instance).connect();
@@ -113,10 +179,7 @@ export async function noticePublication(path: string, lake: LakeSettings): Promi
 const making = new Map<string, Promise<void>>();
 const made = new Map<string, number>();
 
-/**
- * The file of views, where this machine has none, or one that tells people to attach a generation that was replaced: a reader
- * depends on no worker beside it.
- */
+/** Writes the file of views when this machine has none, or one of a replaced generation: readers need no worker on their machine. */
 export async function makePointerFile(path: string, place: LakePlace): Promise<void> {
   if (made.get(path) === place.generation && existsSync(path)) return;
   const work = making.get(path) ?? writeOwnPointerFile(path, place);
@@ -125,7 +188,7 @@ export async function makePointerFile(path: string, place: LakePlace): Promise<v
     await work;
     made.set(path, place.generation);
   } catch (error) {
-    // In a folder that this process may not write to, what a worker made is used.
+    // Without write access to the folder, the file of a worker is used.
     if (!existsSync(path)) throw error;
   } finally {
     making.delete(path);
@@ -146,7 +209,7 @@ async function writeOwnPointerFile(path: string, place: LakePlace): Promise<void
   database.close();
 }
 
-/** null when the file does not say. */
+/** @returns null when the file does not name one */
 async function generationOf(path: string): Promise<number | null> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
@@ -183,5 +246,54 @@ async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBIns
     throw error;
   } finally {
     connection.closeSync();
+  }
+}
+
+// The shell: its first statements contain the catalogue's password and the bucket's credentials, so their file is readable by its user only.
+
+/**
+ * @param shellVersion e.g. `1.5.5`: extensions fit one version
+ * @throws catalog-unreachable, no-lake-yet
+ */
+export async function shellStatements(lake: LakeSettings, shellVersion: string): Promise<readonly string[]> {
+  const place = { ...(await placeOf(lake)), dataPath: lake.dataPath };
+  const statements = extensionsFor(lake.dataPath).flatMap((name) => loadingOf(name, shellVersion));
+  await giveS3Credentials(async (statement) => statements.push(statement), lake.dataPath);
+  const { libpq, password } = place.address;
+  const attaching = attachStatements(place, { libpq, readOnly: true, hasSecret: password !== '' });
+  return [...statements, ...catalogSecret(place.address), ...attaching];
+}
+
+/** From billsync's cache when the shell has the same version, else as the shell finds them. */
+function loadingOf(name: ExtensionName, shellVersion: string): readonly string[] {
+  const cached = join(extensionCache(duckdbVersion()), `${name}.duckdb_extension`);
+  const fits = duckdbVersion().replace(/^v/, '') === shellVersion && existsSync(cached);
+  return fits ? [`load ${quoted(cached)}`] : [`install ${name}`, `load ${name}`];
+}
+
+/**
+ * Reads a lake as a reader would, for `doctor`.
+ *
+ * @returns one line for people, without secrets
+ * @throws catalog-unreachable, extension-missing, and errors of DuckDB for unreadable files
+ */
+export async function checkLake(lake: LakeSettings): Promise<string> {
+  const { shown } = readCatalogAddress(lake.catalog);
+  const generation = await knownGeneration(readCatalogAddress(lake.catalog));
+  const instance = await DuckDBInstance.create(':memory:');
+  try {
+    const connection = await instance.connect();
+    const run = (statement: string): Promise<unknown> => connection.run(statement);
+    if (generation === null) {
+      await loadExtensions(run, extensionsFor(lake.dataPath));
+      return `lake at ${shown}, data in ${lake.dataPath}; no warehouse yet, a worker makes it`;
+    }
+    await attachForReading(lake, run);
+    const counted = await connection.runAndReadAll('select count(*)::integer as n from lake.shipment_rows');
+    const [{ n } = { n: 0 }] = counted.getRowObjectsJson();
+    connection.closeSync();
+    return `lake at ${shown}, generation ${generation}, ${n} rows in ${lake.dataPath}`;
+  } finally {
+    instance.closeSync();
   }
 }

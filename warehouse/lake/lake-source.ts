@@ -1,6 +1,6 @@
 /**
- * What stands behind a published file that holds no rows: over a lake it is a file of views, and whoever opens it
- * attaches the lake first. Readers know a path; who has the settings says here what it takes.
+ * The lake behind a published file. Over a lake the file has views and no rows, and readers attach the lake first. Readers know only the
+ * path; processes with settings register the lake of that path here.
  */
 
 import { existsSync } from 'node:fs';
@@ -8,18 +8,18 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
 import { isWarehouseError } from '../errors.ts';
-import type { RunStatement } from './run-statement.ts';
+import type { RunStatement } from './attach-lake.ts';
 
 export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
 
 const lakes = new Map<string, LakeSettings>();
 
-/** From now on this process reads the file at `path` with the lake attached. */
+/** Registers the lake of the published file at `path` for this process. */
 export function lakeSourceOf(path: string, lake: LakeSettings): void {
   lakes.set(path, lake);
 }
 
-/** Whether there is something to read; over a lake the file is made where this machine has none. */
+/** Whether there is a warehouse to read; for a lake the file of views is written when this machine has none. */
 export async function isPublished(path: string): Promise<boolean> {
   const lake = lakes.get(path);
   if (lake === undefined || existsSync(path)) return existsSync(path);
@@ -33,7 +33,7 @@ export async function isPublished(path: string): Promise<boolean> {
   }
 }
 
-/** Attaches what stands behind the file, for reading; nothing when it holds its rows itself. */
+/** Attaches the lake of the file for reading, if it has one. */
 export async function attachBehind(path: string, run: RunStatement): Promise<void> {
   const lake = lakes.get(path);
   if (lake === undefined) return;
@@ -41,18 +41,18 @@ export async function attachBehind(path: string, run: RunStatement): Promise<voi
   await attachForReading(lake, run);
 }
 
-/** What DuckDB's own shell runs first to read the file at `path`: nothing when it holds its rows itself. */
+/** The statements that DuckDB's shell needs before it reads the file; empty for a file with rows. */
 export async function shellStatementsFor(
   path: string,
   shellVersion: () => Promise<string>,
 ): Promise<readonly string[]> {
   const lake = lakes.get(path);
   if (lake === undefined) return [];
-  const { shellStatements } = await import('./shell-statements.ts');
+  const { shellStatements } = await import('./lake-reader.ts');
   return shellStatements(lake, await shellVersion());
 }
 
-/** A published file for this process alone. @throws LeftWalError, DamagedFileError, catalog-unreachable */
+/** Opens a published file for this process. @throws left-wal, DamagedFileError, catalog-unreachable */
 export async function openForReading(path: string, temporaryFolder: string): Promise<Database> {
   await refuseLeftWal(path);
   const lake = lakes.get(path);

@@ -1,30 +1,207 @@
-/**
- * Rows in a lake, ledgers in PostgreSQL, for many writing processes at once.
- *
- * A load is two commits: the rows into the lake, where nobody counts them yet, then its line and its invoice's row in
- * PostgreSQL, in a transaction that has held the invoice from before the first row. Readers see an invoice whole or
- * not at all; a writer that dies in between leaves rows that never count, and `tidy` removes them.
- */
+/** A warehouse in a lake, for many writing processes at once: rows in Parquet files, ledgers in PostgreSQL. */
 
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
 import { DamagedFileError } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
-import type { Ingested } from '../ledger/ingest.ts';
-import { knownFiles } from '../load/commit-load.ts';
+import type { Session } from '../duckdb/session.ts';
+import type { Params, Row } from '../duckdb/statements.ts';
+import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
+import { knownFiles, spanOf } from '../load/commit-load.ts';
 import type { FileLoad, LoadTransactions } from '../load/file-load.ts';
 import { BatchingLoader, loadBatch, loadFile, type OnBatch } from '../load/load-files.ts';
 import type { NewLoad, Store, StoreIngest } from '../store.ts';
 import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.ts';
-import { ingestLake } from './ingest-lake.ts';
-import { lakeTransactions } from './lake-places.ts';
-import type { Ledger } from './ledger.ts';
-import { removeLeftovers } from './leftovers.ts';
-import { touchPointerFile } from './pointer-file.ts';
-import { GIVE_AGAIN_MS, giveS3Credentials } from './s3-credentials.ts';
-import { tidyLake } from './tidy-lake.ts';
+import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
+import { touchPointerFile } from './lake-reader.ts';
+import { holdInvoices, type Ledger, type LedgerOnOne, type LedgerTransaction } from './ledger.ts';
+
+export interface IngestLakeOptions {
+  readonly ledger: Ledger;
+  readonly archive: Archive;
+  readonly now: Date;
+  /** Orders the callers of this process: one that waits here holds no connection, unlike one that waits for PostgreSQL. */
+  readonly locks: KeyedMutex;
+  readonly deferFacts?: boolean;
+  readonly onProgress?: IngestOptions['onProgress'];
+  readonly onMissing?: IngestOptions['onMissing'];
+}
+
+/**
+ * Reads new events and facts of the archive into the ledgers. One process does it at a time; the others use its result when it started
+ * after they asked, so that many workers cost no more readings than one.
+ *
+ * @returns all zeros when another process did it meanwhile
+ */
+export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
+  const { ledger, locks, deferFacts = false } = options;
+  return locks.run('#ingest', async () => {
+    const { started } = await ledger.first('ingest-runs');
+    return ledger.alone('ingest', async (ledgers) => {
+      const [runs] = await ledgers.all('ingest-runs');
+      const finished = deferFacts ? runs?.finished : runs?.finished_whole;
+      // A run with a higher number started after this call and has read everything that this call is about.
+      if (Number(finished) > Number(started)) return NOTHING;
+      const [run] = await ledgers.all('start-ingest');
+      const ingested = await ingestAlone(ledgers, options);
+      await ledgers.all('finish-ingest', { run: Number(run?.started), is_whole: !deferFacts });
+      return ingested;
+    });
+  });
+}
+
+const NOTHING: Ingested = { events: 0, facts: 0, changes: 0, setAside: [], readAgain: [] };
+
+function ingestAlone(
+  ledgers: LedgerOnOne,
+  { ledger, archive, now, deferFacts = false, onProgress, onMissing }: IngestLakeOptions,
+): Promise<Ingested> {
+  let invoices: readonly string[] = [];
+  return ingest({
+    archive,
+    now,
+    deferFacts,
+    database: {
+      all: ledgers.all,
+      transaction: (work) =>
+        ledgers.transaction(async (transaction) => {
+          await holdInvoices(transaction, invoices, ledger.generation);
+          return work(transaction);
+        }),
+    },
+    lock: (invoiceIds, work) => {
+      invoices = invoiceIds;
+      return work();
+    },
+    ...(onProgress === undefined ? {} : { onProgress }),
+    ...(onMissing === undefined ? {} : { onMissing }),
+  });
+}
+
+/**
+ * For loads that are committed together: rows first, flushed and not yet counted, then the ledger. Holds the invoices, and one lock per load
+ * that shows it is in progress.
+ */
+export function lakeTransactions(
+  ledger: Ledger,
+  loads: readonly { readonly invoiceId: string; readonly loadId: number }[],
+): LoadTransactions {
+  let held: LedgerTransaction | null = null;
+  return {
+    ledger: (_session, work) =>
+      ledger.onInvoices(
+        loads.map(({ invoiceId }) => invoiceId),
+        async (transaction) => {
+          for (const { loadId } of loads) await transaction.lock('load', loadId);
+          held = transaction;
+          return work(transaction);
+        },
+      ),
+    rows: (session, work) =>
+      session.transaction(async () => {
+        const result = await work();
+        await flushFiles(session, spanOf(loads));
+        // DuckLake commits one at a time: waiting costs less than a conflict and a retry.
+        await held?.lock('commit', ledger.generation);
+        return result;
+      }),
+  };
+}
+
+/** Flushes the Parquet files before the catalogue commits. DuckLake does not: after a power cut the catalogue would name missing rows. */
+async function flushFiles(session: Session, span: Params): Promise<void> {
+  const written = await session.all('written-files', span);
+  const paths = written.map(({ path }) => String(path)).filter((path) => !path.includes('://'));
+  const folders = new Set(paths.flatMap((path) => [dirname(path), dirname(dirname(path))]));
+  for (const path of [...paths, ...folders]) await flush(path);
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Removes rows of loads whose writer ended before a ledger counted them. @returns their load ids; loads in progress stay */
+export async function removeLeftovers(database: Database, ledger: Ledger): Promise<readonly number[]> {
+  const removed: number[] = [];
+  for (const row of await database.use((session) => session.once('leftover-loads'))) {
+    const loadId = Number(row.load_id);
+    const isGone = await ledger.transaction(async (transaction) => {
+      // Its writer holds this lock until its ledger has committed or never will.
+      if (!(await transaction.tryLock('load', loadId))) return false;
+      const counted = await transaction.all('known-of-loads', { load_ids: `[${loadId}]` });
+      if (counted.length > 0) return false;
+      await database.all('delete from lake.main.shipment_rows where load_id = $load_id::integer', {
+        load_id: loadId,
+      });
+      return true;
+    });
+    if (isGone) removed.push(loadId);
+  }
+  return removed;
+}
+
+export interface TidyOptions {
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly now: Date;
+  /** How long files stay for readers that started earlier. */
+  readonly keepMs?: number;
+  /** Fewer small files are not merged, because merging rewrites them. */
+  readonly leastFiles?: number;
+}
+
+const DAY_MS = 86_400_000;
+const LEAST_FILES = 64;
+/** For one statement, which may merge the files of a whole lake or list a bucket. */
+const LIMIT_MS = 6 * 3_600_000;
+const MERGE =
+  "select coalesce(sum(files_processed), 0)::integer as merged from ducklake_merge_adjacent_files('lake')";
+
+/**
+ * Merges small files, and removes rows, snapshots and files without a user. Writers and readers continue meanwhile.
+ *
+ * @returns null when another process is tidying
+ */
+export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
+  const { database, ledger, now, keepMs = DAY_MS, leastFiles = LEAST_FILES } = options;
+  return ledger.tidying(async () => {
+    const leftovers = await removeLeftovers(database, ledger);
+    const count = async (name: string, params = {}): Promise<Row> =>
+      (await database.use((session) => session.once(name, params, LIMIT_MS)))[0] ?? {};
+    const { files } = await count('small-files');
+    const merged = Number(files) < leastFiles ? 0 : Number((await count(MERGE)).merged);
+    const older_than = new Date(now.getTime() - keepMs).toISOString();
+    const remove = (of: string): Promise<Row> =>
+      count(
+        `select count(*)::integer as removed from ${of}('lake', older_than => $older_than::timestamptz)`,
+        {
+          older_than,
+        },
+      );
+    // Old snapshots first, then files that no snapshot uses, then files that a writer never registered.
+    await remove('ducklake_expire_snapshots');
+    const { removed } = await remove('ducklake_cleanup_old_files');
+    const strays = await remove('ducklake_delete_orphaned_files');
+    return {
+      mergedFiles: merged,
+      removedFiles: Number(removed) + Number(strays.removed),
+      removedLoads: leftovers.length,
+    };
+  });
+}
+
+// The store: a load is two commits. The rows go into the lake, uncounted, then the ledger counts them, in a transaction that has held the invoice
+// since before the first row. Readers see an invoice completely or not at all; rows of a writer that ended in between are removed by tidying.
 
 export interface LakeStoreParts {
   readonly database: Database;
@@ -36,7 +213,7 @@ export interface LakeStoreParts {
   readonly publishedPath: string;
   /** A folder, or `s3://…`. */
   readonly dataPath: string;
-  /** Says to a rebuild that nobody writes here any more. */
+  /** Releases the presence that a rebuild waits for. */
   readonly leave: () => Promise<void>;
   /** See `OpenWarehouseOptions`. */
   readonly lingerMs: number;
@@ -44,9 +221,9 @@ export interface LakeStoreParts {
 
 export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
-  /** Of this process; between processes PostgreSQL keeps order. */
+  /** Within this process; between processes PostgreSQL keeps the order. */
   readonly #locks = new KeyedMutex();
-  /** One load at a time holds a connection to PostgreSQL; a batch has up to 200 files. */
+  /** Limits the connections to PostgreSQL: one load, or one batch of up to 200 files, at a time. */
   readonly #loadInTurn = createSemaphore(1);
   readonly #loader: BatchingLoader<NewLoad>;
   readonly #givingAgain: NodeJS.Timeout;
@@ -103,14 +280,14 @@ export class LakeStore implements Store {
   async beforeVerify(): Promise<void> {
     const { database, ledger, log } = this.#parts;
     const loadIds = await removeLeftovers(database, ledger).catch((error: unknown) => {
-      // Every file is asked for its loads; verifying tells which of them cannot be read.
+      // `verify` reads every file and reports the damaged ones.
       if (!(error instanceof DamagedFileError)) throw error;
       return [];
     });
     if (loadIds.length > 0) log.warn({ loadIds }, 'removed rows of loads that never came to count');
   }
 
-  /** Readers see every commit at once; this numbers the change for those who watch the file. */
+  /** Readers see every commit at once; the number is for watchers of the file. */
   async publish(): Promise<Publication> {
     const { ledger, publishedPath: path, now } = this.#parts;
     const at = now();
@@ -148,7 +325,7 @@ export class LakeStore implements Store {
     await ledger.close();
   }
 
-  /** Each under a number of its own, anew for each attempt: rows of an attempt that did not come to count stay behind. */
+  /** A new id for each attempt: rows of a failed attempt may remain until tidying. */
   async #numbered(load: NewLoad): Promise<FileLoad> {
     const { ledger } = this.#parts;
     return { ...load, loadId: Number((await ledger.first('next-load-id')).load_id) };
@@ -172,14 +349,14 @@ export class LakeStore implements Store {
   #places(loads: readonly FileLoad[]): LoadTransactions {
     const places = lakeTransactions(this.#parts.ledger, loads);
     const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
-    // Who waits for PostgreSQL's lock holds a connection, who waits here does not.
+    // A caller that waits for PostgreSQL's lock holds a connection; one that waits here does not.
     return {
       ...places,
       ledger: (session, work) => this.#locks.runAll(invoiceIds, () => places.ledger(session, work)),
     };
   }
 
-  /** What other machines published shows here too: pages that were kept are made anew. */
+  /** Touches the file after a publication of another machine, so that cached pages are made again. */
   async #noticeOthers(): Promise<void> {
     const { ledger, publishedPath, now } = this.#parts;
     const { sequence } = await ledger.first('last-sequence');

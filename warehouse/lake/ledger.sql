@@ -22,7 +22,7 @@ select pg_try_advisory_lock($class::integer, $key::integer) as is_mine
 select pg_advisory_unlock($class::integer, $key::integer)
 
 -- name: lock-invoices
--- One transaction at a time per invoice, whatever process it is in; in one order, so that two never wait for each other.
+-- One transaction at a time per invoice, among all processes; in one order, so that no two wait for each other.
 select pg_advisory_xact_lock(hashtextextended(ordered.invoice_id, 0))
 from (select distinct unnest(list($invoice_ids)) as invoice_id order by 1) as ordered
 
@@ -55,7 +55,7 @@ order by a.backend_start
 create schema if not exists billsync
 
 -- name: create-pointer
--- Which generation of the warehouse counts; a rebuild makes the next one beside it and then moves this.
+-- The current generation; a rebuild makes the next one and then moves this pointer.
 create table if not exists billsync.warehouse (
     only_one boolean primary key default true check (only_one),
     environment text not null,
@@ -72,7 +72,7 @@ select environment, generation from billsync.warehouse
 update billsync.warehouse set generation = $generation::integer
 
 -- name: generation-schemas
--- Schemas of all generations that are there, the lake's own and the ledgers'.
+-- Schemas of all existing generations, DuckLake's and the ledgers'.
 select nspname as schema, substring(nspname from '[0-9]+$')::integer as generation
 from pg_namespace
 where nspname ~ '^billsync_(lake_)?[0-9]+$'
@@ -85,7 +85,7 @@ create table if not exists schema_migrations (number integer primary key, name t
 insert into schema_migrations values ($number::integer, $name, $applied_at::timestamp)
 
 -- name: insert-loads
--- From here on the loads count, once the transaction commits.
+-- The loads count once the transaction commits.
 insert into loads (
     load_id, invoice_id, version, file_sha256, file_size_bytes, file_source, announced_sha256, event_id, workflow_run_id,
     tenant, shipments, billing_cost, currency_code, currencies, first_ship_date, last_ship_date, ends_with_line_end, loaded_at,
@@ -99,7 +99,7 @@ from json_populate_recordset(null::loads, $loads::json)
 order by load_id
 
 -- name: load-known
--- Of these files those that there is nothing to do for: cheap, asked before the transaction, which asks again.
+-- Files of these that need no load. Asked before the transaction, which checks again.
 select a.invoice_id::text as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
 from json_to_recordset($files::json) as a(invoice_id uuid, file_sha256 text)
 left join invoice_state as i on i.invoice_id = a.invoice_id
@@ -113,8 +113,8 @@ select load_id from loads where load_id = any(list($load_ids)::integer[])
 select nextval('load_ids')::integer as load_id
 
 -- name: skip-load-ids
--- After loads were repeated under the ids they had: ids go on above the highest that was ever told. Nothing is set when they do so
--- already, since others may be taking ids.
+-- Continues ids above the highest known one after loads were repeated under their ids. Changes nothing when they are higher already, since
+-- other processes may be taking ids.
 select setval('load_ids', h.highest) as load_id
 from (select greatest($highest::integer, (select max(load_id) from loads)) as highest) as h
 where h.highest > (select last_value from load_ids)
@@ -126,14 +126,14 @@ update loads set is_recorded = true where load_id = $load_id::integer
 update loads set is_recorded = true where not is_recorded
 
 -- name: unknown-loads
--- Of the loads that facts tell of, those the warehouse does not have.
+-- Loads of these facts that the warehouse does not have.
 select told.load_id
 from unnest(list($load_ids)::integer[]) as told(load_id)
 where not exists (select 1 from loads as l where l.load_id = told.load_id)
 order by told.load_id
 
 -- name: unrecorded-loads
--- Loads whose fact the archive may lack: their writer died, or is about to tell.
+-- Loads whose fact the archive may lack: their writer ended, or is about to archive it.
 select
     load_id, invoice_id::text as invoice_id, version, file_sha256, file_source, announced_sha256, event_id, workflow_run_id,
     shipments::float8 as shipments, billing_cost::text as billing_cost, iso(loaded_at) as loaded_at,
@@ -155,7 +155,7 @@ where invoice_id = any(list($invoice_ids)::uuid[]) and loaded_at >= $since::time
 order by load_id
 
 -- name: insert-publication
--- A line for those who wait for a change: what the warehouse held at that moment.
+-- A publication: the contents of the warehouse at this moment.
 insert into publication_log
 select
     coalesce((select max(sequence) from publication_log), 0) + 1,
@@ -229,7 +229,7 @@ order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: held-states
--- Which of these invoices have a row, what it was made of, and whether discrepancies are recorded for them.
+-- The rows of these invoices with their inputs, and whether discrepancies are recorded.
 select
     s.invoice_id::text as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
     coalesce(s.attention_lines, 1) > 0 as has_attention,
@@ -286,7 +286,7 @@ insert into invoice_state select * from json_populate_recordset(null::invoice_st
 select event_id, verdict from event_ledger where event_id in (select json_array_elements_text($event_ids::json))
 
 -- name: ledger-statuses
--- Where each of these invoices stands; one of which nothing is known is missing.
+-- The status of each of these invoices; unknown ones are missing.
 select
     i.invoice_id::text as invoice_id, i.state, i.stated_total, i.stated_shipments::float8 as stated_shipments,
     l.billing_cost::text as billing_cost, l.shipments::float8 as shipments,
@@ -298,14 +298,14 @@ left join loads as l on l.load_id = i.current_load_id
 where i.invoice_id in (select json_array_elements_text($invoice_ids::json)::uuid)
 
 -- name: read-attention
--- When these invoices began and ceased to need a person, and what else is noted of them, since an instant.
+-- Attention and other records of these invoices since an instant.
 select invoice_id::text as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind, decided_by, file_sha256,
     iso(counts_from) as counts_from
 from attention_ledger
 where invoice_id = any(list($invoice_ids)::uuid[]) and recorded_at >= $since::timestamp
 
 -- name: read-evidence
--- Everything that says something about these invoices since an instant: events that count, and details answers.
+-- Counting events and details answers of these invoices since an instant.
 select
     invoice_id::text as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
     event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
@@ -323,7 +323,7 @@ from details_ledger
 where invoice_id = any(list($invoice_ids)::uuid[]) and recorded_at >= $since::timestamp
 
 -- name: release-events
--- Deliveries that were refused and are not any more leave the ledger, to be taken again as what they are now.
+-- Removes formerly refused deliveries from the ledger, to be ingested again with their new verdict.
 delete from event_ledger
 where verdict = 'quarantined' and event_id in (
     select event_id
@@ -332,7 +332,7 @@ where verdict = 'quarantined' and event_id in (
 )
 
 -- name: select-invoices
--- Invoices as the warehouse knows them, oldest first; an empty list of states means all.
+-- Invoices, oldest first; an empty list of states means all.
 select
     i.invoice_id::text as invoice_id, i.partner_id, i.invoice_number, i.partner_invoice_id, i.invoice_level, i.tenant_id,
     i.partner_tenant_id, i.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,

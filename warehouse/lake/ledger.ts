@@ -1,34 +1,87 @@
 /**
- * The ledgers of a lake, in PostgreSQL: what makes a load count, for many writers at once.
+ * The ledgers of a lake, in PostgreSQL: they decide which loads count, for many writers at once.
  *
- * Every transaction first makes sure that the generation it writes to is still the one that counts, then holds the
- * invoices it is about, so that no two processes derive one invoice at the same time. Locks are PostgreSQL's advisory
- * ones and end with their transaction or connection: a killed process leaves none.
+ * Every transaction first checks that its generation is the current one, then locks its invoices, so that no two processes derive one
+ * invoice at the same time. Advisory locks end with their transaction or connection: a killed process leaves none.
  */
 
 import { hostname } from 'node:os';
 import pg from 'pg';
 import { createSemaphore } from '../../lib/semaphore.ts';
-import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
+import { statementsIn } from '../../lib/sql-file.ts';
+import { type Migration, migrationsIn, sql, withCsvColumns } from '../duckdb/sql.ts';
+import { checkNames, type Ledgers, type Params, type Row, type Statements } from '../duckdb/statements.ts';
 import { WarehouseError } from '../errors.ts';
 import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
-import { ledgerStatement, ledgerValues } from './lake-statements.ts';
 
-/** First number of a lock: ours, of what kind. The second is the generation, or a load. */
+/** A statement for `pg`, with numbered values. */
+export interface LedgerStatement {
+  readonly text: string;
+  readonly names: readonly string[];
+}
+
+const ledgerTexts = new Map<string, LedgerStatement>();
+const rowTexts = new Map<string, string>();
+
+/** The statement of ledger.sql, else of warehouse/sql; its `$names` are numbered in order of appearance. */
+export function ledgerStatement(name: string): LedgerStatement {
+  let known = ledgerTexts.get(name);
+  if (known === undefined) {
+    const names: string[] = [];
+    const own = ownOrShared('ledger', name);
+    const text = own.replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
+      if (!names.includes(word)) names.push(word);
+      return `$${names.indexOf(word) + 1}`;
+    });
+    known = { text, names };
+    ledgerTexts.set(name, known);
+  }
+  return known;
+}
+
+/** Values in the order of the statement. @throws TypeError unknown or missing names */
+export function ledgerValues({ text, names }: LedgerStatement, params: Params): (string | null)[] {
+  checkNames(text, new Set(names), params);
+  return names.map((name) => {
+    const value = params[name];
+    return value === null ? null : String(value);
+  });
+}
+
+/** The statement of rows.sql, else of warehouse/sql; rows are inserted into the table of the lake. */
+export function rowStatement(name: string): string {
+  let text = rowTexts.get(name);
+  if (text === undefined) {
+    text = ownOrShared('rows', name).replace(/\binto shipment_rows\b/, 'into lake.main.shipment_rows');
+    rowTexts.set(name, text);
+  }
+  return text;
+}
+
+function ownOrShared(file: 'ledger' | 'rows', name: string): string {
+  const own = statementsIn(new URL(`./${file}.sql`, import.meta.url)).get(name);
+  return own === undefined ? sql(name) : withCsvColumns(own);
+}
+
+export function ledgerMigrations(): readonly Migration[] {
+  return migrationsIn(new URL('./migrations/', import.meta.url));
+}
+
+/** First number of an advisory lock; the second is the generation or the load. */
 export const LOCK = {
-  /** Held by all who write; alone by who puts another generation in place. */
+  /** Shared by all writers; exclusive for a process that switches the generation. */
   generation: 8_150,
-  /** Held by all who write to single invoices; alone by who takes in a large batch. */
+  /** Shared by writers of single invoices; exclusive for a large batch. */
   invoices: 8_151,
-  /** Held by every open writer for as long as it is open; a rebuild wants it alone. */
+  /** Shared by every open writer; exclusive for a rebuild. */
   presence: 8_152,
   opening: 8_153,
   ingest: 8_154,
   publish: 8_155,
-  /** Around the commit of rows: the lake's commits follow each other anyway, waiting costs less than a conflict. */
+  /** Around the commit of rows: DuckLake commits one at a time, and waiting costs less than a conflict. */
   commit: 8_156,
   tidy: 8_157,
-  /** Held while a load is in flight, by its id. */
+  /** Held while a load is in progress, by its id. */
   load: 8_158,
 } as const;
 
@@ -38,7 +91,7 @@ const WITHOUT_QUERY: ReadonlyMap<string, readonly Row[]> = new Map([
   ['claim-events', []],
   ['claim-invoices', []],
 ]);
-/** Above, a batch takes all invoices at once instead of each. */
+/** A larger batch locks all invoices at once. */
 const SINGLE_INVOICES = 50;
 /**
  * One keeps the presence and the locks of ingest and tidying, one is for the load in progress, one for everything else. DuckDB
@@ -46,20 +99,20 @@ const SINGLE_INVOICES = 50;
  */
 const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;
-/** A connection that is in use is asked something four times within this; of a frozen process PostgreSQL ends it then, with its locks. */
+/** A connection in use sends a query four times within this time; PostgreSQL ends that of a frozen process, with its locks. */
 const IDLE_LIMIT_MS = 60_000;
 /** `lock_timeout` of a transaction: longer than any commit. */
 const LOCK_LIMIT_MS = 10 * 60_000;
-/** After a lost connection. */
+/** Pause before a lost presence is taken again. */
 const PRESENT_AGAIN_MS = 1_000;
-/** A wait for a lock of another process is reported after that. */
+/** A longer wait for a lock of another process is reported. */
 const BLOCKED_AFTER_MS = 20_000;
 
 export interface LedgerTransaction extends Statements {
-  /** Waits for it; held until the transaction ends. */
+  /** Waits for the lock, which is held until the transaction ends. */
   lock(kind: keyof typeof LOCK, key: number): Promise<void>;
   tryLock(kind: keyof typeof LOCK, key: number): Promise<boolean>;
-  /** Several statements of a file of ours, without values (migrations). */
+  /** Several statements without values (migrations). */
   script(text: string): Promise<void>;
 }
 
@@ -77,7 +130,7 @@ export interface LedgerOptions {
   readonly idleLimitMs?: number;
   /** 20 seconds by default. */
   readonly blockedAfterMs?: number;
-  /** A rebuild put another generation in place: called once, nothing can be written any more. */
+  /** Called once when a rebuild has switched the generation: this process cannot write any more. */
   readonly onReplaced?: (error: WarehouseError) => void;
 }
 
@@ -89,14 +142,14 @@ export class Ledger implements Ledgers {
   readonly #idleLimitMs: number;
   readonly #blockedAfterMs: number;
   readonly #name: string;
-  /** The connection of the presence, one user at a time; null while there is none. */
+  /** The connection of the presence, used by one caller at a time; null while there is none. */
   #present: { readonly client: pg.PoolClient; readonly drop: () => void } | null = null;
   readonly #presentTurn = createSemaphore(1);
   #onReplaced: ((error: WarehouseError) => void) | undefined;
 
   /**
-   * @param options.role by which a refusal names this process
-   * @param options.isBeingMade a rebuild's, which does not count yet
+   * @param options.role names this process in refusals
+   * @param options.isBeingMade the generation of a rebuild, which is not current yet
    */
   constructor(address: CatalogAddress, options: LedgerOptions) {
     const { generation, role = 'worker', isBeingMade = false, idleLimitMs = IDLE_LIMIT_MS } = options;
@@ -115,7 +168,7 @@ export class Ledger implements Ledgers {
       application_name: this.#name,
       options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC ${limitsOf(idleLimitMs)}`,
     });
-    // An idle connection that breaks is replaced; without a listener it would end the process.
+    // The pool replaces a broken idle connection; without a listener the event would end the process.
     this.#pool.on('error', () => undefined);
   }
 
@@ -127,12 +180,12 @@ export class Ledger implements Ledgers {
     return only(name, await this.all(name, params));
   }
 
-  /** @throws lake-replaced, and what PostgreSQL throws */
+  /** @throws lake-replaced, and PostgreSQL's errors */
   transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     return this.#with((client, spoil) => this.#inTransaction(client, work, spoil));
   }
 
-  /** A transaction that holds these invoices, in lower case. */
+  /** @param invoiceIds locked by the transaction, in lower case */
   onInvoices<T>(
     invoiceIds: readonly string[],
     work: (transaction: LedgerTransaction) => Promise<T>,
@@ -174,10 +227,10 @@ export class Ledger implements Ledgers {
   }
 
   /**
-   * Says that a writer is here until it is released; `alone` succeeds only when nobody else is. A presence that PostgreSQL
-   * lost, in a restart, is taken again.
+   * Registers this process as a writer until the result is called; `alone` succeeds only without other writers. A presence that
+   * PostgreSQL lost, e.g. in a restart, is taken again.
    *
-   * @returns null when somebody is there
+   * @returns null when there are other writers
    */
   async presence(how: 'shared' | 'alone'): Promise<(() => Promise<void>) | null> {
     let leave = await this.#bePresent(how, () => void again());
@@ -189,7 +242,7 @@ export class Ledger implements Ledgers {
       if (isOver || how === 'alone') return;
       try {
         leave = await this.#bePresent('shared', () => void again());
-        // While the presence was lost, a rebuild may have started.
+        // A rebuild may have started while the presence was lost.
         await this.transaction(async () => undefined);
       } catch {
         if (leave === null) pause = setTimeout(() => void again(), PRESENT_AGAIN_MS).unref();
@@ -216,7 +269,7 @@ export class Ledger implements Ledgers {
       onLost();
     });
     const lock = { class: LOCK.presence, key: 0 };
-    // Ended, not given back to the pool: with the connection goes the lock.
+    // Not returned to the pool: the lock ends with the connection.
     const leave = async (): Promise<void> => {
       if (isOver) return;
       isOver = true;
@@ -235,13 +288,13 @@ export class Ledger implements Ledgers {
     return null;
   }
 
-  /** Which processes hold locks that this one has waited for, for a while; null: it does not wait. */
+  /** The processes that hold locks for which this one has waited too long; null when there are none. */
   async blockedBy(): Promise<string | null> {
     const found = await this.all('blocked-by', { name: this.#name, seconds: this.#blockedAfterMs / 1_000 });
     return found.length === 0 ? null : processesOf(found);
   }
 
-  /** Who else is here, as far as PostgreSQL knows and may tell; empty when they have left meanwhile. */
+  /** The other writers, as far as PostgreSQL knows; empty when they have left meanwhile. */
   async others(): Promise<string> {
     const found = await this.all('others-present', { class: LOCK.presence, key: 0 });
     return processesOf(found);
@@ -263,7 +316,7 @@ export class Ledger implements Ledgers {
       await query(client, 'commit');
       return result;
     } catch (error) {
-      // When the connection is gone so is the transaction; the first error is the one that matters.
+      // A lost connection ends the transaction too, and the first error is the one to report.
       await query(client, 'rollback').catch(spoil);
       throw error;
     }
@@ -282,7 +335,7 @@ export class Ledger implements Ledgers {
     throw replaced;
   }
 
-  /** On the connection of the presence; on another one while there is none, as in a rebuild. */
+  /** Uses the connection of the presence, or another one in a process without it, such as a rebuild. */
   #withPresent<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
     return this.#presentTurn(() => {
       const present = this.#present;
@@ -290,7 +343,7 @@ export class Ledger implements Ledgers {
     });
   }
 
-  /** @param work is given a way to say that the connection must not be used again */
+  /** @param work receives a function that marks the connection as broken */
   async #with<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
     const client = await this.#connect();
     let broken: Error | undefined;
@@ -317,7 +370,7 @@ export class Ledger implements Ledgers {
   }
 }
 
-/** Shown in PostgreSQL's own lists of who is connected, which keep 63 bytes of it. */
+/** Shown in pg_stat_activity, which keeps 63 bytes. */
 export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
@@ -366,7 +419,7 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
   };
 }
 
-/** Named, so that PostgreSQL plans each statement once per connection. */
+/** Named statements are planned once per connection. */
 async function ask(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
   const answer = WITHOUT_QUERY.get(name);
   if (answer !== undefined) return answer;
@@ -378,7 +431,7 @@ async function ask(client: pg.PoolClient, name: string, params: Params = {}): Pr
 const inUse = new WeakMap<pg.PoolClient, number>();
 const pings = new WeakMap<pg.PoolClient, Promise<unknown>>();
 
-/** One statement at a time on a connection, also beside `keepInUse`. */
+/** Runs one statement at a time on a connection, also beside `keepInUse`. */
 async function query(
   client: pg.PoolClient,
   statement: string | pg.QueryConfig,
@@ -392,11 +445,11 @@ async function query(
   }
 }
 
-/** Asks a connection something when it has nothing else to do, so that only that of a frozen process is idle for long. */
+/** Pings a connection that is otherwise idle, so that only connections of frozen processes reach the idle limit. */
 function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<void> {
   const timer = setInterval(() => {
     if ((inUse.get(client) ?? 0) > 0 || pings.has(client)) return;
-    // The next statement and the connection's own event report a failure.
+    // The next statement, or the connection's error event, reports a failure.
     const ping = client.query('select 1').catch(() => undefined);
     pings.set(client, ping);
     void ping.then(() => pings.delete(client));
@@ -407,7 +460,7 @@ function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<vo
   };
 }
 
-/** A lock is held as long as its connection: these end that of a process that is frozen, or whose machine is gone. */
+/** Timeouts that end the connections, and so the locks, of frozen processes and lost machines. */
 function limitsOf(idleLimitMs: number): string {
   return [
     `idle_in_transaction_session_timeout=${idleLimitMs}`,
@@ -421,7 +474,6 @@ function limitsOf(idleLimitMs: number): string {
     .join(' ');
 }
 
-/** For people. */
 function processesOf(found: readonly Row[]): string {
   return found
     .map(({ name, client, since, pid }) => {

@@ -1,8 +1,6 @@
 /**
- * Opens a lake for one of its writers: generation, ledgers, views, and whatever a crash or an absence left undone.
- *
- * Writers open one after the other, because the first may have to make the ledgers and to repeat every load that the
- * archive tells of; after that they work side by side.
+ * Opens a lake for a writer: generation, ledgers, views, and work that a crash left undone. Writers open one after the other, because the first
+ * one may have to create the ledgers and to repeat every load of the archive; then they work side by side.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -20,16 +18,12 @@ import { LedgerWarehouse } from '../ledger-warehouse.ts';
 import type { FileLoad } from '../load/file-load.ts';
 import { loadBatch, loadFile, measureBatches } from '../load/load-files.ts';
 import type { CatchUpProgress, LostRecord, OpenWarehouseOptions } from '../warehouse.ts';
-import { generationPath, type LakePlace } from './attach-lake.ts';
+import { checkBucket, generationPath, type LakePlace, openLakeDatabase } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
-import { checkBucket } from './check-bucket.ts';
 import { currentGeneration, migrateLedger } from './generation.ts';
-import { ingestLake } from './ingest-lake.ts';
-import { openLakeDatabase } from './lake-database.ts';
-import { lakeTransactions } from './lake-places.ts';
-import { LakeStore } from './lake-store.ts';
+import { writePointerFile } from './lake-reader.ts';
+import { ingestLake, LakeStore, lakeTransactions } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
-import { writePointerFile } from './pointer-file.ts';
 
 /** @throws environment-mismatch, catalog-unreachable, extension-missing, warehouse-too-new */
 export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWarehouse> {
@@ -64,7 +58,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   }
 }
 
-/** @throws warehouse-locked it is to be had alone, and others are there */
+/** @throws warehouse-locked `alone` is asked for and there are other writers */
 export async function enterLake(
   ledger: Ledger,
   shown: string,
@@ -92,9 +86,9 @@ export interface PrepareLake {
   readonly ledger: Ledger;
   readonly place: LakePlace;
   readonly now: () => Date;
-  /** A rebuild shows nothing to readers before it is whole. */
+  /** False for a rebuild: readers see it only when it is complete. */
   readonly isShown?: boolean;
-  /** When there are tables, before anything is read of the archive. */
+  /** Runs when the tables exist, before the archive is read. */
   readonly whenMade?: (database: Database) => Promise<void>;
 }
 
@@ -103,11 +97,11 @@ export interface PreparedLake {
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly LostRecord[];
-  /** Loads whose file was purged, so that they were left out. */
+  /** Loads that were left out because their file was purged. */
   readonly purged: readonly LoadFact[];
 }
 
-/** Schema, views, and the archive read to its end. The caller sees to it that nobody else is at it. */
+/** Prepares schema and views and reads the archive to its end. The caller makes sure that no other process does. */
 export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
   const { options, ledger, place, now, isShown = true } = prepare;
   const { settings } = options;
@@ -160,7 +154,7 @@ async function catchUpLake(
   const context = { ways, archive, log, ledgers: ledger };
   const { repeated, failed, purged, highest } = await repeatUnrepeated(context, {
     onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
-    // The archive told us of these itself.
+    // The archive has the facts of these loads.
     onSlice: async (slice) => {
       for (const { loadId } of slice) await ledger.all('mark-recorded', { load_id: loadId });
     },
@@ -170,7 +164,7 @@ async function catchUpLake(
     await ledger.onInvoices(invoiceIds, (transaction) => recordFailedLoads(transaction, failed));
   }
   await ledger.all('delete-unrepeated');
-  // Also when nothing was missing: a process may have died after it had repeated the last one.
+  // Also without missing loads: a process may have ended after it repeated the last one.
   await ledger.all('skip-load-ids', { highest });
   await recordMissingFacts(ledger, archive, log);
   return {
@@ -181,10 +175,10 @@ async function catchUpLake(
   };
 }
 
-/** A crash between a load's commit and its fact: the fact is written now, with the load's own instant. */
+/** Archives the facts that a crash between commit and fact left out, with the time of the load. */
 export async function recordMissingFacts(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
   for (const load of await ledger.all('unrecorded-loads')) {
-    // A living writer may be about to tell the same: a fact told twice is one fact.
+    // Another writer may be about to archive the same fact; duplicates count once.
     await archive.putFact(loadFact(load));
     await ledger.all('mark-recorded', { load_id: Number(load.load_id) });
     log.warn(

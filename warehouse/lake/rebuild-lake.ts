@@ -1,11 +1,10 @@
 /**
- * Makes a lake again from the archive alone: the next generation is filled beside the one that counts, then takes its
- * place at one stroke. The one before stays until the next rebuild, in PostgreSQL and as files. One that was killed is gone on with
- * by the next (`draft.ts`).
- *
- * With the settings pointing to another kind of warehouse than before, this is also the way over, in both directions.
+ * Rebuilds a lake from the archive: fills the next generation beside the current one and then switches. The previous one stays until the next
+ * rebuild, in PostgreSQL and as files. An interrupted rebuild is continued by the next one. With settings for another kind of warehouse, a rebuild is
+ * also the way to move, in both directions.
  */
 
+import { rm } from 'node:fs/promises';
 import { claimDataFolder } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { RebuildLossError } from '../errors.ts';
@@ -14,12 +13,11 @@ import { findLosses, markPartialRebuild, type PartialCounts, resumePartialRebuil
 import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../warehouse.ts';
 import { generationPath } from './attach-lake.ts';
 import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
+import { removeLeftovers } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
-import { removeLeftovers } from './leftovers.ts';
 import { enterLake, lakeAddress, openLake, prepareLake, recordMissingFacts } from './open-lake.ts';
-import { removeFiles } from './remove-files.ts';
 
-/** @throws warehouse-locked a writer has the lake open, stop it first; RebuildLossError it would hold less */
+/** @throws warehouse-locked a writer has the lake open; RebuildLossError the new lake would hold less */
 export async function rebuildLake(options: RebuildOptions): Promise<CompletedRebuild> {
   const { acceptLoss = false } = options;
   const rebuilt = await makeNext(options, async ({ made, movedAside, moveHere, shown }) => {
@@ -35,21 +33,21 @@ export async function rebuildLake(options: RebuildOptions): Promise<CompletedReb
   }
 }
 
-/** Makes all of it, to say what a rebuild would make and lose; replaces nothing. @throws warehouse-locked */
+/** Makes the next generation to report what a rebuild would make and lose, and replaces nothing. @throws warehouse-locked */
 export function dryRunLakeRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   return makeNext(options, async ({ made }) => made);
 }
 
 interface Next {
   readonly made: RebuildOutcome;
-  /** Where the old one lies; null when there was none. */
+  /** The place of the old one; null when there was none. */
   readonly movedAside: string | null;
-  /** As people know the lake. */
+  /** The address of the lake, for messages. */
   readonly shown: string;
   readonly moveHere: () => Promise<void>;
 }
 
-/** With no writer in the lake until `use` has ended; what did not come to count is gone afterwards. */
+/** Keeps writers out until `use` has ended. A generation that was not moved to is removed. */
 async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise<T>): Promise<T> {
   const { settings, log, onProgress } = options;
   const now = options.now ?? (() => new Date());
@@ -108,7 +106,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
         moveHere: async () => {
           await moveTo(address, next);
           isMoved = true;
-          // The one before stays until the next rebuild.
+          // The previous generation stays until the next rebuild.
           await drop((generation) => generation < current);
         },
       });
@@ -122,7 +120,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
   }
 }
 
-/** What an interrupted rebuild had made of the next generation; null: nothing that may go on. */
+/** The work of an interrupted rebuild; null when there is none to continue. */
 async function leftInNext(made: Ledger, options: RebuildOptions): Promise<PartialCounts | null> {
   try {
     return await resumePartialRebuild(options, made);
@@ -132,20 +130,20 @@ async function leftInNext(made: Ledger, options: RebuildOptions): Promise<Partia
   }
 }
 
-/** Rows whose load did not come to count go, since it is repeated under the same id. */
+/** Removes rows of loads that were not counted, because they are repeated under the same id. */
 async function removeUncommitted(rows: Database, made: Ledger): Promise<void> {
   await removeLeftovers(rows, made);
   await made.all('mark-all-recorded');
 }
 
-/** null when there is none yet. A generation that cannot be read is none either: to make it again is what this is for. */
+/** @returns null when there is no readable generation: replacing it is the purpose of a rebuild */
 async function readBefore(
   counted: Ledger,
   { archive, log }: RebuildOptions,
 ): Promise<readonly HeldRecord[] | null> {
   try {
     const heldRecords = await readHeldRecords(counted);
-    // As opening does: what a crash kept from the archive is in the warehouse alone.
+    // As at opening: facts that a crash left out are only in the warehouse.
     await recordMissingFacts(counted, archive, log);
     return heldRecords;
   } catch (error) {
@@ -155,9 +153,9 @@ async function readBefore(
 }
 
 /**
- * Readers count publications; a rebuilt warehouse goes on where the old one stopped.
+ * Continues the numbers of publications of the old warehouse.
  *
- * @returns where the old one lies; null when there was none
+ * @returns the place of the old one; null when there was none
  */
 async function continueSequence({
   counted,
@@ -186,7 +184,41 @@ async function continueSequence({
   }
 }
 
-/** PostgreSQL's code for a table that is not there: the first generation was never filled. */
+/** PostgreSQL's code for a missing table: the first generation was never filled. */
 function isMissingTable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '42P01';
+}
+
+/**
+ * Removes the Parquet files of a generation from a folder or a bucket.
+ *
+ * @param path with a slash at its end; it may be missing
+ */
+export async function removeFiles(path: string): Promise<void> {
+  if (path.startsWith('s3://')) await removeObjects(new URL(path));
+  else await rm(path, { recursive: true, force: true });
+}
+
+/** One listing has, and one deletion takes, up to a thousand keys. */
+async function removeObjects({ hostname: Bucket, pathname }: URL): Promise<void> {
+  const [{ DeleteObjectsCommand, ListObjectsV2Command }, { openS3Client }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('../../archive/s3/bucket.ts'),
+  ]);
+  const client = openS3Client({});
+  try {
+    for (;;) {
+      const { Contents = [] } = await client.send(
+        new ListObjectsV2Command({ Bucket, Prefix: pathname.replace(/^\/+/, '') }),
+      );
+      const Objects = Contents.flatMap(({ Key }) => (Key === undefined ? [] : [{ Key }]));
+      if (Objects.length === 0) return;
+      const { Errors = [] } = await client.send(
+        new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } }),
+      );
+      if (Errors.length > 0) throw new Error(`S3 did not remove ${Errors[0]?.Key}: ${Errors[0]?.Message}`);
+    }
+  } finally {
+    client.destroy();
+  }
 }

@@ -84,7 +84,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
 
   /** A damaged description is listed, so that a person can read the body and discard it. */
   async function describedBy(id: string, text: Buffer): Promise<QuarantinedItem> {
-    const item = readThing(id, text);
+    const item = parseDescription(id, text);
     if (item !== null) return item;
     const { mtime } = await stat(descriptionPath(id)).catch(() => ({ mtime: new Date() }));
     const body = await stat(bodyPath(id)).catch(() => null);
@@ -111,7 +111,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   };
 }
 
-const Thing = z.object({
+const Description = z.object({
   quarantineId: z.string(),
   kind: z.enum(['delivery', 'file']),
   at: z.string(),
@@ -134,9 +134,9 @@ const Thing = z.object({
 }) satisfies z.ZodType<QuarantinedItem>;
 
 /** null when the text is not a description of this item. */
-function readThing(id: string, text: Buffer): QuarantinedItem | null {
+function parseDescription(id: string, text: Buffer): QuarantinedItem | null {
   try {
-    const read = Thing.safeParse(JSON.parse(text.toString('utf8')));
+    const read = Description.safeParse(JSON.parse(text.toString('utf8')));
     return read.success && read.data.quarantineId === id ? read.data : null;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return null;

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { anArchivedEvent } from '../../archive/an-event.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { cellsOf, unzipped } from '../../support/tools/read-workbook.ts';
 
 const twice = (tracking: string, carrier: string) =>
@@ -20,7 +20,7 @@ const disputes = (...args: string[]) => runCommand(['disputes', ...args, '--data
 const json = async (...args: string[]) => JSON.parse((await disputes(...args, '--json')).stdout);
 
 describe('billsync disputes', () => {
-  test('finds, opens, sends and follows claims, and the audit log has who did it', async () => {
+  test('finds, opens, sends and follows claims with an audit entry each', async () => {
     expect(await disputes('list')).toMatchObject({
       exitCode: 0,
       stdout: '',
@@ -54,7 +54,7 @@ describe('billsync disputes', () => {
     });
     const listed = await disputes('list', '--carrier', 'UPS');
     expect(listed.stderr).toContain(
-      'in all 25.0000 USD claimed, 0.0000 recovered: 2 claims, partner partner-1',
+      'total 25.0000 USD claimed, 0.0000 recovered: 2 claims, partner partner-1',
     );
     const audit = await runCommand(['audit', 'list', '--json', '--data-dir', fixture.folder]);
     expect(JSON.parse(audit.stdout)).toEqual(
@@ -113,11 +113,11 @@ describe('billsync disputes', () => {
     [['state', 'lost', 'D-1'], 2, 'there is no state lost'],
     [['state', 'open', 'D-1'], 2, 'Claim D-1 is sent, so it cannot become open'],
     [['state', 'rejected', 'D-1', '--version', '1'], 1, 'Claim D-1 has changed'],
-    [['state', 'rejected', 'D-1', 'D-3', '--version', '1'], 2, '--version is of one claim'],
+    [['state', 'rejected', 'D-1', 'D-3', '--version', '1'], 2, '--version needs a single claim'],
     [['note', 'D-1'], 2, 'The note is empty'],
     [['find', 'cost'], 2, 'nothing is claimed of cost'],
     [['find', 'shipments'], 2, 'Name the tracking numbers'],
-    [['open', 'duplicates'], 2, 'name tracking numbers with --tracking, or say --all'],
+    [['open', 'duplicates'], 2, 'name tracking numbers with --tracking, or add --all'],
     [['find', 'duplicates', '--carrier', 'upps'], 2, 'upps'],
     [['find', 'duplicates', '--param', 'nosuch=1'], 2, 'no parameter "nosuch"'],
   ])('%j ends with %i: %s', async (args, exitCode, words) => {

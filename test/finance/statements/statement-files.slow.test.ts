@@ -11,7 +11,7 @@ import { writeStatements } from '../../../worker/scheduled-reports.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { unzipped } from '../../support/tools/read-workbook.ts';
 
 const line = (tenant: string, cost: string) =>
@@ -60,7 +60,7 @@ describe('billsync statement', () => {
     await rm(out, { recursive: true });
   });
 
-  test('says its figures as JSON, amounts as text, and keeps nothing of a draft or a dry run', async () => {
+  test('prints JSON with amounts as text and keeps nothing of a draft or a dry run', async () => {
     const told = await statement('--tenant', 'Acme', '--json');
     expect(JSON.parse(told.stdout)).toMatchObject({
       ...{ tenant: 'Acme', period: '2026-10', sent_at: null },

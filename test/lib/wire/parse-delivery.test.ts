@@ -168,7 +168,7 @@ describe('parseDelivery', () => {
     expect(parsed.kind === 'event' && 'tenantId' in parsed.event.invoice).toBe(false);
   });
 
-  describe('of a key that stands twice with different values', () => {
+  describe('of a duplicate key with different values', () => {
     const whole = JSON.stringify({ metadata: METADATA, payload: PAYLOAD });
     const twice = (key: string, other: unknown) =>
       parse(whole.replace(`"${key}":`, `"${key}":${JSON.stringify(other)},"${key}":`));
@@ -209,12 +209,12 @@ describe('parseDelivery', () => {
       ['eventType', 'invoice_voided', 'unknown-event-type'],
       ['payloadSchemaVersion', 'v2', 'unknown-schema-version'],
     ])('%s: nothing is guessed, the invoice is named', (key, other, code) => {
-      const message = `metadata.${key} stands twice, with different values.`;
+      const message = `metadata.${key} occurs twice, with different values.`;
       expect(twice(key, other)).toMatchObject({ kind: 'unsupported', code, message, invoiceId: INVOICE });
     });
 
     test('the invoice: it is refused, as by two makers that differ', () => {
-      const message = 'payload.invoiceId: stands twice, with different values';
+      const message = 'payload.invoiceId: occurs twice, with different values';
       expect(twice('acmeInvoiceId', TENANT)).toMatchObject({ kind: 'unusable', message, invoiceId: null });
     });
   });
@@ -361,7 +361,7 @@ describe('parseDelivery', () => {
     },
   );
 
-  test('without an event type the status tells it; without both the event is refused, and names its invoice', () => {
+  test('reads the status without an event type, and refuses an event without both', () => {
     const metadata = { eventType: undefined };
     expect(parseWith({ metadata, payload: { invoiceStatus: 'voided' } })).toMatchObject({
       event: { eventType: 'invoice_voided' },

@@ -1,14 +1,9 @@
 /** Computes what a month still lacks, and its journal, anew from what "accrual" and "accrual-journal" say. */
 
 import { expect, test } from 'vitest';
-import { oracleOver, type Plain, T } from '../../support/reports/description-oracle.ts';
-import { grouped, hundredthsText } from '../../support/reports/plain-arithmetic.ts';
-import {
-  anInvoice,
-  aShipment,
-  decimalText as D,
-  roundedQuotient,
-} from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
+import { oracleOver, type Plain, T } from './description-oracle.ts';
+import { grouped, hundredthsText } from './plain-arithmetic.ts';
 
 /** Months since the year 0. */
 const monthOf = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1;

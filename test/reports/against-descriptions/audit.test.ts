@@ -1,16 +1,9 @@
 /** Computes reports about audit anew from what their descriptions say. */
 
 import { test } from 'vitest';
-import { denseInvoices } from '../../support/reports/dense-invoices.ts';
-import {
-  cellOf,
-  hasCell,
-  isCharge,
-  type Line,
-  largest,
-  oracleOver,
-  T,
-} from '../../support/reports/description-oracle.ts';
+import { decimalText as D } from '../../support/reports-fixture.ts';
+import { denseInvoices } from './dense-invoices.ts';
+import { cellOf, hasCell, isCharge, type Line, largest, oracleOver, T } from './description-oracle.ts';
 import {
   costOf,
   dayOf,
@@ -20,8 +13,7 @@ import {
   percent,
   plainZone,
   ratedPounds,
-} from '../../support/reports/plain-arithmetic.ts';
-import { decimalText as D } from '../../support/reports/reports-fixture.ts';
+} from './plain-arithmetic.ts';
 
 // Of each invoice's lines one weighs several pounds, the others one or two.
 const invoices = denseInvoices(7, 28).map((invoice, index) => ({

@@ -1,24 +1,10 @@
 /** Computes reports about change anew from what their descriptions say. */
 
 import { test } from 'vitest';
-import { denseInvoices } from '../../support/reports/dense-invoices.ts';
-import {
-  absolute,
-  cellOf,
-  hasCell,
-  type Line,
-  oracleOver,
-  T,
-} from '../../support/reports/description-oracle.ts';
-import {
-  costOf,
-  doubleMedian,
-  grouped,
-  hundredthsText,
-  medianOf,
-  ratedPounds,
-} from '../../support/reports/plain-arithmetic.ts';
-import { decimalText as D, roundedQuotient } from '../../support/reports/reports-fixture.ts';
+import { decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
+import { denseInvoices } from './dense-invoices.ts';
+import { absolute, cellOf, hasCell, type Line, oracleOver, T } from './description-oracle.ts';
+import { costOf, doubleMedian, grouped, hundredthsText, medianOf, ratedPounds } from './plain-arithmetic.ts';
 
 const invoices = denseInvoices(7, 28);
 const { agrees } = oracleOver(invoices);

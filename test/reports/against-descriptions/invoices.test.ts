@@ -1,14 +1,14 @@
 /** Computes the reports that list invoices anew from what their descriptions say. */
 
 import { describe, expect, test } from 'vitest';
-import { absolute, oracleOver, type Plain, T } from '../../support/reports/description-oracle.ts';
-import { costOf, dayOf, grouped, medianOf, percent } from '../../support/reports/plain-arithmetic.ts';
 import {
   decimalText as D,
   type FixtureInvoice,
   type FixtureShipment,
-} from '../../support/reports/reports-fixture.ts';
-import { variedInvoices } from '../../support/reports/varied-invoices.ts';
+} from '../../support/reports-fixture.ts';
+import { absolute, oracleOver, type Plain, T } from './description-oracle.ts';
+import { costOf, dayOf, grouped, medianOf, percent } from './plain-arithmetic.ts';
+import { variedInvoices } from './varied-invoices.ts';
 
 const PUBLISHED = '2026-06-20T10:20:00Z';
 const TODAY = dayOf('2026-06-20');
@@ -133,7 +133,7 @@ describe('invoices and their files', () => {
   });
 });
 
-describe('what is owed', () => {
+describe('open amounts', () => {
   const owed = byCurrency(invoices)
     .filter(({ invoice }) => invoice.state !== 'draft' && !isVoided(invoice))
     .map((one) => ({
@@ -221,7 +221,7 @@ describe('what is owed', () => {
     ));
 });
 
-describe('what was voided and what changed', () => {
+describe('voids and changes', () => {
   const numberOf = ({ carrier, tracking, currency }: FixtureShipment) =>
     JSON.stringify([carrier, tracking, currency]);
   const costsOf = (lines: readonly FixtureShipment[]): ReadonlyMap<string, bigint> =>

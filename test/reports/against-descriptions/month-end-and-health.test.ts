@@ -1,10 +1,10 @@
 /** Computes reports about month end and health anew from what their descriptions say. */
 
 import { test } from 'vitest';
-import { denseInvoices } from '../../support/reports/dense-invoices.ts';
-import { type Line, oracleOver, T } from '../../support/reports/description-oracle.ts';
-import { costOf, grouped, packagesOf, percent, plainZone } from '../../support/reports/plain-arithmetic.ts';
-import { decimalText as D } from '../../support/reports/reports-fixture.ts';
+import { decimalText as D } from '../../support/reports-fixture.ts';
+import { denseInvoices } from './dense-invoices.ts';
+import { type Line, oracleOver, T } from './description-oracle.ts';
+import { costOf, grouped, packagesOf, percent, plainZone } from './plain-arithmetic.ts';
 
 const invoices = denseInvoices(7, 28);
 const { agrees } = oracleOver(invoices);

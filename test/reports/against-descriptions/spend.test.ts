@@ -1,8 +1,9 @@
 /** Computes reports about spend anew from what their descriptions say. */
 
 import { test } from 'vitest';
-import { denseInvoices } from '../../support/reports/dense-invoices.ts';
-import { hasCell, type Line, oracleOver, type Plain, T } from '../../support/reports/description-oracle.ts';
+import { decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
+import { denseInvoices } from './dense-invoices.ts';
+import { hasCell, type Line, oracleOver, type Plain, T } from './description-oracle.ts';
 import {
   costOf,
   dayOf,
@@ -13,8 +14,7 @@ import {
   percent,
   plainZone,
   ratedPounds,
-} from '../../support/reports/plain-arithmetic.ts';
-import { decimalText as D, roundedQuotient } from '../../support/reports/reports-fixture.ts';
+} from './plain-arithmetic.ts';
 
 const invoices = denseInvoices(7, 28);
 const { agrees } = oracleOver(invoices);

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedTemporal } from '../../../lib/temporal/embedded.ts';
 import { workflowBundle } from '../../../worker/workflow-bundle.ts';
-import '../temporal/temporal-context.ts';
+import '../temporal.ts';
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'billsync-temporal-'));

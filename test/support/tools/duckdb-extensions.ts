@@ -9,7 +9,7 @@ import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { type ExtensionName, extensionCache } from '../../../warehouse/lake/extensions.ts';
+import { type ExtensionName, extensionCache } from '../../../warehouse/lake/attach-lake.ts';
 
 const VERSION = '1.5.5';
 

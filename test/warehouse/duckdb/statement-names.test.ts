@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../../warehouse/duckdb/database.ts';
-import { ledgerStatement, ledgerValues } from '../../../warehouse/lake/lake-statements.ts';
+import { ledgerStatement, ledgerValues } from '../../../warehouse/lake/ledger.ts';
 
 test('in DuckDB', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'billsync-names-'));

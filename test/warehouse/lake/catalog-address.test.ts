@@ -1,8 +1,8 @@
 /** Where the catalogue is, told to two libraries; and that no message ever tells the password. */
 
 import { describe, expect, test } from 'vitest';
+import { extensionsFor, loadExtensions } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
-import { extensionsFor, loadExtensions } from '../../../warehouse/lake/extensions.ts';
 import { currentGeneration } from '../../../warehouse/lake/generation.ts';
 
 describe('readCatalogAddress', () => {
@@ -62,7 +62,7 @@ describe('loadExtensions', () => {
     expect(asked).toEqual(['load ducklake', 'load postgres_scanner', 'load httpfs']);
   });
 
-  test('says what was tried and what to do when an extension cannot be had', async () => {
+  test('reports the attempts and the remedy for a missing extension', async () => {
     const loading = loadExtensions(
       async (statement) => {
         throw new Error(`no such thing: ${statement}\nand a long explanation`);

@@ -13,7 +13,7 @@ import { createHealth } from '../../../lib/health/health.ts';
 import { KeyedMutex } from '../../../warehouse/duckdb/locks.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
-import { ingestLake } from '../../../warehouse/lake/ingest-lake.ts';
+import { ingestLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { lakeCheck } from '../../../worker/process-checks.ts';
 import { makeDataDir } from '../support.ts';

@@ -3,8 +3,8 @@
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
-import { removeFiles } from '../../../warehouse/lake/remove-files.ts';
-import { giveS3Credentials } from '../../../warehouse/lake/s3-credentials.ts';
+import { giveS3Credentials } from '../../../warehouse/lake/attach-lake.ts';
+import { removeFiles } from '../../../warehouse/lake/rebuild-lake.ts';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { startS3Server } from '../../archive/s3-server.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.ts';
@@ -62,7 +62,7 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
   await t.close();
 });
 
-test('a bucket that is not there is a setting that is wrong, told when the lake is opened', async () => {
+test('reports a missing bucket as a wrong setting when the lake is opened', async () => {
   const settings = await server.aLake(makeDataDir(), 's3://nowhere/billing');
   const opening = await aWarehouse({ settings }).catch((error: unknown) => error);
   expect(describeError(opening)).toEqual({

@@ -3,7 +3,7 @@
 import { pino } from 'pino';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { openPublishedFile } from '../../../reports/published-file.ts';
-import { openLakeDatabase } from '../../../warehouse/lake/lake-database.ts';
+import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { placeOf } from '../../../warehouse/lake/lake-reader.ts';
 import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { type LakeTestSettings, shownPath } from './support.ts';

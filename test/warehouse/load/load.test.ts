@@ -222,6 +222,21 @@ describe('load', () => {
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
   });
 
+  test('answers as of an instant before the newer announcement with the older file', async () => {
+    const older = await archiveCsv(t, aCsv([{ 'Billing Cost': '1.00' }]));
+    const newer = await archiveCsv(t, aCsv([{ 'Billing Cost': '2.00' }]));
+    const later = { eventTimestamp: '2026-03-02T00:00:00Z', receivedAt: '2027-01-01T00:00:00.000Z' };
+    await t.record([
+      anEvent('invoice_finalized', { fileHashSha256: older.sha256 }),
+      anEvent('invoice_finalized', { ...later, fileHashSha256: newer.sha256 }),
+    ]);
+    for (const file of [older, newer]) await loadArchived(t, file.sha256);
+    const { path } = await t.warehouse.publish();
+    const before = "select billing_cost from shipments_as_known_on(timestamptz '2026-12-31 00:00:00Z')";
+    expect(await ask(path, before)).toEqual([{ billing_cost: '1.0000' }]);
+    expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
+  });
+
   test('does not replace an announced file by a later one that only the header proves', async () => {
     const announced = aCsv([{ 'Billing Cost': '1.00' }]);
     await t.record([

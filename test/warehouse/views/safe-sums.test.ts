@@ -2,7 +2,7 @@
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
-import { anInvoice, aShipment, reportsFixture } from '../../support/reports/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { ask } from '../support.ts';
 
 const fixture = await reportsFixture([
@@ -14,7 +14,10 @@ const fixture = await reportsFixture([
     ],
     { number: 'INV-A', currency: 'USD', loadedAt: '2026-03-10T12:00:00Z' },
   ),
-  anInvoice([aShipment({ tracking: '1Z2', cost: '5' })], { number: 'INV-B', level: null }),
+  anInvoice(
+    [aShipment({ tracking: '1Z2', cost: '5' }), aShipment({ tracking: '1Z2', cost: '0', carrier: 'fedex' })],
+    { number: 'INV-B', level: null },
+  ),
   anInvoice([aShipment({ tracking: '1Z1', cost: '8' })], { number: 'INV-P', level: 'partner' }),
   anInvoice([aShipment({ tracking: '1Z9', cost: '99' })], {
     number: 'INV-V',
@@ -29,7 +32,7 @@ test('invoice_amounts has a row per invoice and currency and adds up to shipment
   expect(await ask(fixture.path, `select ${amounts} from invoice_amounts order by all`)).toEqual([
     { invoice_number: 'INV-A', currency_code: 'EUR', lines: 1, cost: '3.0000' },
     { invoice_number: 'INV-A', currency_code: 'USD', lines: 2, cost: '8.0000' },
-    { invoice_number: 'INV-B', currency_code: 'USD', lines: 1, cost: '5.0000' },
+    { invoice_number: 'INV-B', currency_code: 'USD', lines: 2, cost: '5.0000' },
     { invoice_number: 'INV-P', currency_code: 'USD', lines: 1, cost: '8.0000' },
   ]);
   const sum = 'currency_code, sum(billing_cost)::varchar as cost';
@@ -43,9 +46,9 @@ test('tenant_shipments counts lines and packages once, in normalized units and z
     'currency_code, count(*)::integer as lines, count(*) filter (where is_package)::integer as packages';
   expect(await ask(fixture.path, `select ${counts} from tenant_shipments group by all order by all`)).toEqual(
     [
-      // The package 1Z2 is counted at its first line, which is INV-A's in EUR.
+      // The package 1Z2 of ups is counted at its first line, which is INV-A's in EUR; that of fedex is another.
       { currency_code: 'EUR', lines: 1, packages: 1 },
-      { currency_code: 'USD', lines: 3, packages: 1 },
+      { currency_code: 'USD', lines: 4, packages: 2 },
     ],
   );
   const [heavy] = await ask(
@@ -72,8 +75,8 @@ test.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])(
           `select count(*)::integer from shipments_as_known_on(timestamptz '${instant}')`,
         )
       ).getRowsJson()[0]?.[0];
-    expect([await count('2026-03-10 11:59:59+00'), await count('2026-03-10 12:00:00+00')]).toEqual([0, 6]);
-    expect(await count('2026-03-20 09:00:00+09')).toBe(5);
+    expect([await count('2026-03-10 11:59:59+00'), await count('2026-03-10 12:00:00+00')]).toEqual([0, 7]);
+    expect(await count('2026-03-20 09:00:00+09')).toBe(6);
     connection.closeSync();
     instance.closeSync();
   },

@@ -1,0 +1,131 @@
+/**
+ * What the tests share that compute reports from what their descriptions say and nothing else: in whole numbers, without SQL,
+ * with filters and without.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import type { ReportFilters } from '../../../reports/report-filters.ts';
+import type { ReportRow } from '../../../reports/report-result.ts';
+import { runReport } from '../../../reports/report-session.ts';
+import {
+  type FixtureInvoice,
+  type ReportsFixture,
+  reportsFixture,
+  tenThousandths,
+} from '../../support/reports-fixture.ts';
+import { type DenseLine, linesOf } from './dense-invoices.ts';
+import { plainZone, ratedPounds } from './plain-arithmetic.ts';
+
+export type Line = DenseLine;
+export type Plain = Record<string, unknown>;
+
+export interface Asked {
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Lines of files of one's own, by table. */
+  readonly files?: Readonly<Record<string, readonly string[]>>;
+  readonly isOfAllLevels?: boolean;
+  readonly filters?: ReportFilters;
+}
+
+export interface Oracle {
+  /**
+   * Asks with each of the filters and compares the columns that are computed, row by row, in any order.
+   *
+   * @param oracle gets the lines that pass the filters, all that are loaded, and whether a line passes the filter by tenant, or all but `from`
+   */
+  agrees(
+    name: string,
+    oracle: (
+      lines: readonly Line[],
+      loaded: readonly Line[],
+      passes: { readonly tenant: (line: Line) => boolean; readonly butFrom: (line: Line) => boolean },
+    ) => readonly Plain[],
+    asked?: Asked,
+  ): Promise<void>;
+  /** The same of a report that lists invoices, without filters. */
+  agreesOfInvoices(name: string, expected: readonly Plain[], asked?: Asked): Promise<void>;
+}
+
+/** Filters, and the lines that pass them at tenant level. */
+const FILTERED: readonly {
+  readonly filters: ReportFilters;
+  readonly butFrom: (line: Line) => boolean;
+}[] = [
+  { filters: {}, butFrom: () => true },
+  {
+    filters: { from: '2026-02-01', to: '2026-04-14', carriers: ['UPS'], tenants: ['Acme'] },
+    butFrom: ({ shipDate, carrier, tenant }) =>
+      shipDate < '2026-04-15' && carrier === 'ups' && tenant === 'Acme',
+  },
+];
+
+/** A published file of these invoices for the tests of a file. */
+export function oracleOver(
+  invoices: readonly FixtureInvoice[],
+  options: { readonly publishedAt?: string } = {},
+): Oracle {
+  const all = linesOf(invoices).filter((line) => !line.isVoided);
+  let fixture: ReportsFixture;
+  let folder: string;
+  beforeAll(async () => {
+    fixture = await reportsFixture(invoices, options);
+    folder = await mkdtemp(join(tmpdir(), 'billsync-oracle-'));
+  });
+  afterAll(() => Promise.all([fixture.remove(), rm(folder, { recursive: true, force: true })]));
+
+  async function ask(
+    name: string,
+    filters: ReportFilters,
+    { parameters, files }: Asked,
+  ): Promise<readonly ReportRow[]> {
+    const tables: Record<string, string> = {};
+    for (const [table, lines] of Object.entries(files ?? {})) {
+      tables[table] = join(folder, `${name}-${table}.csv`);
+      await writeFile(tables[table], `${lines.join('\n')}\n`);
+    }
+    const asked = { databasePath: fixture.path, name, filters, tables, parameters: parameters ?? {} };
+    return (await runReport(asked)).rows;
+  }
+
+  function compare(found: readonly ReportRow[], expected: readonly Plain[], what: string): void {
+    const columns = Object.keys(expected[0] ?? found[0] ?? {});
+    const kept = (row: ReportRow | Plain) => JSON.stringify(columns.map((column) => row[column] ?? null));
+    expect(found.map(kept).sort(), what).toEqual(expected.map(kept).sort());
+  }
+
+  return {
+    async agrees(name, oracle, asked = {}) {
+      for (const { filters, butFrom } of FILTERED) {
+        const loaded = all.filter((line) => asked.isOfAllLevels || line.level !== 'partner');
+        const tenant = (line: Line) => filters.tenants?.includes(line.tenant) ?? true;
+        const passes = (line: Line) => butFrom(line) && line.shipDate >= (filters.from ?? '');
+        const expected = oracle(loaded.filter(passes), loaded, { tenant, butFrom });
+        compare(await ask(name, filters, asked), expected, `${name} ${JSON.stringify(filters)}`);
+        // Of one carrier there is nothing to compare with another's.
+        if (filters.carriers === undefined) expect(expected.length).toBeGreaterThan(0);
+      }
+    },
+    async agreesOfInvoices(name, expected, asked = {}) {
+      compare(await ask(name, asked.filters ?? {}, asked), expected, name);
+      expect(expected.length).toBeGreaterThan(0);
+    },
+  };
+}
+
+export const T = tenThousandths;
+export const isCharge = (line: Line): boolean => T(line.cost) > 0n;
+/** A line above zero with a service, zone and weight. */
+export const hasCell = (line: Line): boolean =>
+  isCharge(line) && line.service !== null && line.zone !== null && line.weight !== null;
+export const cellOf = (line: Line) => [
+  line.carrier,
+  line.service,
+  plainZone(line.zone),
+  ratedPounds(line),
+  line.currency,
+];
+export const largest = (values: readonly bigint[]): bigint => values.reduce((a, b) => (b > a ? b : a));
+export const absolute = (value: bigint): bigint => (value < 0n ? -value : value);

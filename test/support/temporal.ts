@@ -1,0 +1,100 @@
+/** What workflow tests share: the run's one dev server and one bundle, a client, and queues of their own per test. */
+
+import { Client, type Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
+import { inject } from 'vitest';
+import { createDataConverter } from '../../lib/temporal/codec.ts';
+import { connectTemporal, openConnection } from '../../lib/temporal/connect.ts';
+import { createWorkers, type QueueNames } from '../../worker/create-workers.ts';
+import { installRuntime } from '../../worker/runtime.ts';
+
+/** The same for every test process, since they share histories on one server. */
+export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];
+export const NAMESPACE = 'default';
+
+/** Workflows of this process that were sent an event of another invoice. */
+export const foreignEvents: string[] = [];
+
+export interface TemporalForTests {
+  readonly client: Client;
+  readonly connection: Connection;
+  readonly native: NativeConnection;
+  close(): Promise<void>;
+}
+
+export async function connectForTests(): Promise<TemporalForTests> {
+  installRuntime(pino({ level: 'warn' }));
+  const address = inject('temporalAddress');
+  const connection = await openConnection({ address });
+  const native = await NativeConnection.connect({ address });
+  const dataConverter = createDataConverter(TEST_KEYS);
+  return {
+    client: new Client({ connection, namespace: NAMESPACE, dataConverter }),
+    connection,
+    native,
+    async close() {
+      await connection.close();
+      await native.close();
+    },
+  };
+}
+
+export interface RunningWorkers {
+  stop(): Promise<void>;
+}
+
+/** Both workers on the route's queues, until `stop`. Starting a pair costs half a second: share it within a file. */
+export async function startWorkers(
+  temporal: TemporalForTests,
+  queues: QueueNames,
+  activities: { readonly billing: object; readonly warehouse: object },
+): Promise<RunningWorkers> {
+  const workers = await createWorkers({
+    connection: temporal.native,
+    namespace: NAMESPACE,
+    queues,
+    bundle: { codePath: inject('workflowBundlePath') },
+    dataConverter: createDataConverter(TEST_KEYS, { unencrypted: 'replace' }),
+    ...activities,
+    onForeignEvent: (workflowId) => foreignEvents.push(workflowId),
+  });
+  const runs = workers.map((worker) => worker.run());
+  return {
+    async stop() {
+      for (const worker of workers) worker.shutdown();
+      await Promise.all(runs.map((run) => run.catch(unlessStillCounted)));
+    },
+  };
+}
+
+/**
+ * The SDK lets go of a worker that has drained and, rarely, finds its own last poll still counted. All work is done by
+ * then; that it was done is for the tests to say.
+ */
+function unlessStillCounted(error: unknown): void {
+  if (error instanceof Error && /Worker still in use/.test(error.message)) return;
+  throw error;
+}
+
+/** @throws TemporalUnreachableError no server runs for that folder */
+export async function withTemporalBeside<T>(
+  dataDir: string,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const settings = { dataDir, temporalConfigured: false, encryptionKeys: [] };
+  const connection = await connectTemporal(settings, { log: pino({ level: 'silent' }) });
+  try {
+    return await work(connection.client);
+  } finally {
+    await connection.close();
+  }
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Of the dev server that the whole run shares. */
+    readonly temporalAddress: string;
+    readonly workflowBundlePath: string;
+  }
+}
