@@ -1,10 +1,9 @@
-/** How commands reach a running sandbox: through its data folder, or at an address that was given. */
+/** The client of the admin API: finds a running sandbox by its data folder or a given address. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { readAddresses } from '../state/address-file.ts';
-import { CommandFailure, EXIT } from './failure.ts';
-import { refusedBySystem } from './refused-by-system.ts';
+import { CommandFailure, EXIT, refusedBySystem } from './verb.ts';
 
 export interface ConnectionOptions {
   readonly data?: string;

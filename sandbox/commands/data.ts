@@ -1,4 +1,4 @@
-/** The verbs about the sandbox as a whole: watch it, fill it, empty it, and the keys of its API. */
+/** Commands for the sandbox as a whole: activity, seeding, reset, API keys. */
 import type { Command } from 'commander';
 import type { ApiKey } from '../model.ts';
 import type { ActivityLine } from '../state/activity.ts';
