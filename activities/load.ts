@@ -60,6 +60,7 @@ export function createLoadActivities({
 
   async function settleLoad(invoiceId: string, loaded: LoadedRows): Promise<void> {
     updateOutrankedAlert(alerts, invoiceId, loaded);
+    updateTotalsAlert(alerts, invoiceId, loaded.discrepancies);
     alerts.resolve(attentionKey(invoiceId));
     alerts.resolve(voidedAfterLoadKey(invoiceId));
     await releaseRefused(quarantine, invoiceId);
@@ -82,6 +83,28 @@ function updateOutrankedAlert(
     key,
     title: `Invoice ${invoiceId}: a file was received that does not count`,
     detail: `Version ${version} is not the file with the hash ${outrankedBy.sha256}, which the service named; ${counting} counts. If the new file is right: \`billsync invoices use-version ${invoiceId} ${version} --reason WHY\`.`,
+  });
+}
+
+const TOTALS: Readonly<Record<string, string>> = {
+  'shipment-count': 'shipments',
+  'total-amount': 'total',
+  currency: 'currency',
+};
+
+function updateTotalsAlert(alerts: Alerts, invoiceId: string, discrepancies: readonly Discrepancy[]): void {
+  const key = `totals/${invoiceId}` as const;
+  const differences = discrepancies.flatMap(({ rule, stated, found }) =>
+    rule in TOTALS ? [`${TOTALS[rule]} ${stated} stated, ${found} in its file`] : [],
+  );
+  if (differences.length === 0) {
+    alerts.resolve(key);
+    return;
+  }
+  alerts.raise({
+    key,
+    title: `Invoice ${invoiceId}: its file contradicts its totals`,
+    detail: `${differences.join('; ')}. The file's rows are loaded and count. Ask the billing service which of the two is right; \`billsync invoices show ${invoiceId}\` shows both.`,
   });
 }
 

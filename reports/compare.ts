@@ -1,4 +1,4 @@
-/** Two answers of one report, of two periods, side by side: what each costs, the difference and its percentage. */
+/** Compares the results of a report for two periods: cost, difference and percentage. */
 
 import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
@@ -10,23 +10,23 @@ import type { ReportFilters } from './report-filters.ts';
 import type { ReportCell, ReportColumn, ReportResult, ReportRow } from './report-result.ts';
 import { type ReportRequest, runReport } from './report-session.ts';
 
-/** Columns that say when, which no two periods share. */
+/** Columns of time, which two periods do not share. */
 const TIMES = ['month', 'week', 'ship_month', 'carrier_invoice_date'];
 const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
 
-/** Whether a report has rows of cost that another period may have as well. */
+/** Whether another period can have the same rows. */
 export function isComparable({
   drilldowns: [drilldown],
   shownBy,
 }: Pick<ReportDefinition, 'drilldowns' | 'shownBy'>): boolean {
   if (drilldown === undefined || Object.keys(drilldown.fixed).length > 0) return false;
-  // One that is asked by what one likes can be asked by something else than time.
+  // A report with `by` may group by other columns than time.
   const isTimed = drilldown.by.some(({ column }) => TIMES.includes(column) && shownBy[column] === undefined);
   return !isTimed && SIDES.every((column) => Object.hasOwn(drilldown.exact, column));
 }
 
 /**
- * @throws ReportFilterError the report has no costs to compare, or is asked by month
+ * @throws ReportFilterError the report has no costs to compare, or is grouped by time
  */
 export function compareResults(
   report: ReportDefinition,
@@ -54,7 +54,6 @@ export function compareResults(
   const label = periodText(period);
   const chosen = keys.filter(({ name }) => !['currency_code', 'tenant_id', 'partner_id'].includes(name));
   const key = chosen.map(({ name }) => name).join('+');
-  // Its note names the period.
   const plainNotes = notCountedNotes(now.head.completeness);
   const result: ReportResult = {
     ...now,
@@ -105,7 +104,7 @@ function amountOf(row: ReportRow | undefined): bigint {
   return toTenThousandths(String(row?.billing_cost ?? '0'));
 }
 
-/** What a part, in whole ten-thousandths, is of a whole: two decimals, rounded once, half away from zero; null: of nothing, or of less. */
+/** In ten-thousandths. Two decimals, rounded once, half away from zero; null: the whole is not above zero. */
 export function percentOf(part: bigint, whole: bigint): string | null {
   if (whole <= 0n) return null;
   const hundredths = dividedHalfAway(part * 10_000n, whole);
@@ -150,8 +149,8 @@ export interface Compared {
 }
 
 /**
- * @param more.pivot the column that is put across; undefined: none
- * @throws ReportFilterError besides what `runReport` throws: what is to be compared or put across cannot be
+ * @param more.pivot the column whose values become columns
+ * @throws ReportFilterError besides what `runReport` throws: the comparison or pivot is invalid
  */
 export async function runCompared(
   request: ReportRequest,
@@ -167,8 +166,7 @@ export async function runCompared(
 type Run = (of: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
 
 /**
- * @param run answers the report with the filters and parameters that it is given
- * @throws ReportFilterError besides what `run` throws: what is to be compared cannot be
+ * @throws ReportFilterError besides what `run` throws: the comparison is invalid
  */
 export async function runWithComparison(
   run: Run,
@@ -193,7 +191,7 @@ export async function runWithComparison(
   return compareResults(report, { now, before: earlier, with: before });
 }
 
-/** Whether a report is about two periods by itself, as its parameters `first_from` to `second_to` say. */
+/** Whether the report has parameters for two periods, `first_from` to `second_to`. */
 export function takesTwoPeriods({ parameters }: Pick<ReportDefinition, 'parameters'>): boolean {
   return ['first_from', 'first_to', 'second_from', 'second_to'].every((name) =>
     parameters.some((parameter) => parameter.name === name && parameter.type === 'date'),

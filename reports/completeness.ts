@@ -1,4 +1,4 @@
-/** Finds whether a period is whole: whether it may still be billed, and which known invoices of it are in no total. */
+/** Finds whether a period is complete: whether it may still be billed, and which known invoices are in no total. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
@@ -9,7 +9,7 @@ import { grouped } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { ReportResult } from './report-result.ts';
 
-/** Full sentences; null: it is not so. */
+/** Full sentences; null: does not apply. */
 export interface Completeness {
   readonly stillOpen: string | null;
   readonly notCounted: string | null;
@@ -74,7 +74,6 @@ async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<read
   const report = await findReport('gaps');
   const sql = await setParameterVariables(file, report, bindParameters(report, {}));
   const rows = (await file.query(sql)).convertRowObjects(jsonValue);
-  // Days are `YYYY-MM-DD`, so their texts compare as they do.
   const inDays = rows.filter(
     ({ kind, expected_from: first, expected_to: last }) =>
       kind === 'number' &&
@@ -93,13 +92,11 @@ function counted(count: number, noun: string): string {
   return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The note of a report that compares nothing. */
 export function notCountedNotes({ notCounted }: Completeness): readonly string[] {
   return notCounted === null ? [] : [`Not counted: ${notCounted}`];
 }
 
 export interface ComparedDays extends Completeness {
-  /** As a sentence names it. */
   readonly name: string;
 }
 
@@ -107,12 +104,12 @@ export function comparedDaysOf({ from, to }: Days, found: Completeness): Compare
   return { ...found, name: periodText({ from, to }) };
 }
 
-/** Whether a report sets sums of periods side by side by itself, whose days only its rows say. */
+/** Whether the report itself compares periods, whose days are in its rows. */
 export function comparesDays({ sources, parameters }: ReportDefinition): boolean {
   return sources.includes('budget') || parameters.some(({ name }) => name === 'second_from');
 }
 
-/** The periods that such a report compared: each that its rows name; of a budget, the months from the first to the last. */
+/** The periods of such a report: those of its rows, or the months of a budget from the first to the last. */
 export async function comparedDays(
   { completeness }: { readonly completeness: (days: Days) => Promise<Completeness> },
   { rows, head: { filters } }: Pick<ReportResult, 'rows' | 'head'>,
@@ -129,7 +126,7 @@ export async function comparedDays(
   return found;
 }
 
-/** `still open`, `incomplete` or both; null: all are whole. */
+/** `still open`, `incomplete` or both; null: all are complete. */
 export function incompleteLabel(periods: readonly Completeness[]): string | null {
   const labels = [
     ...(periods.some(({ stillOpen }) => stillOpen !== null) ? ['still open'] : []),
@@ -138,7 +135,6 @@ export function incompleteLabel(periods: readonly Completeness[]): string | null
   return labels.length === 0 ? null : labels.join(', ');
 }
 
-/** A sentence for each finding. */
 export function comparisonNotes(periods: readonly ComparedDays[]): readonly string[] {
   return periods.flatMap(({ name, stillOpen, notCounted }) => [
     ...(stillOpen === null ? [] : [`Still open: ${name}: ${stillOpen}`]),
@@ -146,7 +142,7 @@ export function comparisonNotes(periods: readonly ComparedDays[]): readonly stri
   ]);
 }
 
-/** The same answer with the finding in its title and as its first notes. */
+/** Adds the findings to the title and as the first notes. */
 export function markIncomplete(result: ReportResult, periods: readonly ComparedDays[]): ReportResult {
   const labels = incompleteLabel(periods);
   if (labels === null) return result;

@@ -1,6 +1,6 @@
 /**
- * What the words of the filters mean in this file: ids of tenants and partners behind their names, carriers, zones and
- * currencies however they are written. What nothing was found for matches nothing, and is told with the nearest there is.
+ * Matches filter values with the file: tenants and partners by id or name, carriers, zones and currencies in any case. A value
+ * without a match is reported with the nearest existing ones.
  */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
@@ -14,19 +14,17 @@ export interface FilterMatch {
   readonly given: string;
   /** As it is written in the file; a tenant or partner with its id. Empty: there is none. */
   readonly matched: readonly string[];
-  /** What was perhaps candidatesFor, when nothing matched. */
+  /** Similar names, when nothing matched. */
   readonly nearest: readonly string[];
 }
 
 export interface MatchedValues {
-  /** What the session's variable is set to; null lets all pass. */
+  /** For the session's variable; null: all. */
   readonly values: readonly string[] | null;
   readonly matches: readonly FilterMatch[];
 }
 
-/** Something that a filter may mean. */
 interface Candidate {
-  /** Tells it apart from all others. */
   readonly key: string;
   readonly shown: string;
   readonly ids: readonly string[];
@@ -37,12 +35,12 @@ type Named = 'carriers' | 'zones' | 'currencies';
 const SINGULAR = { carriers: 'carrier', zones: 'zone', currencies: 'currency' } as const;
 
 export interface Partner {
-  /** The empty text stands for invoices of which none is known. */
+  /** '' for invoices without a known partner. */
   readonly key: string;
   readonly name: string | null;
 }
 
-/** @param given what the filter says of partners; their names are only looked for where it says something */
+/** Names are read only if the filter is given. */
 export async function knownPartners(
   file: PublishedFile,
   given: AppliedFilters['partners'],
@@ -53,7 +51,7 @@ export async function knownPartners(
   }));
 }
 
-/** With one partner all invoices are its own, whether they say so or not. */
+/** With one partner, invoices without a partner are its own. */
 export function matchPartners(
   given: AppliedFilters['partners'],
   partners: readonly Partner[],
@@ -84,14 +82,14 @@ export async function matchTenants(
   return match('tenant', given, [...candidates.values()]);
 }
 
-/** All spellings that differ in nothing but capital and small letters. */
+/** All spellings that differ only in case. */
 export async function matchNames(
   file: PublishedFile,
   filter: Named,
   given: readonly string[],
 ): Promise<MatchedValues> {
   if (given.length === 0) return { values: null, matches: [] };
-  // Currencies are those of the partners that were given for, the others those of all files.
+  // Currencies are those of the selected partners, the others those of all files.
   const rows =
     filter === 'currencies'
       ? await rowsOf(file, 'currencies-known')

@@ -78,7 +78,7 @@ function decimalOf(name: string, text: string): DuckDBDecimalValue {
   return new DuckDBDecimalValue(digits, 18, 4);
 }
 
-/** Dates and instants are checked text, which the report casts. */
+/** Dates and instants are cast by the report. */
 const TYPES: Readonly<Record<ParameterType, string>> = {
   text: 'varchar',
   date: 'varchar',
@@ -87,11 +87,12 @@ const TYPES: Readonly<Record<ParameterType, string>> = {
   decimal: 'decimal(18, 4)',
 };
 
-/** Questions of one session may be asked at a time, each with values of its own. */
+/** Reports of one session may run at the same time, each with its own values. */
 let prefixes = 0;
 
 /**
- * Sets the variables, each bound and none written into a text.
+ * Sets session variables instead of placeholders: DuckDB plans a statement with placeholders twice, and knows the value of a
+ * variable before it plans.
  *
  * @returns the report's statement with the variables in place of `$name`
  */

@@ -1,4 +1,4 @@
-/** A report by several columns with one of them across: months, or carriers, stand side by side. */
+/** Turns the values of one column of a report into columns, such as months or carriers. */
 
 import { fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import type { ReportDefinition } from './catalogue.ts';
@@ -7,7 +7,7 @@ import type { ReportCell, ReportColumn, ReportResult, ReportRow } from './report
 
 export interface Pivoted {
   readonly result: ReportResult;
-  /** The row of the report that a cell is made of; null for sums and for places where nothing was. */
+  /** The row of the report behind a cell; null for sums and empty cells. */
   readonly origin: (row: ReportRow, column: string) => ReportRow | null;
 }
 
@@ -17,8 +17,7 @@ const MAX_PIVOT_COLUMNS = 60;
 const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
 /**
- * By which columns a report of costs may be put across: those that a reader tells rows apart by. An id stands beside the name
- * that it belongs to, and a report whose rows are lines has nothing to put side by side.
+ * The columns by which a report of costs can be pivoted: its groups without ids. A report whose rows are lines has none.
  */
 export function acrossOf(
   { drilldowns: [drilldown] }: Pick<ReportDefinition, 'drilldowns'>,
@@ -100,7 +99,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
 const TOTAL = 'total';
 const MONEY = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
 
-/** As the value is written; what already is a column's name is set in brackets. */
+/** The value, in brackets if it is the name of a column. */
 function columnOf(value: ReportCell, { columns }: ReportResult): ReportColumn {
   const text = value === null || value === '' ? '(none)' : String(value);
   const isTaken = text === TOTAL || columns.some(({ name }) => name === text);
@@ -121,14 +120,14 @@ export function byText(one: ReportCell | undefined, other: ReportCell | undefine
   return String(left) < String(right) ? -1 : Number(String(left) > String(right));
 }
 
-/** What begins with a number by its size (`5`, `17.5`, `3 to 5 lb`, `over 150 lb`), then others by their characters, none last. */
+/** Values that begin with a number by its size (`5`, `3 to 5 lb`, `over 150 lb`), then others as text, none last. */
 export function bySize(one: ReportCell | undefined, other: ReportCell | undefined): number {
   const [left, right] = [sizeOf(one), sizeOf(other)];
   if (left === right) return byText(one, other);
   return left < right ? -1 : 1;
 }
 
-/** A partner's rows follow one another, and in them those of a currency. */
+/** Orders rows by partner and currency. */
 export function byPartnerAndCurrency(one: ReportRow, other: ReportRow): number {
   return byText(one.partner_id, other.partner_id) || byText(one.currency_code, other.currency_code);
 }

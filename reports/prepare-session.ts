@@ -1,4 +1,4 @@
-/** Makes the session that reports run in: what the filters mean in this file, the views that apply them, and the head. */
+/** Prepares the session of a report: matches the filters, creates the views that apply them, and counts for the head. */
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { jsonValue } from '../lib/duckdb-values.ts';
@@ -22,7 +22,7 @@ import {
   withLevels,
 } from './report-head.ts';
 
-/** What stands in a publication by level when nothing is filtered; many sessions of one publication can share it. */
+/** Counts by level without filters, which sessions of one publication share. */
 export interface Counted {
   readonly publication: number;
   readonly counts: readonly LevelCount[];
@@ -31,17 +31,16 @@ export interface Counted {
 export interface Prepared {
   readonly publication: number;
   readonly level: ReportLevel;
-  /** What passes the filters, by level; read once, for who asks for it. */
+  /** By level, with the filters; read once. */
   readonly count: () => Promise<readonly LevelCount[]>;
-  /** Whether some days are whole; those of the filters are found once. */
+  /** Of a period; that of the filters is found once. */
   readonly completeness: (days?: Days) => Promise<Completeness>;
-  /** What there is by level, whatever the filters. */
+  /** By level, without filters. */
   readonly all: readonly LevelSize[];
   readonly asOf: string;
-  /** As the filter says it; null: as it is now. */
   readonly asKnownOn: string | null;
   readonly matches: readonly FilterMatch[];
-  /** Whose rows a report answers, one after the other; the only one is null when the file knows none. */
+  /** The partners for which a report runs one after another; null when the file has none. */
   readonly partners: readonly (string | null)[];
 }
 
@@ -114,11 +113,11 @@ function partnersOf(
 ): readonly (string | null)[] {
   const named = known.filter(({ key }) => key !== '');
   if (selected !== null) return selected;
-  // With one partner, rows without a partner are that partner's; with several, nobody knows whose they are.
+  // With one partner, rows without a partner are that partner's; with several, their partner is unknown.
   return named.length <= 1 ? [named[0]?.key ?? null] : known.map(({ key }) => key);
 }
 
-/** From now on the session's views show one partner's, out of those that were prepared. */
+/** Restricts the views of the session to one of the prepared partners. */
 export async function selectPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
   // Tables that are kept while the filters stay the same hold the previous partner's rows.
@@ -126,7 +125,7 @@ export async function selectPartner(file: PublishedFile, partner: string): Promi
     await file.query(`drop table if exists ${table}`);
 }
 
-/** The session's views show all partners that were selected for again. */
+/** Selects all requested partners again. */
 export async function selectPartners(
   file: PublishedFile,
   { partners }: Pick<Prepared, 'partners'>,
@@ -134,7 +133,7 @@ export async function selectPartners(
   await setVariable(file, 'partners', partners.map(String));
 }
 
-/** An empty list means "all", as null does, and as a variable does that was never set. */
+/** Null, an empty list and an unset variable mean "all". */
 async function setVariable(
   file: PublishedFile,
   name: string,
@@ -145,7 +144,10 @@ async function setVariable(
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 
-/** In the order in which they are made: a later one may read those before it. */
+/**
+ * Views that only some reports read, by the SQL that needs them: each takes a millisecond or two. In order of creation: a later
+ * one may read those before it.
+ */
 const SHARED_BY_REPORTS = {
   'undated-shipments': /\b(undated_shipments|accrual_estimates)\b/,
   'tenant-shipments': /\b(tenant_shipments|price_moves)\b/,
@@ -176,7 +178,6 @@ const SHARED_BY_REPORTS = {
 
 type Shared = keyof typeof SHARED_BY_REPORTS;
 
-/** Makes what a report reads, of the filters that the session has. */
 export async function createSharedViews(file: PublishedFile, sql: string): Promise<void> {
   for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][]) {
     if (!isRead.test(sql)) continue;

@@ -17,7 +17,7 @@ export interface PublishedFile {
   readonly isWhole: boolean;
   /** Runs one statement of ours; values are bound by name, never written into the text. Without values it is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
-  /** Like `query`, of rows that are fetched piece by piece; nothing else is asked of the session meanwhile. */
+  /** Streams the rows; the session runs nothing else meanwhile. */
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
   /** Runs a statement of `session/` by its name. */
   run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
@@ -55,7 +55,7 @@ export function registerConnection(path: string, connect: Connect): void {
 /**
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
  * @throws NotPublishedError when there is no file
- * @throws OtherVersionFileError from `query`: the file does not have what is asked for
+ * @throws OtherVersionFileError from `query`: the file lacks a table, view or column
  * @throws LeftWalError when a write-ahead log lies beside it
  * @throws DamagedFileError when nothing can be read of it; `query` too, of a part that is damaged
  */
@@ -149,17 +149,17 @@ function cachedValue<T>(cache: FileCache | null, key: string, compute: () => Pro
 
 export interface TimeLimit {
   readonly file: Pick<PublishedFile, 'connection'>;
-  /** What is named when the limit runs out. */
+  /** For the error message. */
   readonly name: string;
   readonly timeLimitMs: number;
-  /** In milliseconds of the clock; several pieces of work may share one. */
+  /** Milliseconds since the epoch; several calls may share one. */
   readonly deadline: number;
 }
 
-/** Node takes a timer of more than 31 bits for one of a millisecond; 24.8 days are as good as none here. */
+/** Node runs a longer timer after 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** interrupt() stops only the statement that runs at that moment, so it is repeated until the work has ended. */
+/** interrupt() stops only the present statement, so it is repeated until the work ends. */
 const INTERRUPT_EVERY_MS = 20;
 
 /** @throws ReportInterruptedError when the limit ran out before `work` ended, else what `work` throws */
@@ -176,7 +176,7 @@ export async function withTimeLimit<T>(limit: TimeLimit, work: () => Promise<T>)
   );
   try {
     const answer = await work();
-    // Short statements may all have run between two interruptions; the limit ran out nevertheless.
+    // Short statements may have ended between two interrupts.
     if (!ranOut) return answer;
   } catch (error) {
     if (!ranOut) throw error;

@@ -1,4 +1,4 @@
-/** The filters that every report takes, checked once, so that a mistyped one is an answer and not an empty table. */
+/** The filters of all reports, checked once, so that an invalid one is an error and not an empty result. */
 
 import { ReportFilterError } from './errors.ts';
 import { checkDay, type PeriodInput, periodBounds } from './period.ts';
@@ -9,11 +9,11 @@ export type ReportLevel = (typeof REPORT_LEVELS)[number];
 export const DATE_BASES = ['ship-date', 'invoice-date'] as const;
 export type DateBasis = (typeof DATE_BASES)[number];
 
-/** As a caller gives them: everything optional, text as typed. */
+/** As typed, not checked. */
 export interface ReportFilters extends PeriodInput {
   /** The date that the period selects by: the ship date, or the CSV's Invoice Generation Date. */
   readonly by?: string | undefined;
-  /** Partners are never added up: without this, each that the file knows has rows of its own. By id or name. */
+  /** By id or name. Partners are never added up: without a filter each has its own rows. */
   readonly partners?: readonly string[] | undefined;
   /** By id, by the partner's own id, or by name. */
   readonly tenants?: readonly string[] | undefined;
@@ -27,7 +27,7 @@ export interface ReportFilters extends PeriodInput {
   readonly asKnownOn?: string | undefined;
 }
 
-/** As a person names them: one word for each filter, whatever it may have several of. */
+/** As options of commands: singular names. */
 export interface FilterOptions
   extends Pick<ReportFilters, 'from' | 'to' | 'period' | 'by' | 'level' | 'asKnownOn'> {
   readonly partner?: readonly string[] | undefined;
@@ -37,7 +37,6 @@ export interface FilterOptions
   readonly currency?: readonly string[] | undefined;
 }
 
-/** The same filters as a report takes them, not checked yet. */
 export function toReportFilters(named: FilterOptions): ReportFilters {
   const { from, to, period, by, level, asKnownOn, partner, tenant, carrier, zone, currency } = named;
   const lists = { partners: partner, tenants: tenant, carriers: carrier, zones: zone, currencies: currency };
@@ -55,7 +54,7 @@ export interface AppliedFilters {
   readonly carriers: readonly string[];
   readonly zones: readonly string[];
   readonly currencies: readonly string[];
-  /** null: to be chosen from what the file holds. */
+  /** null: chosen from the levels in the file. */
   readonly level: ReportLevel | null;
   /** ISO 8601 UTC with milliseconds. */
   readonly asKnownOn: string | null;
@@ -76,7 +75,7 @@ export function checkFilters(filters: ReportFilters, now = new Date()): AppliedF
   };
 }
 
-/** Every shipment passes; which level is counted is not asked. */
+/** Whether every shipment passes; the level is not a filter here. */
 export function isUnfiltered({
   from,
   to,
@@ -97,7 +96,7 @@ export function checkInstant(filter: string, value: string): string {
   if (day?.[1]) {
     checkDay(filter, day[1]);
     const parsed = new Date(day[2] === undefined ? `${value}T23:59:59.999Z` : value);
-    // A time zone can move the last day of 9999 into a year of five digits, which no database reads.
+    // A time zone can move 9999-12-31 into a five-digit year.
     if (!Number.isNaN(parsed.getTime()) && /^\d{4}-/.test(parsed.toISOString())) return parsed.toISOString();
   }
   throw new ReportFilterError(

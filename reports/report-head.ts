@@ -1,4 +1,4 @@
-/** Decides which level of invoices a report counts, and says in sentences what a reader must know about the choice. */
+/** Chooses the level of invoices that a report counts, and writes the notes of its head. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import type { PublishedFile } from './published-file.ts';
@@ -11,7 +11,7 @@ export interface LevelSize {
   readonly level: string;
   /** Without any filter. */
   readonly allShipments: number;
-  /** Ever heard of, whatever their state; without any filter. */
+  /** Of any state, without any filter. */
   readonly allInvoices: number;
 }
 
@@ -25,7 +25,7 @@ export interface LevelCount extends LevelSize {
   readonly contradictedInvoices: number;
 }
 
-/** Tenant level, unless only partner-level invoices exist; before anything is loaded, drafts tell. */
+/** Tenant level, unless only partner-level invoices exist (drafts, before anything is loaded). */
 export function chooseLevel(counts: readonly LevelSize[]): ReportLevel {
   const loaded = counts.filter((count) => count.allShipments > 0);
   const known = loaded.length > 0 ? loaded : counts.filter((count) => count.allInvoices > 0);
@@ -39,7 +39,6 @@ export function levelsOf(level: ReportLevel): readonly string[] {
   return level === 'partner' ? ['partner'] : ['tenant', 'unknown'];
 }
 
-/** In which units the shipments that are counted were weighed. */
 export function weighedIn(counts: readonly LevelCount[]): ReportHead['weighed'] {
   const sum = (of: (count: LevelCount) => number): number =>
     counts.reduce((total, count) => total + of(count), 0);
@@ -64,9 +63,9 @@ export function limitNotes({ rows, found }: Pick<ReportHead, 'rows' | 'found'>):
 export function headNotes(about: {
   readonly counts: readonly LevelCount[];
   readonly level: ReportLevel;
-  /** true when the level was asked for, false when it was chosen here. */
+  /** false: the level was chosen automatically. */
   readonly chosen: boolean;
-  /** true: the report sets the levels side by side, whatever level is chosen. */
+  /** true: the report compares the levels. */
   readonly comparesLevels: boolean;
   readonly filters: AppliedFilters;
   /** true: the report shows states of invoices, which are published as they are now only. */
@@ -145,7 +144,7 @@ function plural(count: number, noun: string): string {
   return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** What there is by level of the partners that were asked for, null for all; the empty text is an invoice of which none is known. */
+/** @param partners null: all; the empty text: invoices without a known partner */
 export async function levelsIn(
   file: PublishedFile,
   { asKnownOn }: AppliedFilters,
@@ -169,7 +168,7 @@ export async function levelsIn(
   return [...sizes.values()];
 }
 
-/** Of a level that the head has no row for nothing passes. */
+/** A level without a row in the head has no shipments that pass the filters. */
 export function withLevels(
   all: readonly LevelSize[],
   head: readonly Readonly<Record<string, unknown>>[],

@@ -1,4 +1,4 @@
-/** A published file opened once with one set of filters; any number of reports are request of it, the head counted once. */
+/** A session on the published file with one set of filters, in which any number of reports run. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
@@ -43,8 +43,8 @@ export type { Counted } from './prepare-session.ts';
 
 export interface ReportSession {
   /**
-   * @param report a report's name, or a question of another part that is written as reports are
-   * @throws ReportNotFoundError, ReportFilterError: what was request cannot be answered
+   * @param report a name, or a definition written as reports are
+   * @throws ReportNotFoundError, ReportFilterError
    * @throws ReportInterruptedError: the time limit ran out
    */
   run(
@@ -52,13 +52,13 @@ export interface ReportSession {
     parameters?: Readonly<Record<string, string>>,
   ): Promise<ReportResult>;
   /**
-   * The lines themselves, a page of them with the totals of all.
+   * A page of shipments, with the totals of all that match.
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`
    */
   shipments(request: ShipmentsRequest): Promise<ShipmentsPage>;
   /**
-   * All of them for a file, however many: `write` reads the batches to their end.
+   * All shipments that match, as a stream; `write` reads the batches to their end.
    *
    * @throws ReportFilterError, ReportInterruptedError as `run`, also while `write` reads
    */
@@ -66,7 +66,7 @@ export interface ReportSession {
     request: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
     write: (found: ShipmentsStream) => Promise<T>,
   ): Promise<T>;
-  /** Only their totals, for `totals` of several pages. */
+  /** For `totals` of several pages. */
   totalShipments(conditions: ShipmentConditions): Promise<ShipmentTotals>;
   /** For `counted` of later sessions without filters. */
   count(): Promise<Counted>;
@@ -81,14 +81,14 @@ export interface SessionRequest {
   readonly tables?: OptionalTables;
   /** For the whole session; the statement that runs then is interrupted. 60 000 by default. */
   readonly timeLimitMs?: number;
-  /** What a session without filters counted; believed when this one has none either and reads the same publication. */
+  /** The counts of a session without filters, used if this one has none and reads the same publication. */
   readonly counted?: Counted | undefined;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
 
 /**
- * @throws ReportFilterError: a filter has a value that cannot be meant
+ * @throws ReportFilterError a filter is invalid
  * @throws NotPublishedError: there is no published file yet
  */
 export async function openReportSession(request: SessionRequest): Promise<ReportSession> {
@@ -146,7 +146,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
           ...missing,
           ...limitNotes({ rows: rows.length, found }),
           ...files,
-          // A report of invoices lists them itself.
+          // Reports of invoices list them.
           ...(showsStates || comparesDays(report) ? [] : notCountedNotes(completeness)),
           ...matchNotes(matches),
           ...(session.partners.length > 1
@@ -171,7 +171,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
 
   return {
     async run(nameOrReport, parameters = {}) {
-      // Refusals come before any work, so that a misspelt name is not answered with a time-out.
+      // Before any query, so that a misspelled name does not end as a timeout.
       const report = typeof nameOrReport === 'string' ? await findReport(nameOrReport) : nameOrReport;
       const { name } = report;
       bindParameters(report, parameters);
@@ -209,7 +209,7 @@ interface Answer {
   readonly found: number;
 }
 
-/** A report is of one partner; of several it is request once for each, so that no sum, share or rank crosses them. */
+/** Runs a report once for each partner, so that no sum, share or rank crosses partners. */
 async function answerEachPartner(
   file: PublishedFile,
   request: {
@@ -250,7 +250,7 @@ async function answerEachPartner(
   };
 }
 
-/** How many rows the report has of the partner that is shown, whatever its limit. */
+/** The number of rows for the selected partner without the limit. */
 async function countRows(
   file: PublishedFile,
   report: ReportDefinition,
@@ -264,12 +264,12 @@ async function countRows(
 /** The largest value of an integer parameter. */
 const MAX_LIMIT = 999_999_999;
 
-/** Behind all others; a terminal shows it where there is something to tell apart. */
+/** The last column; a detail when there is only one partner. */
 function partnerColumn(isAlone: boolean): ReportColumn {
   return { name: 'partner_id', type: 'text', scale: 0, unit: null, align: 'left', isDetail: isAlone };
 }
 
-/** What one partner has in a place of the chart another may have too; a line keeps its months, a heat map its columns. */
+/** Separates the partners in a chart: as series of lines, as rows of a heat map, else as part of the key. */
 function byPartner(chart: ChartSpec): ChartSpec {
   const role = chart.kind === 'line' ? 'series' : chart.kind === 'heatmap' ? 'y' : 'key';
   const named = chart.roles[role];
@@ -289,7 +289,7 @@ export interface ReportRequest extends SessionRequest {
 }
 
 /**
- * @throws ReportNotFoundError, ReportFilterError: what was request cannot be answered
+ * @throws ReportNotFoundError, ReportFilterError
  * @throws NotPublishedError: there is no published file yet
  * @throws ReportInterruptedError: the time limit ran out
  */
@@ -302,7 +302,7 @@ export async function runReport({ name, parameters, ...request }: ReportRequest)
   }
 }
 
-/** The columns that were request for, and those that are always there. */
+/** Removes the columns of groups that `by` does not name. */
 export function shownColumns(
   columns: readonly ReportColumn[],
   { shownBy }: Pick<ReportDefinition, 'shownBy'>,
@@ -312,7 +312,7 @@ export function shownColumns(
   return columns.filter(({ name }) => shownBy[name] === undefined || words.includes(shownBy[name]));
 }
 
-/** All charts of other reports; of such a one the first that its columns suffice for, one value in each place. */
+/** For reports with `by`, the first chart whose columns are shown, with one value in each place. */
 export function drawableCharts(
   { charts, shownBy }: Pick<ReportDefinition, 'charts' | 'shownBy'>,
   columns: readonly ReportColumn[],

@@ -1,4 +1,4 @@
-/** One statement of a person's own, asked of the published file in the session that reports have: read-only, with their macros. */
+/** Runs a user's own read-only statement on the published file, with the macros of the reports. */
 
 import {
   type DuckDBConnection,
@@ -26,14 +26,14 @@ export interface SqlResult {
 
 /**
  * @throws NotPublishedError: there is no published file yet
- * @throws SqlRefusedError: it does not only read, or DuckDB does not take it, in its words
+ * @throws SqlRefusedError the statement writes, or DuckDB refuses it (with its message)
  * @throws ReportInterruptedError: the time limit ran out
  */
 export async function runSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlResult> {
   const file = await openPublishedFile(databasePath);
   try {
     const limit = { file, name: 'of this statement', timeLimitMs, deadline: Date.now() + timeLimitMs };
-    // A person asks the views; whoever wants what lies behind them names its schema.
+    // Only the views; tables behind them need their schema.
     await file.connection.run("set search_path = 'main'");
     return await withTimeLimit(limit, async () => {
       try {
@@ -88,7 +88,7 @@ const TABLE_FUNCTIONS: readonly string[] = [
   ...['pragma_show', 'pragma_table_info', 'pragma_version', 'pg_timezone_names', 'icu_calendar_names'],
 ];
 const READS = 'select, describe, summarize, show, pivot, unpivot, and explain of these';
-/** DuckDB reads a table of such a name from the file. */
+/** DuckDB reads a file for a table of such a name. */
 const IS_FILE = /[./\\:*]/;
 const NAMES_FILE = /\.(?:csv|tsv|parquet|json|jsonl|ndjson|duckdb|db)\b/i;
 const OPTION = String.raw`(?:analyze|format\s+\w+)`;
@@ -96,12 +96,14 @@ const EXPLAIN = new RegExp(
   String.raw`^(?:\s|--[^\r\n]*[\r\n])*explain\s+(?:analyze\s+|\(\s*${OPTION}(?:\s*,\s*${OPTION})*\s*\)\s*)?`,
   'i',
 );
-/** A `create` that DuckDB puts before such a text makes the type of a pivot's columns. */
+/** For these DuckDB may prepend a `create type` with the columns of a pivot. */
 const MAY_PIVOT =
   /^(?:\s|\(|--[^\r\n]*[\r\n])*(?:pivot|pivot_wider|with|select|from|describe|desc|summarize)\b/i;
 
 /**
- * Runs one statement that only reads. DuckDB makes several of a pivot without `in (…)`: the first ones collect its columns.
+ * Checks that a statement only reads before DuckDB binds it, since binding a table function opens its file or connection. A
+ * read-only instance is not enough: it lets `copy` write files and, over a lake, everything that its credentials allow.
+ * DuckDB splits a pivot without `in (…)` into several statements: the first ones collect its columns.
  *
  * @throws SqlRefusedError it is not one statement, writes, or reaches outside the file; DuckDB's own words for what it cannot parse
  */
@@ -146,7 +148,7 @@ async function tableFunctionsOf(connection: DuckDBConnection): Promise<Functions
   return { allowed, others: rows.map(({ name }) => name).filter((name) => !allowed.has(name)) };
 }
 
-/** As DuckDB parses it; null for what is no select, which a pivot without `in (…)` is not either. */
+/** The syntax tree; null for anything but a select, which includes a pivot without `in (…)`. */
 async function treeOf(connection: DuckDBConnection, sql: string): Promise<unknown> {
   const reader = await connection.runAndReadAll('select json_serialize_sql($1::varchar)', [sql]);
   const tree = JSON.parse(String(reader.getRows()[0]?.[0])) as {
@@ -176,7 +178,7 @@ function checkTree(tree: unknown, functions: Functions): void {
   for (const part of Object.values(tree)) checkTree(part, functions);
 }
 
-/** DuckDB shows no tree of a pivot whose columns it looks for, so the text may not even name what would be refused. */
+/** There is no tree of a pivot without `in (…)`, so its text may not contain refused names. */
 function checkPivot(sql: string, { others }: Functions): void {
   if (!MAY_PIVOT.test(sql)) throw refused('one that does not only read');
   const words = new Set(sql.toLowerCase().match(/\w+/g));

@@ -1,9 +1,8 @@
 /**
  * One read-only DuckDB instance for each published file, which all sessions that are open at a time share.
  *
- * An instance reads what the file says of its blocks when it is made (of 545 MB half a second of processor time), and keeps
- * the blocks that it read; a connection has its own temporary views, macros, tables and variables, so sessions see
- * nothing of each other. The file is replaced as a whole: whoever opens it afterwards gets a new instance, and the former one
+ * Creating an instance reads the metadata of all blocks (0.5 s for 545 MB), and it caches blocks. Each connection has its own
+ * temporary views, macros, tables and variables. When the file is replaced, new sessions get a new instance, and the old one
  * is closed with its last session.
  */
 
@@ -22,7 +21,6 @@ export interface OwnConnection {
 }
 
 interface Opened {
-  /** Of the file as it was when it was opened. */
   readonly identity: string;
   readonly instance: Promise<DuckDBInstance>;
   readonly cache: FileCache;
@@ -30,16 +28,15 @@ interface Opened {
   lastUsedAt: number;
 }
 
-/** By path, of the file that is there now. */
 const opened = new Map<string, Opened>();
-/** How many keep the instance of a path open between sessions. */
+/** Number of `keepOpen` callers by path. */
 const keepers = new Map<string, number>();
 
 const LOOK_EVERY_MS = 5_000;
-/** What nobody read for so long is closed, since its blocks take memory. */
+/** An unused instance is closed after this time, since its blocks take memory. */
 const KEPT_FOR_MS = 10 * 60_000;
 
-/** A connection of its own to the instance of the file that is there now. @throws whatever DuckDB says of the file */
+/** @throws DuckDB's error */
 export async function connectShared(path: string): Promise<OwnConnection> {
   const identity = await identityOf(path);
   const own = current(path, identity);
@@ -69,8 +66,8 @@ export async function connectShared(path: string): Promise<OwnConnection> {
 }
 
 /**
- * An instance that met a fault of DuckDB's own refuses every statement from then on, though nothing is wrong with the file. In 1.5.5
- * a count over a window can do that, now and then.
+ * After an internal error of DuckDB an instance refuses every statement, although the file is intact (seen in 1.5.5 with a
+ * count over a window).
  */
 async function answers(connection: DuckDBConnection): Promise<boolean> {
   try {
@@ -83,8 +80,7 @@ async function answers(connection: DuckDBConnection): Promise<boolean> {
 }
 
 /**
- * For a process that answers many readers: the instance stays between their sessions until the file is replaced, which is
- * looked for every few seconds, or nobody reads for ten minutes.
+ * Keeps the instance open between sessions until the file is replaced (checked every few seconds) or unused for ten minutes.
  */
 export function keepOpen(path: string, { lookEveryMs = LOOK_EVERY_MS } = {}): { close(): void } {
   keepers.set(path, (keepers.get(path) ?? 0) + 1);
@@ -104,7 +100,7 @@ export function keepOpen(path: string, { lookEveryMs = LOOK_EVERY_MS } = {}): { 
   };
 }
 
-/** A file that was replaced or removed keeps its room on the disk for as long as it is open. */
+/** A replaced file takes disk space as long as it is open. */
 async function look(path: string): Promise<void> {
   const identity = await identityOf(path).catch(() => null);
   const own = opened.get(path);
@@ -146,18 +142,16 @@ function closeUnused(path: string, own: Opened): void {
 async function openInstance(path: string): Promise<DuckDBInstance> {
   const instance = await DuckDBInstance.create(path, {
     access_mode: 'READ_ONLY',
-    // Before nothing more may be reached.
     ...readingLimits(path),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     enable_external_access: 'false',
-    // It keeps rows that two parts of a query share in memory, which is dearer than reading them a second time, and it
-    // hides from the reading which days or invoices are wanted.
+    // It keeps shared rows in memory, which is slower than reading them twice, and prevents filter pushdown.
     disabled_optimizers: 'common_subplan',
   });
   try {
     const connection = await instance.connect();
-    // For all connections to come: afterwards none can be set.
+    // For all later connections; the configuration is locked next.
     await connection.run("set global TimeZone = 'UTC'");
     await connection.run('set lock_configuration = true');
     connection.closeSync();
@@ -168,7 +162,6 @@ async function openInstance(path: string): Promise<DuckDBInstance> {
   }
 }
 
-/** Changes whenever the file is replaced or written to. */
 async function identityOf(path: string): Promise<string> {
   const { dev, ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true });
   return [dev, ino, mtimeNs, ctimeNs, size].join('/');

@@ -119,25 +119,13 @@ async function countPublished(path: string) {
   }
 }
 
-/** What a discrepancy alert compares, by the rules of the view `discrepancies`. */
-const DISCREPANCY_ALERTS = {
-  announcement: {
-    rules: { 'announced-hash': 'hash', 'announced-size': 'size' },
-    title: 'the file differs from the announced one',
-    verbs: ['announced', 'received'],
-    consequence: 'The received file is loaded and counts.',
-  },
-  totals: {
-    rules: { 'shipment-count': 'shipments', 'total-amount': 'total', currency: 'currency' },
-    title: 'its file contradicts its totals',
-    verbs: ['stated', 'in its file'],
-    consequence: "The file's rows are loaded and count.",
-  },
-} as const;
-type DiscrepancyAlert = keyof typeof DISCREPANCY_ALERTS;
-type DiscrepancyKey = `${DiscrepancyAlert}/${string}`;
+/** The rules of the view `discrepancies` that compare a file with its announcement. */
+const ANNOUNCEMENT_RULES: Readonly<Record<string, string>> = {
+  'announced-hash': 'hash',
+  'announced-size': 'size',
+};
 
-interface DiscrepancyAlertOptions {
+interface AnnouncementAlertOptions {
   readonly databasePath: string;
   /** `run` of the data folder: alerts that an earlier process raised are resolved, too. */
   readonly runFolder: string;
@@ -146,31 +134,33 @@ interface DiscrepancyAlertOptions {
 }
 
 /**
- * Keeps an alert open for each invoice whose current file differs from its announcement or its totals. Read from the
- * published file, because a person's decision or a command without this worker changes it as well as a load.
+ * Keeps an alert open for each invoice whose current file differs from its announcement. Read from the published file,
+ * because a person's decision or a command without this worker changes it as well as a load.
  */
-export function createDiscrepancyAlerts(
-  options: DiscrepancyAlertOptions,
+export function createAnnouncementAlerts(
+  options: AnnouncementAlertOptions,
 ): PublicationListener & { close(): Promise<void> } {
   const { alerts, log } = options;
-  let raised: ReadonlySet<DiscrepancyKey> | null = null;
+  let raised: ReadonlySet<string> | null = null;
   let reading: Promise<void> | null = null;
   let isStale = false;
 
   async function update(): Promise<void> {
-    raised ??= new Set((await openAlerts(options.runFolder)).map(({ key }) => key).filter(isDiscrepancyKey));
-    const current = await readDiscrepancies(options.databasePath);
-    for (const key of raised) if (!current.has(key)) alerts.resolve(key);
-    for (const [key, differences] of current) {
-      const [kind, invoiceId] = key.split('/') as [DiscrepancyAlert, string];
-      const { title, consequence } = DISCREPANCY_ALERTS[kind];
+    raised ??= new Set(
+      (await openAlerts(options.runFolder)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
+    );
+    const differing = await readDiffering(options.databasePath);
+    for (const invoiceId of raised) {
+      if (!differing.has(invoiceId)) alerts.resolve(`announcement/${invoiceId}`);
+    }
+    for (const [invoiceId, differences] of differing) {
       alerts.raise({
-        key,
-        title: `Invoice ${invoiceId}: ${title}`,
-        detail: `${differences.join('; ')}. ${consequence} Ask the billing service which of the two is right; \`billsync invoices show ${invoiceId}\` shows both.`,
+        key: `announcement/${invoiceId}`,
+        title: `Invoice ${invoiceId}: the file differs from the announced one`,
+        detail: `${differences.join('; ')}. The received file is loaded and counts. Ask the billing service which of the two is right; \`billsync invoices show ${invoiceId}\` shows both.`,
       });
     }
-    raised = new Set(current.keys());
+    raised = new Set(differing.keys());
   }
 
   async function updateWhileStale(): Promise<void> {
@@ -197,27 +187,19 @@ export function createDiscrepancyAlerts(
   };
 }
 
-function isDiscrepancyKey(key: string): key is DiscrepancyKey {
-  return Object.hasOwn(DISCREPANCY_ALERTS, key.split('/')[0] ?? '');
-}
-
-/** The differences of each alert. */
-async function readDiscrepancies(path: string): Promise<ReadonlyMap<DiscrepancyKey, readonly string[]>> {
+/** The differences, by invoice. */
+async function readDiffering(path: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const file = await openPublishedFile(path);
   try {
     const result = await file.query(
       'select invoice_id::varchar, rule, stated, found from discrepancies order by invoice_id, rule',
     );
-    const differences = new Map<DiscrepancyKey, string[]>();
+    const differences = new Map<string, string[]>();
     for (const [invoiceId, rule, stated, found] of result.getRows()) {
-      for (const kind of Object.keys(DISCREPANCY_ALERTS) as DiscrepancyAlert[]) {
-        const { rules, verbs } = DISCREPANCY_ALERTS[kind];
-        const name = (rules as Readonly<Record<string, string>>)[String(rule)];
-        if (name === undefined) continue;
-        const text = `${name} ${stated} ${verbs[0]}, ${found} ${verbs[1]}`;
-        const key = `${kind}/${invoiceId}` as const;
-        differences.set(key, [...(differences.get(key) ?? []), text]);
-      }
+      const name = ANNOUNCEMENT_RULES[String(rule)];
+      if (name === undefined) continue;
+      const others = differences.get(String(invoiceId)) ?? [];
+      differences.set(String(invoiceId), [...others, `${name} ${stated} announced, ${found} received`]);
     }
     return differences;
   } finally {

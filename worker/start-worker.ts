@@ -39,7 +39,7 @@ import {
   reportPublisherFailures,
 } from './process-checks.ts';
 import {
-  createDiscrepancyAlerts,
+  createAnnouncementAlerts,
   measureContents,
   publishedPath,
   readGaps,
@@ -141,10 +141,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const dashboardUrl = settings.alerts.dashboardUrl ?? null;
     const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
-    const discrepancies = createDiscrepancyAlerts({
+    const announcements = createAnnouncementAlerts({
       ...{ databasePath, runFolder: join(settings.dataDir, 'run'), alerts, log },
     });
-    closers.defer(() => discrepancies.close());
+    closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();
     warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(reportPublisherFailures(warehouse, sinks), {
@@ -152,7 +152,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       onPublished(publication) {
         contents.published();
         costs.published();
-        discrepancies.published();
+        announcements.published();
         traced?.published(publication);
       },
     });

@@ -1,6 +1,5 @@
 /**
- * What an assistant may ask of the published file, by the Model Context Protocol: reports, shipments, where a shipment
- * comes from, and what the figures mean. Nothing can be changed by it.
+ * MCP server over the published file: reports, shipments, the origin of a shipment, and definitions of reports. Read-only.
  */
 
 import { type CallToolResult, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
@@ -17,7 +16,7 @@ import { openReportSession } from '../../reports/report-session.ts';
 import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.ts';
 
 export interface AssistantSettings {
-  /** `reports.duckdb`; it is opened anew for each question, so that each is answered from the newest publication. */
+  /** `reports.duckdb`, opened for each request, so that each reads the newest publication. */
   readonly databasePath: string;
   readonly version: string;
   readonly timeLimitMs: number;
@@ -25,10 +24,10 @@ export interface AssistantSettings {
   readonly explain: (trackingNumber: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
-/** A report takes both cores and up to 1.5 GB; who asks for ten at once gets them one after another. */
+/** A report may use all cores and up to 1.5 GB, so requests run one after another. */
 const AT_ONCE = 1;
 
-/** DuckDB interrupts what runs, and not what is planned: a question that goes on for so long after its limit is left behind. */
+/** DuckDB interrupts running statements but not planning: a request is abandoned this long after its timeout. */
 const PLANNING_MS = 2_000;
 
 const ONLY_READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -53,9 +52,9 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   server.registerTool(
     'list_reports',
     {
-      title: 'Which questions there are',
+      title: 'List reports',
       description:
-        'Every report: what it answers, what a row is, its parameters, what its numbers mean and cannot say.',
+        'All reports with their title, what a row is, parameters, what the numbers mean and what they cannot say.',
       annotations: ONLY_READS,
     },
     () => answer(async () => ({ reports: await catalogue() })),
@@ -63,8 +62,8 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   server.registerTool(
     'run_report',
     {
-      title: 'Answer a question',
-      description: 'The rows of a report, with what has to be known to trust them.',
+      title: 'Run a report',
+      description: 'The rows of a report, with notes on what they contain and leave out.',
       inputSchema: reportQuestion,
       annotations: ONLY_READS,
     },
@@ -84,7 +83,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   server.registerTool(
     'search_shipments',
     {
-      title: 'Find billed lines',
+      title: 'Search shipments',
       description:
         'The billed lines that reports count, a page of them, with exact totals of all that match per currency.',
       inputSchema: shipmentsQuestion,
@@ -109,7 +108,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   server.registerTool(
     'explain_shipment',
     {
-      title: 'Where a billed line comes from',
+      title: 'Explain a shipment',
       description:
         'From a tracking number to its line, file, hash, event and workflow run; also of voided and replaced invoices.',
       inputSchema: explainQuestion,
@@ -126,7 +125,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   return server;
 }
 
-/** The definitions again as resources, for clients that let a person choose what an assistant reads. */
+/** Definitions as resources, for clients in which a person chooses what the assistant reads. */
 function registerDefinitions(server: McpServer): void {
   const mimeType = 'application/json';
   const addressOf = (name: string): string => `billsync://reports/${name}`;
@@ -153,7 +152,7 @@ function registerDefinitions(server: McpServer): void {
   );
 }
 
-/** What has to be known to trust the rows. @throws ReportFilterError a filter that matched nothing */
+/** @throws ReportFilterError a filter matched nothing */
 function headed(result: ReportResult) {
   requireMatches(result.head.matches);
   return { about: aboutResult(result) };
@@ -164,16 +163,16 @@ function firstOf({ rows: all, head }: ReportResult, most: number) {
   return { rows, rows_found: head.found, rows_left_out: head.found - rows.length };
 }
 
-/** Ends the wait and lets the next question go on. @throws ReportInterruptedError */
+/** Stops waiting, so that the next request can run. @throws ReportInterruptedError */
 async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ReportInterruptedError('of this question', limitMs)), limitMs);
+    timer = setTimeout(() => reject(new ReportInterruptedError('of this request', limitMs)), limitMs);
   });
   return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
-/** The same as text, for clients that read nothing else. A refusal is an answer too, so that the assistant can ask better. */
+/** Adds the result as text for clients that read nothing else. An error is returned too, so that the assistant can correct it. */
 async function answered(work: () => Promise<object>): Promise<CallToolResult> {
   try {
     const found = await work();
@@ -188,7 +187,6 @@ async function answered(work: () => Promise<object>): Promise<CallToolResult> {
   }
 }
 
-/** Every report, in the order of the catalogue. */
 export async function catalogue() {
   return (await listReports()).map(described);
 }

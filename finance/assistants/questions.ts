@@ -1,4 +1,4 @@
-/** What an assistant may ask: the filters and conditions of the commands, under the same names and with the same words. */
+/** Input schemas of the tools: the filters and conditions of the commands, with the same names. */
 
 import { z } from 'zod';
 import { PERIOD_FORMS } from '../../reports/period.ts';
@@ -6,18 +6,17 @@ import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.ts';
 import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 
-/** As many rows as an answer holds at most: more would fill an assistant's memory without being read. */
+/** More rows would fill an assistant's context without being read. */
 const MAX_ROWS = 2_000;
 const DEFAULT_ROWS = 200;
 
-/** A question that is larger is a mistake or an attack; one list of so many values is planned in milliseconds. */
+/** DuckDB plans a list of this many values in milliseconds. */
 const MAX_VALUES = 1_000;
 const MAX_CONDITIONS = 30;
 const MAX_LETTERS = 500;
 
 const text = z.string().max(MAX_LETTERS);
 const names = z.array(text).max(MAX_VALUES);
-/** No more entries than there are conditions or parameters. */
 const few = [
   (entries: object) => Object.keys(entries).length <= MAX_CONDITIONS,
   `no more than ${MAX_CONDITIONS}`,

@@ -1,4 +1,4 @@
-/** Holds the rules against what is published: each row of a rule's report that meets it is a finding. */
+/** Applies the cost rules to the published file: each row of a rule's report that meets its conditions is a finding. */
 
 import { createHash } from 'node:crypto';
 import {
@@ -18,9 +18,9 @@ import type { CostRule } from './rules.ts';
 
 export interface CostFinding {
   readonly rule: string;
-  /** The same for the same rule, period and row, whatever its figures become; 16 hex digits. */
+  /** Stable for a rule, period and row while its values change; 16 hex digits. */
   readonly id: string;
-  /** One line: what the row is, and the figures by which it is a finding. */
+  /** One line: the key of the row and the values that meet the rule. */
   readonly what: string;
   /** The command that shows it. */
   readonly command: string;
@@ -71,7 +71,7 @@ function daysOfRule({ period, trailing }: CostRule, now: Date): Partial<Period> 
   return parsePeriod(period ?? 'last-week', now);
 }
 
-/** By what rows are told apart: what the report groups by, else its words and days. Figures change and are none of it. */
+/** The key columns of a report: its groups, else its text and date columns. */
 async function keysOf({ name: report, columns }: ReportResult): Promise<readonly string[]> {
   const [drilldown] = (await findReport(report)).drilldowns;
   const grouped = drilldown?.by.map(({ column }) => column) ?? [];
@@ -80,7 +80,7 @@ async function keysOf({ name: report, columns }: ReportResult): Promise<readonly
   return columns.filter(isKey).map(({ name }) => name);
 }
 
-/** @throws ReportFilterError a column that is not there, or is no number and is held against one */
+/** @throws ReportFilterError a column does not exist, or is compared with a number and is none */
 function checkColumns({ report, when, trailing, of }: CostRule, { columns }: ReportResult): void {
   const numbers = columns
     .filter(({ type }) => type === 'decimal' || type === 'count')
@@ -109,7 +109,7 @@ interface Beside {
   readonly weeks: number;
 }
 
-/** Each row with the average of the weeks before; one that has no row now, or had none then, counts as zero there. */
+/** Adds the average of the weeks before to each row; a missing row counts as zero. */
 function beside(
   now: readonly ReportRow[],
   then: readonly ReportRow[],
@@ -143,7 +143,6 @@ function beside(
   });
 }
 
-/** A cell that is missing meets nothing. */
 function meets(cell: ReportCell, test: CostRule['when'][string]): boolean {
   if (cell === null) return false;
   const text = String(cell);
@@ -174,7 +173,7 @@ function findingOf(
   };
 }
 
-/** The command and the dashboard's page that answer what the rule fields, of the days it was fields about. */
+/** The command and the dashboard page that show the report of the rule for the days of the finding. */
 export function whereToLook(
   rule: CostRule,
   days: Partial<Period>,
@@ -203,7 +202,7 @@ export function whereToLook(
   };
 }
 
-/** As a shell takes it for one word. */
+/** Quoted for a shell. */
 function quoted(word: string): string {
   return /^[\w.:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

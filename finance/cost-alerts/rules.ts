@@ -1,4 +1,4 @@
-/** The rules by which cost alerts are raised: a file that people write, checked whole before any of it is believed. */
+/** Reads the cost rules, a YAML file, and validates all of it before any rule is used. */
 
 import { z } from 'zod';
 import { readCheckedYaml } from '../../lib/checked-yaml.ts';
@@ -22,17 +22,17 @@ const Rule = z.strictObject({
     })
     .prefault({}),
   period: z.string().optional(),
-  /** Weeks before the last one whose average it is held against. */
+  /** Compares the last week with the average of this many weeks before. */
   trailing: z
     .string()
     .regex(/^([1-9]|[1-4]\d|5[0-2])$/, 'a number of weeks, 1 to 52')
     .transform(Number)
     .optional(),
-  /** What is averaged: a sum is divided by the weeks, a ratio is that of all of them. */
+  /** The column that is averaged: a sum is divided by the weeks, a ratio is that of all weeks. */
   of: z
     .enum(['billing_cost', 'shipments', 'packages', 'cost_per_shipment', 'cost_per_lb'])
     .default('billing_cost'),
-  /** By column; a row that meets them all is a finding. Without any, every row is one. */
+  /** Conditions by column; a row must meet all. Without any, every row is a finding. */
   when: z
     .record(
       z.string(),
@@ -49,7 +49,7 @@ const Rules = z.strictObject({ rules: z.array(Rule) });
 
 export type CostRule = z.output<typeof Rule>;
 
-/** The file is there and says something that cannot be meant; no rule of it is applied. */
+/** The file is invalid; none of its rules is applied. */
 export class CostRulesError extends BillsyncError {
   readonly code = 'cost-rules-invalid';
   override readonly exitCode = EXIT.usage;
@@ -74,7 +74,7 @@ export async function readCostRules(path: string): Promise<readonly CostRule[] |
   return rules;
 }
 
-/** What the form cannot tell: whether the report takes it. */
+/** Checks what the schema cannot: whether the report accepts the rule. */
 async function problemOf(rule: CostRule): Promise<string | null> {
   if (rule.trailing !== undefined && rule.period !== undefined)
     return 'trailing is of the last whole week, so a period cannot be given';

@@ -1,4 +1,4 @@
-/** Tells of findings of the cost rules, each once, in whatever channels alerts go to. */
+/** Alerts about findings of the cost rules, each once. */
 
 import { readFile } from 'node:fs/promises';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
@@ -14,7 +14,7 @@ import { type CostRule, readCostRules } from './rules.ts';
 
 export interface CostWatchOptions {
   readonly rulesPath: string;
-  /** Where it is kept what was reported; below a folder that is there. */
+  /** File of the findings that were reported; its folder exists. */
   readonly memoryPath: string;
   readonly databasePath: string;
   /** The dashboard's address, for links; null: the command is named instead. */
@@ -22,33 +22,32 @@ export interface CostWatchOptions {
   readonly alerts: Alerts;
   readonly log: Logger;
   readonly now?: () => Date;
-  /** Least time between two looks, however often something is published. */
+  /** Minimum time between two checks. */
   readonly pauseMs?: number;
 }
 
 export interface CostWatch {
-  /** To be reported of each publication. */
+  /** Called after each publication. */
   published(): void;
-  /** A tenant without an invoice brings no publication, so it is looked at without one too. */
+  /** A tenant without invoices causes no publication, so rules are also checked on a schedule. */
   readonly check: Check;
   close(): Promise<void>;
 }
 
-/** Where both lie in a data folder. */
 export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' | 'memoryPath'> {
   const { costRules, costFindings } = dataFolder(dataDir);
   return { rulesPath: costRules, memoryPath: costFindings };
 }
 
-/** More new findings of one rule at a time are reported as a number: a rule's first look may find hundreds. */
+/** More new findings of one rule are reported as a count: its first check may find hundreds. */
 const TOLD_ONE_BY_ONE = 10;
 const TIME_LIMIT_MS = 60_000;
 const EVERY_MS = 3_600_000;
 const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
-/** Of findings that are no longer found; days are part of what a finding is, so this outlives every period. */
+/** How long findings that are no longer found are remembered. Days are part of their id, so this exceeds every period. */
 const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 
-/** Looks after publications, at most once in `pauseMs`, and when its check runs; a look that fails is an alert until one succeeds. */
+/** Checks after publications, at most once in `pauseMs`, and on its schedule; a failed check is an alert until one succeeds. */
 export function watchCosts(options: CostWatchOptions): CostWatch {
   const { log, pauseMs = 60_000 } = options;
   let looking: Promise<void> | null = null;
@@ -87,7 +86,7 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
   };
 }
 
-/** One look: every rule, each for itself, so that a broken one keeps no other from being reported. */
+/** Checks each rule separately, so that a failing rule does not stop the others. */
 export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
   const { rulesPath, memoryPath, databasePath, alerts, now = () => new Date() } = options;
   const problems: string[] = [];
@@ -111,7 +110,7 @@ export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
       problems.push(`rule ${rule.name}: ${withHint(error)}`);
     }
   }
-  // Told before it is noted: a process that dies between tells twice, and never not at all.
+  // Reported before it is recorded: a crash in between reports twice, never not at all.
   if (isNews) await writeReported(memoryPath, reported, at);
   if (problems.length === 0) return alerts.resolve('cost-rules');
   alerts.raise({ ...CANNOT_APPLY, detail: problems.join('; ') });
@@ -139,7 +138,7 @@ function tell(
   alerts.raise({ key: `cost-rule/${rule.name}/${next.id}`, title, detail: shownAt(next) });
 }
 
-/** Instant of the last look that found it, by id. A file that cannot be read is reported anew from, and replaced. */
+/** Instant of the last check that found it, by id. An unreadable file is replaced, and its findings are reported again. */
 async function readReported(path: string): Promise<Map<string, string>> {
   const text = await readFile(path, 'utf8').catch((error: unknown) =>
     systemCode(error) === 'ENOENT' ? '{}' : naming(path)(error),

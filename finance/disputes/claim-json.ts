@@ -1,10 +1,9 @@
-/** A claim as programs read it: snake case, amounts as text. */
+/** Claims as JSON: snake_case, amounts as text. */
 
 import { NEXT_STATES } from './claim.ts';
 import type { ClaimTotals, ClaimWithStatus } from './claim-status.ts';
 import type { Claimable } from './findings.ts';
 
-/** What lists show of a claim. */
 export function claimJson(claim: ClaimWithStatus) {
   return {
     id: claim.id,
@@ -38,12 +37,11 @@ export function wholeClaimJson(claim: ClaimWithStatus) {
   };
 }
 
-/** A line that was found; `hindrance` says why it cannot be claimed, null when it can. */
+/** `hindrance` is the reason why the line cannot be claimed; null: it can. */
 export function claimableJson(line: Claimable) {
   return { ...lineJson(line), credited_before: line.creditedBefore, hindrance: line.hindrance };
 }
 
-/** Sums of one currency of one partner. */
 export function totalsJson({ partnerId, currencyCode, claims, claimed, recovered }: ClaimTotals) {
   return { partner_id: partnerId, currency_code: currencyCode, claims, claimed, recovered };
 }

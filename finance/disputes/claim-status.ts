@@ -1,4 +1,4 @@
-/** What becomes of claims by what is published: whether their invoices still stand, and what was credited since. */
+/** Compares claims with the published file: whether their invoices still count, and what was credited since. */
 
 import {
   compareDecimals,
@@ -19,15 +19,15 @@ export interface ClaimWithStatus extends Claim {
   readonly recovered: string;
   /** All credits of its number, those before the claim too. */
   readonly credits: readonly Credit[];
-  /** null: nobody said how long the carrier takes claims. */
+  /** null: the claim window of the carrier is not known. */
   readonly deadline: Deadline | null;
-  /** Not sent, and the carrier takes it no more. */
+  /** Not sent before the deadline. */
   readonly isOverdue: boolean;
-  /** Sentences on what a person should know; empty when all is as it was. */
+  /** Sentences on what changed since the claim was opened. */
   readonly concerns: readonly string[];
 }
 
-/** @param claims all there are: credits are divided among those of one number */
+/** @param claims all claims, since credits are divided among those of one tracking number */
 export function withStatuses(
   claims: readonly Claim[],
   {
@@ -84,13 +84,12 @@ function concernsOf(claim: Omit<ClaimWithStatus, 'concerns'>, published: Publish
   return concerns;
 }
 
-/** Of a claim, what decides whether it can be answered. */
 export type Answerable = Pick<Claim, 'id' | 'invoiceId' | 'rowNumber' | 'claimed' | 'creditedBefore'>;
 
 /**
- * What was credited before a claim answers nothing of it. Of what came after, the claims that were open to it are answered
- * one after the other, oldest first, each up to its amount; what is more than all of them goes to the last. A line that is
- * claimed once more is answered by its newer claim from then on.
+ * Divides credits among the claims of a tracking number. Credits before a claim do not count for it. Later credits are
+ * assigned to the open claims, oldest first, each up to its amount; the excess goes to the last one. Where a line is
+ * claimed again, its newer claim receives the credits from then on.
  *
  * @param claims of one tracking number, oldest first, without those that claim nothing
  * @param credited of that number in all, in ten-thousandths
@@ -127,7 +126,6 @@ function lesser(one: bigint, other: bigint): bigint {
 
 type Summed = Pick<ClaimWithStatus, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
 
-/** Sums by currency, of each partner by itself. */
 export interface ClaimTotals {
   readonly partnerId: string | null;
   readonly currencyCode: string;
@@ -136,7 +134,7 @@ export interface ClaimTotals {
   readonly recovered: string;
 }
 
-/** In the order in which partners and currencies come up; `claimed` is what is claimed now. */
+/** By partner and currency, in order of appearance. */
 export function totalsOf(claims: readonly Summed[]): readonly ClaimTotals[] {
   const groups = Map.groupBy(claims, ({ partnerId, currencyCode }) =>
     JSON.stringify([partnerId, currencyCode]),

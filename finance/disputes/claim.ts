@@ -1,8 +1,8 @@
-/** A claim: one billed line that a carrier is asked to credit, wholly or in part, and what people decided about it. */
+/** A claim: one billed line that a carrier should credit, wholly or in part, with its history. */
 
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 
-/** What is known of the line when it is claimed, and never changed after. */
+/** The line as it was when it was claimed; never changed afterwards. */
 export interface ClaimedLine {
   /** Report that found it; `shipments` when a person named the line. */
   readonly finding: string;
@@ -22,19 +22,17 @@ export interface ClaimedLine {
   readonly invoiceDate: string | null;
   /** Decimal text, four decimals, like all amounts. */
   readonly billed: string;
-  /** What it should have cost. */
   readonly expected: string;
   /** `billed` less `expected`, less what was credited before; above zero. */
   readonly claimed: string;
   readonly reason: string;
-  /** What the number had been credited, in all, when it was claimed (positive): none of it answers this claim. */
+  /** All credits of the number when it was claimed (positive); they do not count for this claim. */
   readonly creditedBefore: string;
 }
 
 export const CLAIM_STATES = ['open', 'sent', 'credited', 'rejected', 'closed'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];
 
-/** To which states a claim may go. */
 export const NEXT_STATES: Readonly<Record<ClaimState, readonly ClaimState[]>> = {
   open: ['sent', 'closed'],
   sent: ['credited', 'rejected', 'closed'],
@@ -43,7 +41,6 @@ export const NEXT_STATES: Readonly<Record<ClaimState, readonly ClaimState[]>> = 
   closed: ['open'],
 };
 
-/** Who did what to a claim. */
 export interface ClaimChange {
   /** From 1, the opening; each change is one more. */
   readonly version: number;
@@ -52,7 +49,7 @@ export interface ClaimChange {
   readonly by: string;
   /** null: as it was. */
   readonly state: ClaimState | null;
-  /** '' when nothing was said. */
+  /** '' for none. */
   readonly note: string;
 }
 
@@ -67,13 +64,13 @@ export interface Claim extends ClaimedLine {
   readonly history: readonly ClaimChange[];
 }
 
-/** Nothing was changed: a claim is not what the person saw, or does not take what was asked. */
+/** Nothing was changed: a claim was changed by another person meanwhile. */
 export class ClaimChangedError extends BillsyncError {
   readonly code = 'claim-changed';
   override readonly exitCode = EXIT.checkFailed;
 }
 
-/** The change makes no sense for the claim as it is. */
+/** The claim does not allow the change. */
 export class ClaimRefusedError extends BillsyncError {
   readonly code = 'claim-refused';
   override readonly exitCode = EXIT.usage;
@@ -91,17 +88,15 @@ export function chosenOf<T extends Pick<Claim, 'state' | 'carrier'>>(
   );
 }
 
-/** What became of claims, in one sentence. */
 export function changedText(claims: readonly Claim[]): string {
   return `${claims.map(({ id, state, version }) => `${id} is ${state}, version ${version}`).join('; ')}.`;
 }
 
-/** What tells claimed lines apart. */
 export function lineKey({ invoiceId, rowNumber }: Pick<ClaimedLine, 'invoiceId' | 'rowNumber'>): string {
   return `${invoiceId}:${rowNumber}`;
 }
 
-/** Of one key the credits are one sum: lines of both levels of invoices show the same credit. */
+/** Credits are summed by this key. */
 export function numberKey(line: NumberOf): string {
   return JSON.stringify([
     ...[
@@ -119,17 +114,17 @@ export type NumberOf = Pick<
   'partnerId' | 'invoiceLevel' | 'carrier' | 'trackingNumber' | 'currencyCode'
 >;
 
-/** Closed before it was ever sent: nobody was asked for anything. */
+/** Closed without having been sent. */
 export function isWithdrawn({ state, history }: Pick<Claim, 'state' | 'history'>): boolean {
   return state === 'closed' && !history.some((change) => change.state === 'sent');
 }
 
-/** No second claim may stand on the line of such a one. */
+/** A line may have only one such claim. */
 export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
   return state !== 'rejected' && state !== 'closed';
 }
 
-/** @throws ClaimRefusedError a claim in its state does not take that state */
+/** @throws ClaimRefusedError the state cannot follow the present one */
 export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: ClaimState): void {
   if (NEXT_STATES[state].includes(next)) return;
   throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${next}`, {
@@ -139,7 +134,7 @@ export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: Clai
 
 const MAX_NOTE_LENGTH = 2_000;
 
-/** A note as it is kept. @throws ClaimRefusedError it is too long */
+/** @throws ClaimRefusedError the note is too long */
 export function noteOf(note: string): string {
   const kept = note.trim().normalize('NFC');
   if (kept.length <= MAX_NOTE_LENGTH) return kept;

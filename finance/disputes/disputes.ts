@@ -1,4 +1,4 @@
-/** What people do with claims: find what can be claimed, open, change, list and export; other folders import this file. */
+/** Finds what can be claimed, and opens, changes and lists claims. Other folders import this file. */
 
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
@@ -27,9 +27,9 @@ export interface DisputesOptions {
 }
 
 export interface Disputes {
-  /** Every claim, newest first, as it stands by what is published; and what is wrong with the journal, in sentences. */
+  /** All claims with their status, newest first, and problems of the journal as sentences. */
   list(): Promise<{ readonly claims: readonly ClaimWithStatus[]; readonly problems: readonly string[] }>;
-  /** The lines behind rows of a report, claimed already or not; and what has to be known to trust them, in sentences. */
+  /** The lines behind rows of a report, including claimed ones, and notes as sentences. */
   find(
     request: Omit<FindRequest, 'databasePath'>,
   ): Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
@@ -39,7 +39,7 @@ export interface Disputes {
    * All of them or none.
    *
    * @throws ClaimChangedError one of the lines was claimed meanwhile
-   * @throws ClaimRefusedError there is none to be claimed
+   * @throws ClaimRefusedError no line can be claimed
    */
   open(
     lines: readonly Claimable[],
@@ -48,19 +48,18 @@ export interface Disputes {
   /**
    * All of them or none.
    *
-   * @throws ClaimChangedError one is not what the person saw
-   * @throws ClaimRefusedError one does not take that state, or is not there
+   * @throws ClaimChangedError one has another version
+   * @throws ClaimRefusedError one does not exist or does not allow that state
    */
   change(changes: ClaimChangeRequest): Promise<readonly Claim[]>;
 }
 
-/** Beside the archive, never in it. */
 export function disputePaths(dataDir: string): { readonly folder: string; readonly windowsPath: string } {
   const { disputes, claimWindows } = dataFolder(dataDir);
   return { folder: disputes, windowsPath: claimWindows };
 }
 
-/** Opens nothing until it is changes; any number of processes may have them at once. */
+/** Opens no file before it is used; several processes may use it at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
   const { folder, windowsPath } = disputePaths(dataDir);
   const journal = openClaimJournal(folder);
@@ -101,7 +100,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   };
 }
 
-/** More at once than people ever do. */
+/** More than people open at the same time. */
 const MAX_TRIES = 100;
 
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.open` */
@@ -128,7 +127,7 @@ export async function openClaims(
       throw new ClaimChangedError(`${taken.trackingNumber} was claimed meanwhile, as ${taken.id}`, {
         hint: 'nothing was opened: look again at what can be claimed',
       });
-    // Only the numbers were taken by another who opened at the same time.
+    // Only the claim numbers were taken by another process.
   }
   throw new ClaimChangedError('Others open claims without a pause; nothing was opened', {
     hint: 'try again',
@@ -136,7 +135,7 @@ export async function openClaims(
 }
 
 export interface ClaimChangeRequest {
-  /** With the version that the person saw; null: whatever it is now. */
+  /** With the expected version; null: any. */
   readonly claims: readonly { readonly id: string; readonly version: number | null }[];
   /** null: stays. */
   readonly state: ClaimState | null;

@@ -1,4 +1,4 @@
-/** From rows of audit reports to the lines that can be claimed, each with what it should have cost. */
+/** Finds the lines behind rows of audit reports that can be claimed, with the amount they should have cost. */
 
 import { statementIn } from '../../lib/sql-file.ts';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
@@ -18,7 +18,7 @@ export interface FindRequest extends SessionRequest {
   readonly rows: ReadonlySet<string> | null;
   /** Only lines of these numbers; null: all. `shipments` needs them. */
   readonly trackingNumbers: readonly string[] | null;
-  /** Instead of the usual words; at most one line. */
+  /** Replaces the default reason; one line. */
   readonly reason?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export type FoundLine = Omit<ClaimedLine, 'creditedBefore'>;
 export interface Found {
   /** In the order of currency, then what is claimed, highest first. Each line once, whatever rows it is of. */
   readonly lines: readonly FoundLine[];
-  /** What has to be known to trust it, as the report says it: that there is more than its limit, or a file is missing. */
+  /** Notes of the report: that its limit cuts it, or a file is missing. */
   readonly notes: readonly string[];
 }
 
@@ -199,7 +199,7 @@ export const FINDINGS = {
     reason: 'Charged more on the replacement than on the voided invoice',
   },
   'price-changes': {
-    // A row has a zone where the report was question by zone.
+    // A row has a zone only with by=zone.
     keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
     claimed: null,
     reason: 'Charged above the price of the months before',
@@ -221,7 +221,7 @@ export const NAMED = 'shipments';
 export type FindingName = keyof typeof FINDINGS | typeof NAMED;
 export const FINDING_NAMES = [...Object.keys(FINDINGS), NAMED] as readonly FindingName[];
 
-/** What a row of a report is told by, in a form and at a terminal; null: nothing is claimed of that report. */
+/** The key of a row in forms and commands; null: claims are not made from that report. */
 export function rowKey(report: string, row: ReportRow): string | null {
   if (!Object.hasOwn(FINDINGS, report)) return null;
   const { keys } = FINDINGS[report as keyof typeof FINDINGS];

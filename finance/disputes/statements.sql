@@ -263,7 +263,7 @@ order by currency_code, claimed desc, invoice_id, row_number
 limit $limit
 
 -- name: amounts
--- The charges and credits of some tracking numbers, whoever's they are: $numbers is JSON.
+-- The charges and credits of tracking numbers, of all partners: $numbers is JSON.
 select
     partner_id,
     coalesce(invoice_level, 'unknown') as invoice_level,
@@ -282,7 +282,7 @@ and tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]')))
 order by loaded_at, invoice_id, row_number
 
 -- name: billed
--- What some invoices are now, with each line of theirs that has one of some tracking numbers: $invoices and $numbers are JSON.
+-- The state of invoices, with their lines that have one of the tracking numbers: $invoices and $numbers are JSON.
 select
     i.invoice_id,
     i.state,

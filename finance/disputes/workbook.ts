@@ -47,7 +47,7 @@ export async function claimFile(
     ['One row per', 'billed line'],
     ['Billed', 'what the invoice named charges for the line'],
     ['Expected', 'what the line should have cost'],
-    ['Claimed', 'what is pending back: billed less expected, less what was credited of it before'],
+    ['Claimed', 'the amount claimed: billed less expected, less credits before the claim'],
     ['Our reference', 'please name it with each credit'],
   ] as const satisfies readonly (readonly string[])[];
   return {

@@ -1,4 +1,4 @@
-/** Asks one publication what tenants were billed: all of a statement comes from the same reading of the file. */
+/** Reads what tenants were billed; all values of a statement come from one publication. */
 
 import { statementIn } from '../../lib/sql-file.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
@@ -43,7 +43,7 @@ export interface BilledSession {
  */
 export async function openBilledSession(request: BilledRequest): Promise<BilledSession> {
   const { tenants, partners, by, timeLimitMs } = request;
-  // A partner's own invoice sums those of its tenants and is never a tenant's.
+  // A partner-level invoice sums the invoices of its tenants.
   const filters = checkFilters({ tenants, partners, by, level: 'tenant' });
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;

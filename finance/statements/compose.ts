@@ -1,4 +1,4 @@
-/** Makes a tenant's statement of what is billed now and of what earlier statements earlier: nothing here is request or kept. */
+/** Composes a tenant's statement from the rows that are billed now and the statements that were sent before. */
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
@@ -71,12 +71,12 @@ export interface Composing {
   readonly by: DateBasis;
   /** What was sent to this tenant before. */
   readonly sent: readonly Statement[];
-  /** The month from which on each month was stated, or has to be made up for. */
+  /** The first month that was stated or has to be corrected. */
   readonly since: string;
   readonly markUp: readonly ReportRow[] | null;
 }
 
-/** Differences of zero are none. In order of the months, then as the invoices are request, then those that are gone. */
+/** Corrections with a difference, by month and invoice number. */
 export function correctionsOf(
   { period, sent, since }: Composing,
   { invoices, notCounted }: Pick<Billed, 'invoices' | 'notCounted'>,
@@ -113,7 +113,7 @@ export function correctionsOf(
     .sort((one, other) => compare(sortKey(one), sortKey(other)));
 }
 
-/** What statements say of an invoice. */
+/** The amount of an invoice in statements. */
 interface StatedAmount {
   readonly period: string;
   readonly invoice_id: string;
@@ -122,7 +122,7 @@ interface StatedAmount {
   readonly amount: string;
 }
 
-/** What all statements that were sent come to, by month, invoice and currency. */
+/** The sums of all sent statements, by month, invoice and currency. */
 function statedAmounts(sent: readonly Statement[]): ReadonlyMap<string, StatedAmount> {
   const all = new Map<string, StatedAmount>();
   const add = (earlier: StatedAmount): void => {

@@ -29,7 +29,7 @@ export interface StatementsRequest {
   readonly by?: DateBasis | undefined;
   /** A CSV of own costs, as `report margin` reads it. */
   readonly costs?: string | undefined;
-  /** It goes out: it is kept, and the next one corrects it. */
+  /** It is sent: it is kept, and the next one corrects it. */
   readonly isFinal: boolean;
   readonly withShipments: boolean;
 }
@@ -39,7 +39,7 @@ export interface StatementSources {
   readonly databasePath: string;
   /** `sentFolder` of the data folder. */
   readonly sentFolder: string;
-  /** For all of it. */
+  /** For all statements together. */
   readonly timeLimitMs: number;
   readonly now: Date;
 }
@@ -47,7 +47,7 @@ export interface StatementSources {
 export interface MadeStatement {
   readonly statement: Statement;
   readonly shipments: ShipmentLines | null;
-  /** `sent before`: it is what was sent then, word for word. */
+  /** `sent before`: the statement as it was sent. */
   readonly state: 'draft' | 'sent now' | 'sent before';
 }
 
@@ -65,13 +65,13 @@ export function statementMonth(text = 'last-month', now = new Date()): string {
   });
 }
 
-/** Held in memory, and more would fill no sheet that a person reads. */
+/** They are held in memory. */
 export const MAX_LINES = 250_000;
 
 /**
- * @param deliver is given one after the other; a statement that is sent is durable before
+ * @param deliver receives one statement at a time; one that is sent was stored durably before
  * @returns how many there were
- * @throws StatementsFailedError of several some failed; the others were delivered
+ * @throws StatementsFailedError some failed; the others were delivered
  * @throws NoSuchTenantError, StatementRefusedError, SentStatementError, and what reports throw
  */
 export async function makeStatements(
@@ -100,13 +100,12 @@ export async function makeStatements(
         await deliver(made);
         count += 1;
       } catch (error) {
-        // The time limit is that of all together.
         if (tenants.size === 1 || error instanceof ReportInterruptedError) throw error;
         failed.push({ tenant: tenant.tenant, error });
       }
     }
     if (failed.length > 0) throw new StatementsFailedError(count, failed);
-    // Noted last: who was killed before begins again, and finds what was sent already.
+    // Recorded last: after a crash the same command finds what was sent already.
     if (isAll && request.isFinal) await sent.recordAllTenants(request.period);
     return count;
   } finally {
@@ -139,7 +138,7 @@ interface Making {
   readonly cells: readonly ReportRow[];
 }
 
-/** @returns null when there is nothing to tell and nobody names for this tenant */
+/** @returns null when the statement is empty and the tenant was not named */
 async function makeOne(
   making: Making,
   tenant: StatementTenant,
@@ -207,7 +206,7 @@ function isEmpty({ billed, corrections, left_out }: Statement): boolean {
   return billed.length === 0 && corrections.length === 0 && left_out.length === 0;
 }
 
-/** Most tenants have the same months behind them, which are read once for all. */
+/** Reads the same months once for all tenants. */
 function rowsBetween(session: BilledSession) {
   const known = new Map<string, Pick<Billed, 'invoices' | 'notCounted'>>();
   return async (days: Period) => {
@@ -221,7 +220,7 @@ function rowsBetween(session: BilledSession) {
   };
 }
 
-/** The margins of the same publication: it may be replaced between the two readings. */
+/** Repeats until both sessions read the same publication. */
 async function openWithMarkUp(sources: StatementSources, request: StatementsRequest, days: Period) {
   const { databasePath, timeLimitMs } = sources;
   const { tenants, partners, by, costs } = request;
@@ -229,7 +228,7 @@ async function openWithMarkUp(sources: StatementSources, request: StatementsRequ
     const session = await openBilledSession({ databasePath, timeLimitMs, tenants, partners, by });
     if (costs === undefined) return { session, markUp: null };
     try {
-      // Asked of all tenants: the cost of a number that several were billed for is divided among them.
+      // For all tenants, since the cost of a number that several were billed for is divided among them.
       const filters = { ...days, by: session.by, level: 'tenant', partners };
       const names = { databasePath, timeLimitMs, name: 'margin', filters, tables: { costs } };
       const { head, rows } = await runReport(names);

@@ -1,4 +1,4 @@
-/** Letters on paper: which of the fonts that come with billsync has each, and what is written for one that none has. */
+/** Fonts of PDF statements: which of them has a letter, and what replaces a letter that none has. */
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,14 +6,13 @@ import { create, type Font } from 'fontkit';
 
 /** A piece of a text that one font has. */
 export interface Run {
-  /** As `registerFonts` names it. */
   readonly font: string;
   readonly text: string;
 }
 
 /** Arimo, measured as Arial is: Latin, Greek, Cyrillic, Hebrew and Vietnamese. Other scripts would weigh tens of megabytes. */
 const FAMILY = '@fontsource/arimo';
-/** In the order in which they are asked. */
+/** In order of preference. */
 const SUBSETS = [
   'latin',
   'latin-ext',
@@ -27,12 +26,12 @@ const SUBSETS = [
 const WEIGHTS = { plain: 400, bold: 700 } as const;
 export type Weight = keyof typeof WEIGHTS;
 
-/** What stands for a letter that no font has. */
+/** Replaces a letter that no font has. */
 export const UNKNOWN = '?';
 
 const require = createRequire(import.meta.url);
 
-/** Gives a document all fonts; only those that are used end up in it, with the letters that are used. */
+/** pdfkit embeds only the used fonts and letters. */
 export function registerFonts(document: { registerFont(name: string, bytes: Buffer): unknown }): void {
   for (const [weight, number] of Object.entries(WEIGHTS))
     for (const subset of SUBSETS) {

@@ -1,4 +1,4 @@
-/** A statement on paper, A4 or Letter; its lines go with it as a CSV file, which it names by its SHA-256. */
+/** A statement as a PDF, A4 or Letter. Its lines are a separate CSV file, named by its SHA-256. */
 
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
@@ -48,11 +48,11 @@ export interface Paper {
   words(text: string): void;
   labelled(pairs: readonly (readonly [string, string])[]): void;
   table(columns: readonly ReportColumn[], rows: readonly ReportRow[]): void;
-  /** @param foot stands on each page, beside its number */
+  /** @param foot printed on each page with its number */
   end(foot: string): Promise<Buffer>;
 }
 
-/** @param about.at instant that stands in the file, so that one statement is always the same bytes */
+/** @param about.at creation date in the file, so that a statement always has the same bytes */
 export function openPaper(size: PaperSize, about: { readonly title: string; readonly at: Date }): Paper {
   const document = new PDFDocument({
     size: size === 'a4' ? 'A4' : 'LETTER',
@@ -89,7 +89,7 @@ class PdfPaper implements Paper {
   heading(text: string, size: number): void {
     const style: Style = { weight: 'bold', size };
     this.#y += size;
-    // A heading alone at the foot of a page would head nothing.
+    // Keeps a heading on the page of its table.
     this.#makeRoom(size * LEADING + 4 * LINE);
     for (const line of this.#ink.wrapped(text, this.#width, style)) {
       this.#ink.put(line, MARGIN, this.#y, style);
@@ -163,7 +163,7 @@ class PdfPaper implements Paper {
     return true;
   }
 
-  /** The cells cut into lines, and how high they stand together. */
+  /** The cells as lines, and the height of the row. */
   #linesOf(cells: readonly Cell[], widths: readonly number[], style: Style): TableRow {
     const wrapped = cells.map((cell, index) => {
       const width = widths[index] ?? 0;

@@ -1,9 +1,9 @@
 /**
- * What was sent to tenants, kept for good beside the archive: a folder for each tenant, in it one for each statement, made once
- * and never written again. It is not in the archive, since no total and no rebuild needs it.
+ * Sent statements, kept permanently beside the archive: a folder for each tenant with a folder for each statement, written
+ * once. They are not in the archive, since no total and no rebuild needs them.
  *
- * Numbers are given by an exclusive rename, which needs no lock: of two processes that send to one tenant at once one takes the
- * number, the other reads that statement and begins anew, so that no correction is made twice.
+ * A statement takes its number by an exclusive rename instead of a lock: of two processes, the second one reads the statement
+ * of the first and composes its own again, so that no correction is made twice.
  */
 
 import { createHash } from 'node:crypto';
@@ -40,7 +40,6 @@ const ALL_TENANTS = 'all-tenants';
 const FILE = 'statement.json';
 const LINES = 'shipments.json';
 
-/** Where they lie in a data folder. */
 export function sentFolder(dataDir: string): string {
   return dataFolder(dataDir).sentStatements;
 }
@@ -101,7 +100,7 @@ const names = {
   invoice_number: z.string().nullable(),
   currency_code: z.string(),
 };
-/** What corrections are made of; the rest is shown as it was kept. */
+/** The fields that corrections need; the others are shown as they are stored. */
 const Kept = z.looseObject({
   ...{ tenant: z.string(), tenant_id: z.string().nullable(), partner_id: z.string().nullable() },
   ...{ period: z.string().regex(/^\d{4}-\d\d$/), by: z.enum(DATE_BASES), sent_at: z.string() },
@@ -114,7 +113,7 @@ async function readStatement(folder: string, tenant: StatementTenant): Promise<S
   const path = join(folder, FILE);
   const parsed = Kept.safeParse(await readJson(path));
   if (!parsed.success) throw damaged(path);
-  // Two tenants whose keys were shortened to the same are not to be expected; a folder that was moved is.
+  // A moved folder, rather than two tenants with the same short key.
   if (keyOf(parsed.data) !== keyOf(tenant)) throw damaged(path);
   return parsed.data as unknown as Statement;
 }

@@ -1,4 +1,4 @@
-/** What a tenant was billed in a month, as data: every form of a statement shows this and nothing else. */
+/** A tenant's statement of a month, as data; every format shows this. */
 
 import { createHash } from 'node:crypto';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
@@ -7,11 +7,10 @@ import { renderCsv } from '../../reports/render/csv-text.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 
-/** What a line is taken for; each is of one kind. */
 export type LineKind = 'charge' | 'billed again' | 'credit';
 
 export interface StatementTenant {
-  /** As the reports call it: unique among the tenants of its partner. */
+  /** The label of the reports, unique among the tenants of its partner. */
   readonly tenant: string;
   /** null: known by name alone. */
   readonly tenant_id: string | null;
@@ -37,14 +36,14 @@ export interface InvoiceProof {
   readonly currency_code: string;
   readonly lines: number;
   readonly amount: string;
-  /** What proved its file, and which rules it broke, in words. */
+  /** The proof of its file and the rules it broke, as text. */
   readonly proved_by: string;
   readonly file_sha256: string;
   /** ISO 8601 UTC. */
   readonly loaded_at: string;
 }
 
-/** What earlier statements said of an invoice, and what is billed by now. */
+/** The amount of an invoice in earlier statements, and the amount billed now. */
 export interface Correction {
   /** The month that `by` of the statement puts the lines into. */
   readonly period: string;
@@ -58,7 +57,7 @@ export interface Correction {
   readonly reason: string;
 }
 
-/** Known to be of this month, and in no total. */
+/** An invoice of this month that is in no total. */
 export interface LeftOut {
   readonly invoice_id: string;
   readonly invoice_number: string | null;
@@ -68,7 +67,7 @@ export interface LeftOut {
   readonly currency_code: string | null;
 }
 
-/** A row of the report `margin`, word for word; counts as text. */
+/** A row of the report `margin`. */
 export interface MarkUp {
   readonly carrier: string;
   readonly currency_code: string;
@@ -99,7 +98,7 @@ export interface Statement extends StatementTenant {
   readonly period: string;
   /** The date that puts a line into the month. */
   readonly by: DateBasis;
-  /** ISO 8601 UTC; null for a draft, which may say something else tomorrow. */
+  /** ISO 8601 UTC; null for a draft. */
   readonly sent_at: string | null;
   /** Number and instant of the publication it was made of. */
   readonly publication: number;
@@ -111,12 +110,12 @@ export interface Statement extends StatementTenant {
   readonly left_out: readonly LeftOut[];
   /** null: not asked for. */
   readonly mark_up: readonly MarkUp[] | null;
-  /** The lines themselves, which lie beside it as CSV; null: they were not wanted. */
+  /** The lines, in a CSV file beside it; null: without them. */
   readonly shipments: { readonly lines: number; readonly sha256: string } | null;
   readonly cannot_say: readonly string[];
 }
 
-/** Tells tenants apart, also when they are called alike. */
+/** The key of a tenant. */
 export function keyOf({ partner_id, tenant_id, tenant }: StatementTenant): string {
   return JSON.stringify([partner_id, tenant_id, tenant_id === null ? tenant : null]);
 }
@@ -171,7 +170,6 @@ export function invoiceOf(row: ReportRow): InvoiceProof {
   };
 }
 
-/** An invoice of the month that no total has. */
 export function leftOut(row: ReportRow): LeftOut {
   const voidedAt = orNull(row.voided_at);
   return {
@@ -182,7 +180,7 @@ export function leftOut(row: ReportRow): LeftOut {
   };
 }
 
-/** `margin` tells tenants by their label; with one partner, invoices that name none are its own. */
+/** `margin` identifies tenants by label; with one partner, invoices without a partner are its own. */
 export function isOf({ tenant, partner_id }: StatementTenant, row: ReportRow): boolean {
   const isSame = row.partner_id === null || partner_id === null || row.partner_id === partner_id;
   return row.tenant === tenant && isSame;
@@ -225,7 +223,7 @@ export interface ShipmentLines {
   readonly rows: readonly ReportRow[];
 }
 
-/** Its hash stands in the statement and it lies beside it, so it is asked for twice. */
+/** Rendered twice: for its hash in the statement, and for the file. */
 const rendered = new WeakMap<ShipmentLines, string>();
 
 /** RFC 4180; the same bytes for the same lines. */
@@ -235,7 +233,6 @@ export function shipmentsCsv(lines: ShipmentLines): string {
   return csv;
 }
 
-/** How a statement names the file that goes with it. */
 export function namedLines(lines: ShipmentLines): { readonly lines: number; readonly sha256: string } {
   const sha256 = createHash('sha256').update(shipmentsCsv(lines)).digest('hex');
   return { lines: lines.rows.length, sha256 };
@@ -244,7 +241,7 @@ export function namedLines(lines: ShipmentLines): { readonly lines: number; read
 export const PAPERS = ['a4', 'letter'] as const;
 export type PaperSize = (typeof PAPERS)[number];
 
-/** What was asked for cannot be meant: two tenants of one name, a month that is none, more lines than a file takes. */
+/** The request is invalid: an ambiguous tenant, a period that is not a month, too many lines. */
 export class StatementRefusedError extends BillsyncError {
   readonly code = 'statement-refused';
   override readonly exitCode = EXIT.usage;
@@ -274,7 +271,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
 }
 
-/** What was sent before cannot be read, so nobody can say what has to be corrected. */
+/** A sent statement cannot be read, so corrections are unknown. */
 export class SentStatementError extends BillsyncError {
   readonly code = 'sent-statement-damaged';
   override readonly exitCode = EXIT.checkFailed;

@@ -1,6 +1,5 @@
 -- name: shipped-months
--- What was billed for what was shipped in each month, by month of invoicing. Days are months before anything is counted of them: a
--- function of each row is dearer than reading it.
+-- Billed amounts by month of shipping and month of invoicing.
 create or replace temp view shipped_months as
 select
     month_start(ship_date) as start,
@@ -15,20 +14,20 @@ from undated_shipments
 group by all
 
 -- name: accrual-estimates
--- What each ship month of a tenant and carrier still lacks, by the chain-ladder method: for the report that shows it
--- and the one that books it. Ages are calendar months that have ended since the month began, less one: a month that
--- has just ended has age 0. The answer is as of the publication, or of --as-known-on.
+-- Estimates the unbilled part of each ship month of a tenant and carrier by the chain-ladder method, as of the publication or
+-- --as-known-on. The age is the number of calendar months that have ended since the month began, less one: a month that has
+-- just ended has age 0.
 create or replace temp macro accrual_estimates(complete_after, min_months) as table
 with answered as (
     select
         cast(coalesce(
             cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
         ) as date) as day,
-        -- Nothing moves after seven.
+        -- by_age has seven ages.
         least(greatest(complete_after, 0), 6) as complete_age
 ),
--- The month that still runs: all before it have ended. On its last day a month counts as ended, so that who closes the
--- books of March on 31 March has it.
+-- The current month; all before it have ended. A month counts as ended on its last day, so that books can be closed on
+-- that day.
 closing as (
     select month_start(day + 1) as open_month, complete_age from answered
 ),
@@ -91,7 +90,7 @@ steps as (
     where whole_by_age[age + 1] > 0 and whole_by_age[age + 2] > 0
 ),
 -- A development factor is the weighted average of how months grew from one age to the next, in millionths; the least
--- and the greatest of a single month bound it. A month with nothing above zero at either age teaches nothing.
+-- and the greatest of a single month bound it. A month that is not above zero at both ages is left out.
 factors as (
     select
         tenant,

@@ -2,8 +2,8 @@
 select sequence, published_at from publication order by sequence desc limit 1
 
 -- name: levels
--- How much there is by level, whatever the filters: what decides which level is the one to report. By partner, so that it is read
--- once for all who ask. A load says how many rows it has, so that no row is read.
+-- Shipments and invoices by level without filters; they decide the default level. Grouped by partner, so that all sessions
+-- share the result. Counts are those of loads, so no row is read.
 select
     partner_id,
     invoice_level as level,
@@ -22,9 +22,8 @@ left join (select partner_id, invoice_level as level, count(*) as all_shipments 
 order by level
 
 -- name: head
--- What stands at the head of a result, by level: how much passes the filters, how it was weighed, how much is proved.
--- Every report waits for this, so the rows that pass are read once, with two plain counts for each invoice and unit (weighed.sql), or
--- not at all (weighed-noted.sql). What there is whatever the filters is in levels.sql.
+-- The head of a result by level: what passes the filters, in which unit it was weighed, and how much is proved. Every report
+-- waits for this, so the rows are read once (see weighed).
 with counted as (
     select
         invoice_id,

@@ -1,5 +1,5 @@
 -- name: known-invoices
--- All invoices of the partners that were asked for, whatever their state, with the names that the reports give to tenants.
+-- All invoices of the selected partners, whatever their state, with the names that the reports give to tenants.
 -- An invoice that has no rows yet takes the name under which the same tenant was billed before.
 create or replace temp view known_invoices as
 select i.* replace (coalesce(l.label, t.tenant, i.tenant) as tenant)
@@ -33,7 +33,7 @@ and (
     or invoice_id in (
         select f.invoice_id
         from filtered_shipments as f
-        -- Said again here, so that nobody reads all shipments for an answer that is not needed.
+        -- Repeated here, so that the shipments are not read without these filters.
         where getvariable('carriers') is not null or getvariable('zones') is not null
     )
 )
@@ -94,8 +94,7 @@ left join missing as m on true
 order by m.number
 
 -- name: invoiced
--- What each invoice bills by tenant, carrier and unit and period: few rows, which are cheap
--- to count and to add up. Whose invoice it is, is asked of those few rows.
+-- Amounts of each invoice by tenant, carrier, unit and period, to which the owner is joined: few rows.
 create or replace temp macro invoiced(period) as table
     select g.*, i.tenant_id, i.partner_id
     from (
@@ -121,7 +120,7 @@ create temp table if not exists invoiced_months as
 from invoiced(month_start(report_date))
 
 -- name: billed-by
--- What each invoice bills by what "cost" groups by: few rows are cheap to count and to add up.
+-- Amounts of each invoice by the groups of "cost": few rows.
 create or replace temp macro billed_by(asked) as table
     select
         invoice_id,
@@ -148,7 +147,7 @@ create or replace temp macro files_on(instant) as table
 
 -- name: invoice-currencies
 -- The selected invoices with a row for each currency that they bill, so that they add up to the shipments. lines are those in
--- the row's currency. In its own currency an invoice has a row in any case; what its file bills in others nobody stated.
+-- the row's currency. An invoice always has a row in its own currency; amounts in other currencies have no stated total.
 create or replace temp view invoice_currencies as
 with chosen as materialized (
     select * from selected_invoices
@@ -174,9 +173,8 @@ join amounts as a on a.load_id = i.load_id and a.currency_code <> i.currency_cod
 where matches_currency(a.currency_code)
 
 -- name: invoice-totals
--- What each finalized invoice that was not voided comes to in each currency, whatever the filters are: a payment is divided in one way, whoever
--- asks, and what is usual does not depend on the days that are looked at. total is what the header states, or what its rows sum to where no
--- total is stated in that currency.
+-- The total of each finalized, not voided invoice in each currency, without filters: how a payment is divided and what is
+-- usual must not depend on the period. total is the header's, or the sum of the rows where none is stated in that currency.
 create or replace temp view invoice_totals as
 select
     i.*,
@@ -195,8 +193,7 @@ from (
 where i.state not in ('draft', 'voided') and i.service_status is distinct from 'draft' and i.voided_at is null
 
 -- name: invoices-owed
--- What each finalized invoice that was not voided is owed in each currency, less what was paid of it. The amount is what its header states,
--- or what its rows sum to where no total is stated in that currency.
+-- The open amount of each finalized, not voided invoice in each currency: its total less its payments.
 create or replace temp view invoices_owed as
 with payment as (
     select invoice_number, currency_code, lower(tenant) as tenant, sum(amount) as amount from payments group by all

@@ -4,7 +4,7 @@ create or replace temp view known_shipments as
 select * from shipments where matches_partner(partner_id)
 
 -- name: base-as-known-on
--- What the reports read when they are asked to answer as of an instant: versions and voids that came later are unseen.
+-- The same as known at an instant, without later versions and voids.
 create or replace temp view known_shipments as
 select * from shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz)) where matches_partner(partner_id)
 
@@ -14,7 +14,7 @@ create or replace temp view base_shipments as
 select * from known_shipments
 
 -- name: base-labelled
--- Some tenants go by another name than their rows have.
+-- Some tenants are labelled with another name than their rows have.
 create or replace temp view base_shipments as
 select s.* replace (coalesce(n.label, s.tenant) as tenant)
 from known_shipments as s
@@ -49,7 +49,7 @@ from base_shipments
 where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
 
 -- name: loaded-shipments-rated
--- The same as loaded-shipments.sql, with weights as the file of --weights says that each carrier rates them.
+-- The same with weights rated by the file of --weights.
 create or replace temp view loaded_shipments as
 select
     s.*,
@@ -98,7 +98,7 @@ and passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_
 and list_contains(cast(getvariable('levels') as varchar[]), coalesce(s.invoice_level, 'unknown'))
 
 -- name: weighed
--- How many of the rows that pass the filters are weighed in which unit, by invoice.
+-- The number of rows that pass the filters, by invoice and unit of weight.
 create or replace temp view weighed as
 select
     invoice_id,
@@ -109,9 +109,9 @@ from filtered_shipments
 group by all
 
 -- name: repeated-lines
--- The lines whose carrier and tracking number may stand on another line as well. They are few, so that packages (distinct
--- tracking numbers of a carrier) are exact and cheap: the lines of a group, less those here that repeat a number within it. A
--- short mark finds them; unlike numbers that share one are here too, which changes no count. Kept as long as the filters are.
+-- The lines whose carrier and tracking number may be on another line too. They are few, so packages (distinct tracking
+-- numbers of a carrier) are cheap to count exactly: the lines of a group less those that repeat a number within it. They are
+-- found by hash; a collision adds a line but changes no count. Kept as long as the filters are.
 create temp table if not exists repeated_lines as
 with
 sorted as (
@@ -138,11 +138,10 @@ create or replace temp macro repeats_by(a, b, c, d) as table
     having count(*) > count(distinct (carrier, tracking_number))
 
 -- name: line-faults
--- What is wrong with each line, as a number with a bit for each of fault_names().
+-- The faults of each line as a number, with a bit for each of fault_names().
 create or replace temp view line_faults as
 with
--- Spellings are worked out once for each origin, and lines are only looked up among those that are odd, which are few. "2139" has
--- lost a zero when "02139" is an origin as well.
+-- Spellings are computed once for each origin. "2139" has lost a zero when "02139" is an origin as well.
 known as materialized (
     select distinct origin from selected_shipments where origin is not null
 ),
@@ -158,8 +157,8 @@ origins as (
     )
     where is_short or spelling <> origin
 ),
--- Only lines of these can be shipped outside the billing period or be in another currency than the header says: what a load has
--- at most is noted with it.
+-- Only lines of these invoices can be outside the billing period or in another currency than the header's, since a load
+-- records its first and last ship date and its currencies.
 unlike as (
     select invoice_id, invoice_start_date, invoice_end_date, stated_currency_code
     from invoices
@@ -167,7 +166,7 @@ unlike as (
     or coalesce(first_ship_date < invoice_start_date or last_ship_date > invoice_end_date, true)
     or currencies is distinct from stated_currency_code
 )
--- What cannot be compared, for want of a cell, is no fault.
+-- A comparison with an empty cell is not a fault.
 select
     s.invoice_id,
     s.currency_code,
@@ -209,6 +208,6 @@ left join unlike as i on i.invoice_id = s.invoice_id
 left join origins as o on o.origin = s.origin
 
 -- name: faulty-lines
--- The lines with which something is wrong, for who lists those of one fault. Kept as long as the filters are.
+-- The lines with a fault. Kept as long as the filters are.
 create temp table if not exists faulty_lines as
 select invoice_id, row_number, faults from line_faults where faults <> 0

@@ -1,6 +1,6 @@
 -- name: macros
--- The rules that all reports share (docs/report-rules.md says them in words). `/` and avg() answer DOUBLE in DuckDB, which
--- loses cents; these stay in integers (HUGEINT) and DECIMAL and round once, half away from zero.
+-- The rules that all reports share (docs/report-rules.md). `/` and avg() return DOUBLE in DuckDB, which loses cents; these
+-- stay in HUGEINT and DECIMAL and round once, half away from zero.
 
 -- An amount as a whole number of ten-thousandths. Below ten thousand million the product fits 18 digits, where it is
 -- forty times as fast.
@@ -11,8 +11,8 @@ create or replace temp macro ten_thousandths(x) as
         else cast(cast(x as decimal(38, 4)) * cast(10000 as decimal(5, 0)) as hugeint)
     end;
 
--- numerator / denominator of two whole numbers, rounded half away from zero to a whole number; null over zero. Each stands
--- twice only: macros are texts, and where one stands in another, what it is given is planned as often as it is written.
+-- numerator / denominator of two whole numbers, rounded half away from zero to a whole number; null over zero. Each
+-- argument is used twice only: macros are expanded as text, so arguments are planned as often as they are written.
 create or replace temp macro rounded_quotient(n, d) as
     (2 * cast(n as hugeint) + sign(n) * abs(cast(d as hugeint))) // (2 * cast(d as hugeint));
 
@@ -147,7 +147,7 @@ create or replace temp macro median_at(x, up_to, n) as
 -- By how much something grew, in percent of what it was. Of nothing, or of less than nothing, there is no percentage.
 create or replace temp macro change_percent(now, before) as case when before > 0 then percent_of(now - before, before) end;
 
--- What tells tenants apart: the id, or the name where no id is known. No id begins with a quotation mark.
+-- The key of a tenant: the id, or the name where no id is known. No id begins with a quotation mark.
 create or replace temp macro tenant_key(tenant_id, tenant) as coalesce(tenant_id, '"' || tenant);
 
 create or replace temp macro matches_tenant(tenant_id, tenant) as
@@ -200,15 +200,15 @@ create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, cu
     )
     and passes_filters_but_dates(tenant_id, tenant, carrier, zone, currency);
 
--- The day a date's month began. Years and days are read off a date at once; date_trunc is ten times as dear.
+-- The first day of a date's month, ten times as fast as date_trunc.
 create or replace temp macro month_start(day) as day - (day(day) - 1)::integer;
 
--- A short mark of a tracking number, by which millions are sorted to find the few that stand on several lines: 32 bits
--- are sorted in half the time of 64. Unlike numbers may share one, so whoever finds a mark twice compares the numbers.
+-- A 32-bit hash of a tracking number, by which the few numbers on several lines are found. Different numbers may share one,
+-- so numbers with the same hash are compared.
 create or replace temp macro mark_of(tracking_number) as cast(hash(tracking_number) & 4294967295 as uinteger);
 
 -- name: definitions
--- What the trade's words mean, for every report that uses them. Said in the docs of the reports; change both.
+-- Definitions of terms, for all reports; the docs of the reports repeat them.
 
 -- A postal code as it is usually written: no blanks of any kind at its ends, single spaces within, capital letters.
 create or replace temp macro origin_of(origin) as upper(trim(regexp_replace(origin, '[\s\p{Z}]+', ' ', 'g')));
@@ -291,7 +291,7 @@ create or replace temp macro middle_values(sorted, n) as
 -- The packages of a group (ADR 18): its lines less those that repeat a number that the group already has.
 create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
 
--- Lines with what "cost" groups them by; what is not asked for is null on every line, so that it tells no groups apart.
+-- Lines with the groups of "cost"; a group that is not selected is null on every line.
 create or replace temp macro lines_by(asked, lines) as table
     select
         *,

@@ -1,4 +1,4 @@
-/** The columns of the list of shipments: which there are, which are shown unless others are chosen, how they are sorted. */
+/** The columns of the shipment list, the default ones, and sorting. */
 
 import { ReportFilterError } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';
@@ -33,7 +33,6 @@ const TYPES = {
 export type ShipmentColumn = keyof typeof TYPES;
 
 export const SHIPMENT_COLUMNS = Object.keys(TYPES) as readonly ShipmentColumn[];
-/** What a person is shown who chose none; the rest is for machines and for those who look closer. */
 export const DEFAULT_COLUMNS = SHIPMENT_COLUMNS.slice(0, SHIPMENT_COLUMNS.indexOf('zone'));
 
 export interface ShipmentSort {
@@ -42,7 +41,6 @@ export interface ShipmentSort {
   readonly isDescending: boolean;
 }
 
-/** The latest first. */
 export const DEFAULT_SORT = '-ship_date';
 
 /**

@@ -1,9 +1,9 @@
 /**
- * What shipments are asked for besides the filters of every report: a number, a service, an origin, an invoice, a range
- * of cost or weight; and `is_COLUMN`, exactly the value that a report's row has, by which a cell leads to its shipments.
+ * Conditions of the shipment list besides the filters of all reports: tracking number, service, origin, invoice, ranges of cost
+ * and weight; and `is_COLUMN`, exactly the value of a report's row, for drill-down.
  *
- * Values are bound, several of one condition as one list: DuckDB's planning takes time that grows with the square of what is bound, and
- * nothing interrupts it. What is written into a statement are the expressions below.
+ * Values are bound, those of one condition as one list: DuckDB's planning time grows with the square of the number of bound
+ * values and cannot be interrupted.
  */
 
 import { uuidOrNull } from '../../lib/wire/text.ts';
@@ -15,7 +15,7 @@ import { checkDay } from '../period.ts';
 export type ShipmentConditions = Readonly<Record<string, readonly string[]>>;
 
 export interface BoundConditions {
-  /** An expression over `selected_shipments as s`; `true` when nothing is asked. */
+  /** An expression over `selected_shipments as s`; `true` without conditions. */
   readonly sql: string;
   readonly values: Readonly<Record<string, string | readonly string[]>>;
   /** As text, for the head. */
@@ -25,13 +25,12 @@ export interface BoundConditions {
 interface Condition {
   /** For the head and for the fields of a form. */
   readonly label: string;
-  /** Expressions, one of which holds where one of the values fits; `bind` gives the name of a bound text or list. */
+  /** Alternative expressions; `bind` binds a text or list and returns its placeholder. */
   readonly sql: (values: readonly string[], bind: Bind) => readonly string[];
 }
 
 type Bind = (value: string | readonly string[]) => string;
 
-/** What a person types. */
 const TYPED: Readonly<Record<string, Condition>> = {
   tracking: { label: 'Tracking number', sql: trackingSql },
   service: { label: 'Service level', sql: anyOf('lower(s.service_level)', 'lower(?)') },
@@ -47,8 +46,7 @@ const TYPED: Readonly<Record<string, Condition>> = {
 };
 
 /**
- * What a report groups by, as an expression and as what a bound value is compared as; `is_` stands before the names. An
- * empty value is "none".
+ * Groups of reports: the expression, and how a bound value is compared. Names get the prefix `is_`; an empty value is "none".
  */
 const EXACT: Readonly<Record<string, readonly [expression: string, value?: string]>> = {
   tenant: ['s.tenant'],
@@ -115,7 +113,6 @@ function conditionOf(name: string): Condition {
   return { label: column, sql: (values, bind) => exactSql(column, values, bind) };
 }
 
-/** A problem is looked for among the faulty lines, and there are no more kinds of it than these. */
 const MAX_PROBLEMS = 20;
 
 function exactSql(column: string, values: readonly string[], bind: Bind): readonly string[] {
@@ -128,7 +125,7 @@ function exactSql(column: string, values: readonly string[], bind: Bind): readon
     return [...none, ...known.flatMap((value) => anyOf(expression, compared)([value], bind))];
   }
   if (column !== 'month') return [...none, ...anyOf(expression, compared)(known, bind)];
-  // Reports that can be asked by week call that column month as well.
+  // Reports with grain=week call that column month as well.
   const isWeek = (value: string): boolean => value.includes('-W');
   const [ofWeek = '', week = '?'] = EXACT.week ?? [];
   return [
@@ -141,7 +138,7 @@ function exactSql(column: string, values: readonly string[], bind: Bind): readon
   ];
 }
 
-/** @param compared what a value, `?`, is compared as */
+/** @param compared expression of a bound value, `?` */
 function anyOf(expression: string, compared: string): Condition['sql'] {
   return (values, bind) => {
     const [value] = values;
@@ -152,7 +149,7 @@ function anyOf(expression: string, compared: string): Condition['sql'] {
   };
 }
 
-/** As it is typed, without blanks, in capital letters; a star at its end stands for the rest. */
+/** As typed, without blanks and in upper case; a final `*` matches the rest. */
 function trackingSql(values: readonly string[], bind: Bind): readonly string[] {
   const isBeginning = (value: string): boolean => /.\*$/.test(value.trim());
   const beginnings = values.filter(isBeginning).map((value) => value.trim().slice(0, -1));

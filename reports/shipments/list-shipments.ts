@@ -1,4 +1,4 @@
-/** The shipments themselves, page by page, with exact totals of all that were request for; the form of a report, so that every export takes them. */
+/** Lists shipments page by page or as a stream, with exact totals, as a report result that every format renders. */
 
 import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { statementIn } from '../../lib/sql-file.ts';
@@ -41,10 +41,10 @@ export interface ShipmentsRequest {
   readonly columns?: readonly string[];
   /** A column, with `-` before it for the largest first; the latest ship date first by default. */
   readonly sort?: string | undefined;
-  /** What `next` of the page before was. */
+  /** `next` of the page before. */
   readonly after?: string | undefined;
   readonly limit: number;
-  /** Of the same filters and conditions, when they are known already. */
+  /** Known totals of the same filters and conditions. */
   readonly totals?: ShipmentTotals;
 }
 
@@ -55,7 +55,7 @@ export interface ShipmentsPage {
   readonly next: string | null;
 }
 
-/** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
+/** @throws ReportFilterError a condition, a column, a sort or an `after` is invalid */
 export function checkShipmentsRequest(request: Omit<ShipmentsRequest, 'totals'>): void {
   const sort = checkSort(request.sort ?? DEFAULT_SORT);
   bindConditions(request.conditions);
@@ -63,7 +63,7 @@ export function checkShipmentsRequest(request: Omit<ShipmentsRequest, 'totals'>)
   keyOf(request.after, sort);
 }
 
-/** @throws ReportFilterError a condition, a column, a sort or an `after` that cannot be meant */
+/** @throws ReportFilterError a condition, a column, a sort or an `after` is invalid */
 export async function listShipments(
   file: PublishedFile,
   { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
@@ -82,7 +82,7 @@ export async function listShipments(
       direction: sort.isDescending ? 'desc' : 'asc',
       behind: behindSql(key, sort),
     },
-    // One more than a page tells whether there is another.
+    // One more row shows whether there is another page.
     values: { ...bound.values, ...key, limit: request.limit + 1 },
   });
   const keys = readRows(found, readColumns(found, { units: {}, details: [] }));
@@ -111,13 +111,12 @@ export async function listShipments(
   };
 }
 
-/** All that were request for, or the first `limit` of them, in batches for a file. */
 export interface ShipmentsStream extends Pick<ShipmentsPage, 'totals'> {
   readonly result: StreamedResult;
 }
 
 /**
- * @returns rows that must be read before anything else is request of the session
+ * @returns rows that must be read before the session runs anything else
  * @throws ReportFilterError as `listShipments`
  */
 export async function streamShipments(
@@ -143,7 +142,7 @@ export async function streamShipments(
       : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
   const columnList = shown.map((name) => `s.${name}`).join(', ');
   const text = filledText('listed', { ...filled, columns: columnList });
-  // Nothing else is request of the session while rows are read.
+  // The session runs nothing else while rows are read.
   const completeness = await prepared.completeness();
   const found = await file.stream(text, { ...bound.values, ...key, limit: request.limit });
   const columns = readColumns(found, SHIPMENT_COLUMN_INFO);
@@ -236,21 +235,18 @@ function behindSql(
   return `(${beyond} or s.${column} is null or (s.${column} = ${value} and ${isLater}))`;
 }
 
-/** Where a page ends, in letters that an address takes as they are. */
+/** The end of a page, in URL-safe characters. */
 function keyText(row: ReportRow, sort: ShipmentSort): string {
   const key = [nameOf(sort), row.sorted_by, row.invoice_id, row.row_number];
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 
-/** @throws ReportFilterError when it is none, or one of another sort */
+/** @throws ReportFilterError it is invalid, or of another sort */
 function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<string, DuckDBValue>> {
   if (after === undefined) return {};
   const key = parsed(after);
   if (key[0] !== nameOf(sort) || typeof key[2] !== 'string' || typeof key[3] !== 'number') {
-    throw new ReportFilterError(
-      'after',
-      'The page that is request for is of another list: begin with the first.',
-    );
+    throw new ReportFilterError('after', 'The page belongs to another list: begin with the first.');
   }
   const value = key[1] === null ? {} : { after_value: String(key[1]) };
   return { ...value, after_invoice: key[2], after_row: key[3] };
@@ -277,7 +273,7 @@ export interface ShipmentTotals {
   readonly counts: readonly LevelCount[];
 }
 
-/** @throws ReportFilterError a condition that cannot be meant */
+/** @throws ReportFilterError a condition is invalid */
 export async function totalShipments(
   file: PublishedFile,
   prepared: Prepared,
@@ -321,10 +317,9 @@ const TOTAL_UNITS = {
 
 const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !DEFAULT_COLUMNS.includes(name));
-/** How the columns are read. */
 export const SHIPMENT_COLUMN_INFO = { units: { billing_cost: 'money' }, details: DETAILS };
 
-/** Named one by one, rows are found without reading the others; more than so many are found as quickly in one reading. */
+/** Up to this many rows are faster to find one by one than by reading all. */
 const MAX_NAMED = 1_000;
 
 /** The rows that `keys` name, in their order. */
@@ -383,7 +378,7 @@ export async function query(
   return file.query(filledText(name, more.filled ?? {}), Object.fromEntries(values));
 }
 
-/** A statement's text, which may be filled into another. */
+/** The text of a statement with `{{names}}` replaced by our own expressions, never by user input. */
 export function filledText(name: string, filled: Filled): string {
   return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, word: string) => filled[word] ?? '');
 }

@@ -1,7 +1,6 @@
 -- name: keys
--- Which shipments stand on a page of those that pass the filters and the conditions. Of all rows only what they are sorted
--- by is read, and only of those on the page is anything made text. A page begins behind the last row of the one before, so
--- that the thousandth is as quick as the first.
+-- The keys of a page of shipments. Only the sort column of all rows is read. A page begins behind the last row of the one
+-- before, so the thousandth page is as fast as the first.
 select cast(invoice_id as varchar) as invoice_id, row_number, cast(sorted_by as varchar) as sorted_by
 from (
     select s.invoice_id, s.row_number, s.{{sorted_by}} as sorted_by
@@ -12,7 +11,7 @@ from (
 )
 
 -- name: rows
--- The cells of the shipments that stand on a page, in the columns of the list.
+-- The cells of a page of shipments.
 select {{columns}}
 from selected_shipments as s
 where {{on_page}}
@@ -32,7 +31,7 @@ from selected_shipments as s
 where {{conditions}} and {{behind}}
 
 -- name: matched
--- What each invoice bills of what was asked for: read off the rows.
+-- Amounts of each invoice of the shipments that match the conditions.
 select
     s.level,
     s.invoice_id,
@@ -49,7 +48,7 @@ where {{conditions}}
 group by all
 
 -- name: repeats
--- Lines of what was asked for whose number may stand on another of them. A short mark finds the few; their numbers are compared.
+-- Matching lines whose tracking number may be on another one, found by hash.
 select s.partner_id, s.currency_code, s.carrier, s.tracking_number
 from selected_shipments as s
 semi join (

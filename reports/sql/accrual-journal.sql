@@ -1,4 +1,4 @@
--- title: What is the journal entry for shipments that are not billed yet?
+-- title: Journal entries for unbilled freight
 -- purpose: Month end, 3
 -- grain: line of the journal
 -- params: $complete_after integer = 3: as in "accrual"

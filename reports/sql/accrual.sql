@@ -1,4 +1,4 @@
--- title: What was shipped in each month and is still to be billed?
+-- title: Accrual of unbilled freight
 -- purpose: Month end, 2
 -- grain: month of ship date, tenant, carrier, currency
 -- params: $complete_after integer = 3: no more is expected this many months after the month of shipping (at most 6)

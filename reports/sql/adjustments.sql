@@ -1,4 +1,4 @@
--- title: What was changed after the first charge, and were disputes credited?
+-- title: Billing adjustments and disputed charges
 -- purpose: Audit, 5
 -- grain: carrier, tracking number, tenant, currency
 -- source: disputes
@@ -11,7 +11,7 @@
 --   with ", " between: weight (or its unit), zone (in one spelling), service; it is empty if nothing differs.
 --   disputed is what you claimed back (--disputes FILE; carriers in upper or lower case; several claims for one
 --   number are added); outstanding is disputed less what was credited, zero if more was credited, and empty where
---   nothing is in dispute. If several tenants were billed for a number, each has its own row, and the dispute stands
+--   nothing is in dispute. If several tenants were billed for a number, each has its own row, and the dispute is
 --   in that of the tenant billed first (then by carrier and tenant).
 -- order: currency; highest adjusted plus credited (as a positive amount) first; carrier; tracking_number; tenant
 -- cannot say: whether an adjustment is right; nor which credit answers which dispute of one number.

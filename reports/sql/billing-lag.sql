@@ -1,4 +1,4 @@
--- title: How long does it take until a shipment is billed?
+-- title: Days from shipping to invoice
 -- purpose: Health, 6
 -- grain: carrier, currency
 -- means: days from the ship date to the carrier's invoice, from there to our invoice, and from shipping to our

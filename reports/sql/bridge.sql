@@ -1,4 +1,4 @@
--- title: Why did cost change between two periods: volume, price or mix?
+-- title: Cost change between two periods by volume, price and mix
 -- purpose: Change, 1
 -- grain: step of the bridge (and carrier, tenant or zone), currency
 -- source: weights

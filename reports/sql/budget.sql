@@ -1,9 +1,9 @@
--- title: What was budgeted, what was billed, and what is that in the currency of the books?
+-- title: Budget and billed cost
 -- purpose: Spend, 8
 -- grain: month, tenant, carrier, currency of the budget
 -- source: budget, fx
 -- means: one row for each month, tenant, carrier and currency of the budget (--budget FILE; an empty tenant or
---   carrier stands for all of them; lines that agree in all of these, whatever their case, are added, and the
+--   carrier means all of them; lines that agree in all of these, whatever their case, are added, and the
 --   spelling shown is the first in the order of text). billing_cost is everything billed for them in the month of the
 --   reported date: each currency is summed, converted to the budget's currency by --fx FILE and rounded once to four
 --   decimals, and then they are added. The rate of the month itself counts before one without a month. shipments

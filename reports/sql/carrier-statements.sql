@@ -1,4 +1,4 @@
--- title: Does what we were billed agree with each carrier's own statement?
+-- title: Reconciliation with carrier statements
 -- purpose: Month end, 1
 -- grain: carrier (in upper or lower case), carrier invoice date, currency
 -- source: statements

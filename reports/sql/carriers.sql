@@ -1,4 +1,4 @@
--- title: What did each carrier's shipments cost?
+-- title: Cost by carrier
 -- purpose: Spend, 4
 -- grain: carrier, currency
 -- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;

@@ -1,11 +1,11 @@
--- title: What does shipping cost by month, tenant, carrier, service, zone, origin or weight, and by several of them?
+-- title: Cost by month, tenant, carrier, service, zone, origin or weight
 -- purpose: Spend, 2
 -- grain: value of each column named in by, currency
 -- params: $by month|week|tenant|carrier|service|zone|origin|weight+ = tenant+carrier: one or more of these, joined by +
 -- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;
 --   credits shows these apart. shipments counts lines, packages the distinct tracking numbers of a carrier.
 --   cost_per_shipment is billing_cost divided by packages, cost_per_lb billing_cost divided by the pounds before they
---   are rounded. The columns stand in the order month, week, tenant, carrier, service_level, zone, origin,
+--   are rounded. The columns are in the order month, week, tenant, carrier, service_level, zone, origin,
 --   weight_break, whatever the order in by. share_of_cost and share_of_shipments are of all lines with the same first
 --   column and currency; with only one in by, of all lines in that currency. month and week are those of the reported
 --   date, zones are in one spelling, origins as they are written; usual_origin is the spelling of the place: without

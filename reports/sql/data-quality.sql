@@ -1,4 +1,4 @@
--- title: What is missing or odd in the invoice files?
+-- title: Data quality of invoice files
 -- purpose: Health, 4
 -- grain: check, currency
 -- means: each check counts the lines it finds, and a line may be found by several; a check that finds none has no
@@ -20,7 +20,7 @@
 -- detail: example_invoice
 -- chart: bar key=problem value=shipments
 -- drilldown: shipments by problem, currency_code; shipments, billing_cost, invoices
--- example: Of three lines one has no weight, and "2139" stands beside "02139".
+-- example: Of three lines one has no weight, and "2139" is used beside "02139".
 --   lines: tracking_number | origin | billable_weight | billable_weight_unit
 --   A | 02139 | 2 | LB
 --   B | 2139 | 2 | LB

@@ -1,4 +1,4 @@
--- title: Which shipments were billed a weight far above the usual, as dimensional weight does?
+-- title: Possible dimensional weight charges
 -- purpose: Audit, 9
 -- grain: shipment
 -- params: $times decimal = 2: a line is listed if it was billed at least so many times the usual weight
@@ -12,8 +12,8 @@
 --   single spaces within, in capital letters): usual_lb is the least weight that at least nine of ten of them do not
 --   exceed, like_shipments how many they are, the line itself included. usual_cost is the median (the mean of the two
 --   middle ones, rounded to four decimals) that lines above zero of the same carrier, service, zone, month of the
---   reported date and currency cost at usual_lb, whoever ships them and from where, again
---   whatever the filters; difference is billing_cost less
+--   reported date and currency cost at usual_lb, of all tenants and origins and
+--   without the filters; difference is billing_cost less
 --   usual_cost. Both are empty where nothing was billed so. Only lines above zero with a service, an origin and a
 --   weight above zero are held against one another, in all months, zones and
 --   currencies.

@@ -1,4 +1,4 @@
--- title: Which shipments were charged more than once?
+-- title: Possible duplicate charges
 -- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
 -- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
@@ -10,8 +10,8 @@
 --   invoice date); the largest of them is the right one. money_at_risk is the sum of all others less the credits that
 --   cancelled nothing, at least zero. kind is "same charge again" if money_at_risk is above zero, else "credit" if
 --   the number has a credit, else "adjustment": every charge has a weight and an amount of its own. same_amount says whether two of the remaining charges are equal. scope is "across tenants" if these lines are of
---   more than one tenant (told apart by id), else "across invoices" if they are of more than one invoice (told apart
---   by id too), else "within an invoice". lines counts all lines read; invoice_numbers and tenant_names list what they
+--   more than one tenant (by id), else "across invoices" if they are of more than one invoice (by
+--   id too), else "within an invoice". lines counts all lines read; invoice_numbers and tenant_names list what they
 --   have, each once, in the order of text and with ", " between.
 -- order: currency; highest money_at_risk first; carrier; tracking_number
 -- cannot say: whether an adjustment is right (see "adjustments"); nor whether a tracking number was used again.

@@ -1,4 +1,4 @@
--- title: Which invoices should have come and did not?
+-- title: Possibly missing invoices
 -- purpose: Health, 2
 -- grain: gap
 -- params: $min_invoices integer = 3: with fewer, too few invoices to infer a billing interval
@@ -18,8 +18,8 @@
 --   a prefix and a counter, and some counters are missing; here the days are the invoice dates of the two neighbours.
 --   A prefix is counted for each tenant if that leaves no more numbers missing or if tenants share numbers, else for
 --   the whole partner; at least min_invoices of them are needed, and at least four of five steps must be by one. A
---   voided invoice keeps its period and its number. An invoice whose partner nobody told is that of its tenant's
---   partner, or of the only one there is. finding is the gap in a sentence. Dates choose gaps that overlap
+--   voided invoice keeps its period and its number. An invoice without a known partner belongs to its tenant's
+--   partner, or to the only one there is. finding is the gap in a sentence. Dates choose gaps that overlap
 --   the days asked for, --tenant and --partner whose gaps they are; level, carrier, zone and currency choose nothing
 --   here.
 -- order: tenant; invoice_level; expected_from; kind; after_invoice
@@ -42,7 +42,7 @@
 --   voided | 2026-01-19 | 2026-01-25 | 1 | A-3 |
 --   period | 2026-01-26 | 2026-02-08 | 2 | A-3 | A-6
 --   number | 2026-01-27 | 2026-02-17 | 2 | A-3 | A-6
-with told as (
+with announced as (
     select
         invoice_id,
         invoice_level,
@@ -60,10 +60,10 @@ with told as (
         if(digits = '', null, left(invoice_number, length(invoice_number) - length(digits))) as prefix
     from known_invoices
 ),
--- Texts are dear to sort and to group many invoices by: whose an invoice is and what its number begins with is found out once
--- for all that say the same of it, and is a number from then on.
+-- Sorting and grouping by text is slow, so the owner and number prefix are found once for each combination and replaced by
+-- integers.
 alike as (
-    select distinct invoice_level, tenant_id, tenant, partner_tenant_id, partner_id, prefix from told
+    select distinct invoice_level, tenant_id, tenant, partner_tenant_id, partner_id, prefix from announced
 ),
 named as (
     select
@@ -71,7 +71,7 @@ named as (
         -- A partner-level invoice is the partner's, whether it has lines that say its name or not.
         case when a.invoice_level = 'partner' then 'partner' else coalesce(a.tenant_id, a.tenant, 'partner') end as party_name,
         coalesce(a.tenant, a.partner_tenant_id, 'partner') as shown,
-        -- An invoice that only its details told of names no partner: it is that of its tenant, or the only one.
+        -- An invoice known only from its details names no partner: it is that of its tenant, or the only one.
         coalesce(a.partner_id, t.partner_id, (select max(partner_id) from alike having count(distinct partner_id) = 1), '')
             as partner
     from alike as a
@@ -92,7 +92,7 @@ sequences as (
     select *, row_number() over () as sequence
     from (select distinct partner, prefix from named where prefix is not null)
 ),
-told_alike as (
+announced_alike as (
     select n.*, p.party, s.sequence
     from named as n
     join parties as p on p.invoice_level = n.invoice_level and p.party_name = n.party_name
@@ -110,14 +110,14 @@ known as (
         t.invoice_start_date,
         t.invoice_end_date,
         t.invoice_date
-    from told as t
-    join told_alike as n
+    from announced as t
+    join announced_alike as n
         on n.invoice_level = t.invoice_level and n.tenant_id is not distinct from t.tenant_id
         and n.tenant is not distinct from t.tenant and n.partner_tenant_id is not distinct from t.partner_tenant_id
         and n.partner_id is not distinct from t.partner_id and n.prefix is not distinct from t.prefix
 ),
--- One row per billing period: several invoices of one period (two currencies, a re-bill) are one beat of the cadence. A
--- voided period is a beat as well: that it is open is said of it alone.
+-- One row per billing period: several invoices of one period (two currencies, a re-bill) are one period here. A
+-- voided period counts as a period here; its own gap is reported as voided.
 periods as (
     select
         party,
@@ -261,7 +261,7 @@ prefixes as (
         group by all
     ) as p on p.sequence = o.sequence
 ),
--- A number that two tenants have stands twice, and a step of zero is between the two.
+-- A number that two tenants have is here twice, with a step of zero between the two.
 number_steps as (
     select *, lead(counter) over (partition by sequence, party order by counter) - counter as step
     from (

@@ -1,4 +1,4 @@
--- title: Which lines were billed too late?
+-- title: Late-billed shipments
 -- purpose: Audit, 6
 -- grain: line
 -- params: $days integer = 60: list lines invoiced more than this many days after shipping

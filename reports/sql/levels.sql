@@ -1,4 +1,4 @@
--- title: Do tenant-level and partner-level invoices bill the same shipments?
+-- title: Tenant-level and partner-level invoices compared
 -- purpose: Health, 5
 -- grain: month of the reported date, carrier, currency
 -- means: both levels are read, whatever --level says, and compared by carrier, tracking number and currency; the

@@ -1,4 +1,4 @@
--- title: What is left between what was billed and what it cost us?
+-- title: Margin over own cost
 -- purpose: Spend, 9
 -- grain: tenant, carrier, currency
 -- source: costs

@@ -1,4 +1,4 @@
--- title: How many shipments cost the minimum charge, whatever they weigh?
+-- title: Shipments at the minimum charge
 -- purpose: Audit, 8
 -- grain: month of the reported date, carrier, service level, currency
 -- params: $min_shipments integer = 3: a price counts only if it has at least this many lines in the month

@@ -1,4 +1,4 @@
--- title: How does the mix of zones, services or weights shift over time?
+-- title: Mix of zones, services or weights over time
 -- purpose: Change, 2
 -- grain: month (or week) of the reported date, carrier, part (zone, service or weight break), currency
 -- params: $by zone|service|weight = zone: what a part is: a zone in one spelling, a service level or a weight break

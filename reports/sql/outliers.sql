@@ -1,4 +1,4 @@
--- title: Which shipments cost far more or less than others like them?
+-- title: Cost outliers
 -- purpose: Audit, 3
 -- grain: shipment
 -- source: weights

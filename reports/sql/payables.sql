@@ -1,4 +1,4 @@
--- title: What is owed, and how long is it past due?
+-- title: Open payables by age
 -- purpose: Month end, 5
 -- grain: tenant, invoice level, currency
 -- source: payments

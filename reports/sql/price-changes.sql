@@ -1,4 +1,4 @@
--- title: When did prices change, and was it a general increase?
+-- title: Price changes
 -- purpose: Change, 3
 -- grain: month of the reported date, carrier, service level (and zone), currency
 -- source: weights

@@ -1,14 +1,14 @@
--- title: Is every invoice loaded exactly as it was billed?
+-- title: Proof of loaded invoices
 -- purpose: Health, 1
 -- grain: invoice, currency that its file bills
 -- source: accepted
 -- means: stated_total and stated_shipments are what the invoice's header says; billing_cost and shipments what its
 --   lines add up to. Both differences (loaded less stated) should be zero. If a file bills several currencies, each
---   is a row with its lines and cost; stated_currency stands in all of them, the other stated values in the row of
+--   is a row with its lines and cost; stated_currency is in all of them, the other stated values in the row of
 --   the invoice's own currency (the stated one if the file bills in it, else the one that most of its lines have),
 --   where shipments_difference counts the lines of all. Amounts in different currencies have no difference. proof
 --   says how the file was proved: hash (its SHA-256 was announced and found), header (count and sum agree), accepted (no
---   hash, a spreadsheet seems to have changed its cells, and whoever imported it accepted that) or unproved. differences names the rules on which header and lines disagree (each once, in the order of text, with
+--   hash, a spreadsheet seems to have changed its cells, and it was imported with --accept-spreadsheet) or unproved. differences names the rules on which header and lines disagree (each once, in the order of text, with
 --   ", " between), grade the gravest of them: money (total-amount), count (shipment-count), currency, dates (period:
 --   ship dates outside the billing period, as late charges have) or form (all others). A rule you accept (--accepted
 --   FILE with invoice_number, rule and reason; an empty number accepts it for all invoices) no longer counts, and

@@ -1,4 +1,4 @@
--- title: What price was really paid for each service, zone and weight?
+-- title: Effective rate card
 -- purpose: Audit, 1
 -- grain: carrier, service level, zone in one spelling, rated weight, currency
 -- source: weights
@@ -10,7 +10,7 @@
 --   a price is: 1 is a price list, many are surcharges or price changes within the period. Only lines above zero with
 --   a service, zone and weight are counted.
 -- order: currency; carrier; service_level; zone (numbers first, by size, then others by name); rated weight
--- cannot say: the list price or the discount. Surcharges cannot be told from freight.
+-- cannot say: the list price or the discount. Surcharges are not separate from freight.
 -- units: lb lb, lowest money, first_decile money, median money, last_decile money, highest money
 -- detail: rated_weight, rated_unit
 -- drilldown: shipments by carrier, service_level, zone, lb as rated_lb, currency_code

@@ -1,4 +1,4 @@
--- title: Were shipments billed at the agreed rates?
+-- title: Variance from agreed rates
 -- purpose: Audit, 2
 -- grain: carrier, service level, currency
 -- source: rates

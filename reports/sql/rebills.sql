@@ -1,4 +1,4 @@
--- title: Which voided invoices were billed again, and what is still missing?
+-- title: Voided invoices and their replacements
 -- purpose: Audit, 7
 -- grain: voided invoice that had lines, its replacement, currency; a separate row for what was not billed again
 -- params: $min_shared_percent integer = 10: an invoice with a smaller share of the tracking numbers, or of their cost, is no replacement

@@ -1,4 +1,4 @@
--- title: Is each invoice in line with what its tenant is usually billed, and when is its cash due?
+-- title: Invoice register
 -- purpose: Month end, 4
 -- grain: invoice, currency
 -- source: payments

@@ -1,4 +1,4 @@
--- title: What changed between what we knew then and what we know now?
+-- title: Restatement between two dates
 -- purpose: Change, 4
 -- grain: invoice, currency
 -- params: $first instant: the earlier instant (a date is its end, in UTC); without it, 30 days before the later one

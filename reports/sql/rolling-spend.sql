@@ -1,4 +1,4 @@
--- title: Which discount tier does each carrier's spend of the last 52 weeks reach?
+-- title: Rolling spend by carrier
 -- purpose: Spend, 7
 -- grain: week of the reported date, carrier, currency
 -- params: $weeks integer = 52: how many weeks are added up, including the week of the row

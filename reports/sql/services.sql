@@ -1,4 +1,4 @@
--- title: Which services are used, and what do they cost compared with ground?
+-- title: Cost by service compared with ground
 -- purpose: Spend, 6
 -- grain: carrier, service level, currency
 -- source: weights

@@ -1,4 +1,4 @@
--- title: What did shipping cost each month or week, and how did it change?
+-- title: Cost by month or week
 -- purpose: Spend, 1
 -- grain: month (or week) of the reported date, currency
 -- params: $grain month|week = month: weeks begin on Monday and are named as in ISO 8601, 2026-W10

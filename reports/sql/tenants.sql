@@ -1,11 +1,11 @@
--- title: What did each tenant's shipments cost?
+-- title: Cost by tenant
 -- purpose: Spend, 3
 -- grain: tenant, currency
 -- means: billing_cost sums the lines of finalized invoices that are not voided, credits (lines below zero) included;
 --   credits shows these apart. shipments counts lines, packages the distinct tracking numbers of a carrier.
 --   cost_per_shipment is billing_cost divided by packages, cost_per_lb billing_cost divided by the pounds before they
 --   are rounded; both are rounded once, half away from zero, to four decimals. Kilograms are summed, then multiplied
---   by 2.2046226218. Tenants are told apart by id: one that was renamed has one row under its latest name, and of two
+--   by 2.2046226218. Tenants are distinguished by id: one that was renamed has one row under its latest name, and of two
 --   with one name each shows its id.
 -- order: currency; highest billing_cost first; tenant
 -- cannot say: surcharges, dimensional weight, destination and margin: they are not in an invoice file.

@@ -1,4 +1,4 @@
--- title: Which invoices are stuck, and for how long?
+-- title: Invoices waiting or in need of attention
 -- purpose: Health, 3
 -- grain: invoice that is neither loaded nor voided
 -- params: $stuck_after_days integer = 7: an invoice counts as stuck after this many days in one state

@@ -1,4 +1,4 @@
--- title: What would shipments cost at another carrier's, service's or zone's prices?
+-- title: Cost at other prices
 -- purpose: Spend, 10
 -- grain: carrier (or carrier and service level, or carrier and zone), the other one, currency
 -- source: weights

@@ -1,4 +1,4 @@
--- title: What does each carrier zone cost?
+-- title: Cost by carrier zone
 -- purpose: Spend, 5
 -- grain: carrier zone as the carrier wrote it, currency
 -- means: one row for each spelling of a zone, so that nothing is merged unseen; zone is the spelling brought to one

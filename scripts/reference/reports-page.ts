@@ -13,7 +13,7 @@ export async function reportsPage(): Promise<string> {
   ]);
   return page(
     'Reports',
-    `\`billsync report NAME\` answers one question from the published file. What all of them share (lines, packages, ` +
+    `\`billsync report NAME\` runs a report on the published file. What all of them share (lines, packages, ` +
       `pounds, rounding, periods) is in [report-rules.md](../report-rules.md); \`billsync report NAME --help\` adds a worked ` +
       `example. Filters are the same for all: \`--from\`, \`--to\`, \`--period\`, \`--by\`, \`--tenant\`, \`--carrier\`, \`--zone\`, ` +
       `\`--currency\`, \`--level\`, \`--as-known-on\`.`,
@@ -21,7 +21,7 @@ export async function reportsPage(): Promise<string> {
       const rows = reports
         .filter((report) => report.purpose === purpose)
         .map(({ name, title }) => [`[\`${name}\`](#${name})`, title]);
-      return `**${purpose}**: ${about}\n\n${table(['Report', 'Question'], rows)}`;
+      return `**${purpose}**: ${about}\n\n${table(['Report', 'Title'], rows)}`;
     }),
     ...reports.map((report) => sectionOf(report, columns)),
   );

@@ -74,7 +74,7 @@ async function daysAsked(everyMs: number, days = 60): Promise<number[]> {
   return asked;
 }
 
-describe('what reconciliation asks about', () => {
+describe('an invoice of the reconciliation', () => {
   test('is checked daily for a week, then weekly, until 60 days after the invoice date', async () => {
     await haveInvoices(1, 'loaded');
     expect(await daysAsked(12 * HOUR)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);

@@ -91,7 +91,7 @@ describe('notCsvReason', () => {
   });
 });
 
-describe('what is out of all proportion to what came', () => {
+describe('a body of suspicious compression', () => {
   const MIB = 1024 * 1024;
   const spaces = Buffer.concat([Buffer.alloc(20 * MIB, ' '), Buffer.from('{}')]);
   const unbounded = { maxBytes: 1e9, pieces: 16_384 };

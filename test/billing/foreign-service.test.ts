@@ -68,6 +68,26 @@ describe('against a foreign service', () => {
     expect(await readdir(join(folder, 'run', 'tmp'))).toEqual([]);
   });
 
+  test('archives no file of another hash or size than announced', async () => {
+    const { invoiceId } = await service.createInvoice({ rows: 40 });
+    await service.finalize(invoiceId);
+    const location = await billing.regenerateUrl(invoiceId);
+    const { fileSizeBytes } = location;
+    const download = (change: Partial<typeof location>) =>
+      billing.downloadCsv({ invoiceId, location: { ...location, ...change }, source: 'regenerate' });
+    await expect(download({ fileHashSha256: '0'.repeat(64) })).rejects.toMatchObject({
+      code: 'hash-mismatch',
+    });
+    for (const size of [fileSizeBytes - 1, fileSizeBytes + 1])
+      await expect(download({ fileSizeBytes: size })).rejects.toMatchObject({ code: 'size-mismatch' });
+    const { sha256 } = await download({});
+    expect(await archive.file('0'.repeat(64))).toBeNull();
+    await expect(download({ fileSizeBytes: fileSizeBytes + 1 })).rejects.toMatchObject({
+      code: 'size-mismatch',
+    });
+    expect((await archive.file(sha256))?.sizeBytes).toBe(fileSizeBytes);
+  });
+
   test.each([
     [
       'a 304',

@@ -119,7 +119,7 @@ describe('a decision that only a person may take', () => {
   });
 });
 
-describe('what keeps failing', () => {
+describe('a lasting failure', () => {
   test('is shown in the list, on the page, as JSON and on the dashboard', async () => {
     const [list, page, listed, json] = await Promise.all([
       run('list'),

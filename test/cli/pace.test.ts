@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { paceOf } from '../../cli/terminal/output.ts';
 
-test('the pace of long work says the rate and what is left, once the start is over', () => {
+test('shows rate and remaining time after the start', () => {
   let ms = 0;
   const pace = paceOf('files', () => ms);
   ms = 1_000;

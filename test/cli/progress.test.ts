@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('numbers are told at once, none and those that stand still with the time, and the last ones at the end', () => {
+test('prints changed numbers at once, unchanged ones with the time, and the last ones at the end', () => {
   const progress = lineProgress('Proving');
   for (let second = 0; second < 7; second += 1) {
     progress.update(0, 3, 'invoices');

@@ -59,7 +59,7 @@ describe('billsync shipments', () => {
     instance.closeSync();
   });
 
-  test('says how many rows --limit leaves out of a file, even with --quiet', async () => {
+  test('reports the rows that --limit leaves out of a file, also with --quiet', async () => {
     const output = join(fixture.folder, 'cut.csv');
     const { exitCode, stderr } = await run('--limit', '1', '--output', output, '--quiet');
     expect([exitCode, stderr]).toEqual([0, '1 of 3 rows: a limit leaves out the others\n']);

@@ -36,7 +36,7 @@ afterAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(dashboard.url + path, { headers, redirect: 'manual' });
 
-describe('what is not well', () => {
+describe('an unhealthy component', () => {
   test('is shown above every page with component, time and reason', async () => {
     const health = createHealth(() => new Date('2026-03-01T08:00:00Z'));
     const over = await dashboardOver(fixture.path, { health });
@@ -358,7 +358,7 @@ describe('probes', () => {
   });
 });
 
-describe('who may look', () => {
+describe('access', () => {
   const withPassword = { basicAuth: { user: 'ops', password: 'secret:with:colons' } };
 
   test('requires the password when one is set', async () => {

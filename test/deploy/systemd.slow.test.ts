@@ -41,7 +41,7 @@ describe('the units', () => {
   });
 });
 
-describe('what a role tells the service manager', () => {
+describe('the notification of a role to the service manager', () => {
   test('reports ready, alive and stopping over a datagram socket', async () => {
     const socket = join(folder, 'notify');
     const heard = await listen(socket);

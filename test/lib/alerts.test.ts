@@ -139,7 +139,7 @@ describe('alerts', () => {
     ]);
   });
 
-  describe('what a person decides', () => {
+  describe('decisions of a person', () => {
     const at = '2026-03-01T00:30:00.000Z';
     const decided = { at, by: 'anna', note: 'asked the service', until: null };
     async function aFolder() {

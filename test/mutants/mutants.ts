@@ -16,7 +16,7 @@ export const TESTS_OF = {
   lifecycle: ['test/workflows/lifecycle', 'test/warehouse/ledger/', 'test/warehouse/load/'],
   views: ['test/warehouse/views/', 'test/warehouse/ledger/', 'test/warehouse/load/'],
   endpoint: ['test/webhook/', 'test/lib/wire/'],
-  downloads: ['test/billing/', 'test/activities/download-csv'],
+  downloads: ['test/billing/', 'test/security/client', 'test/activities/download-csv'],
 } as const;
 
 export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>> = {

@@ -45,7 +45,7 @@ const october = { from: '2026-10-01', to: '2026-10-31' };
 const NOT_COUNTED =
   '4 known invoices: A-7 of Acme (draft), B-1 of beta (waiting to be loaded), C-1 of Acme (needs attention) and 1 more.';
 
-test('a report, its exports, its page and the scheduled one name the known invoices that are not counted', async () => {
+test('names known invoices that are not counted in the report, its exports, its page and the scheduled report', async () => {
   const ask = (filters: object, databasePath = fixture.path) =>
     runReport({ databasePath, name: 'tenants', filters });
   const result = await ask(october);
@@ -76,7 +76,7 @@ test('a report, its exports, its page and the scheduled one name the known invoi
   );
 });
 
-test('a comparison with a period that is open or lacks invoices says so in its title and first note', async () => {
+test('marks a comparison with an open or incomplete period in its title and first note', async () => {
   const compared = (filters: object, name = 'tenants') =>
     runCompared({ databasePath: fixture.path, name, filters }, { compare: 'previous' });
   const incomplete = `Incomplete: 2026-10-01 to 2026-10-31 lacks ${NOT_COUNTED}`;

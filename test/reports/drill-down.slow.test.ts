@@ -215,12 +215,12 @@ test.each(reports.map(({ name }) => name))('every bar, point and cell of the cha
   }
 });
 
-test('every report had rows to follow', () => {
+test('has rows for every report', () => {
   expect([...withRows].filter(([, rows]) => rows === 0).map(([name]) => name)).toEqual([]);
 });
 
 describe('a header', () => {
-  test('of every report says where its numbers lead', () => {
+  test('of every report links its numbers', () => {
     expect(reports.filter(({ drilldowns }) => drilldowns.length === 0).map(({ name }) => name)).toEqual([]);
     const known = reports.flatMap(({ drilldowns }) =>
       drilldowns.flatMap(({ by, fixed }) => [...by.map(({ column }) => column), ...Object.keys(fixed)]),

@@ -72,7 +72,7 @@ describe('the rolling 52 weeks', () => {
   });
 });
 
-describe('what is usual in the invoice register', () => {
+describe('the usual amount of the invoice register', () => {
   test('compares with all earlier invoices, also when only one month is listed', async () => {
     const invoice = (number: string, day: string, cost: string) =>
       anInvoice([aShipment({ cost })], { number, date: day, due: '' });

@@ -123,7 +123,7 @@ describe('a condition', () => {
       expect((await ask({ invoice: [typed] })).result.rows).toHaveLength(first?.shipments.length ?? 0);
   });
 
-  test('that cannot be meant is told, with what to write instead', async () => {
+  test('that is invalid is refused with an alternative', async () => {
     for (const [name, value, told] of [
       ['cost_from', '1,5', /"1,5" is no amount for cost from: write digits with a point/],
       ['trackin', 'x', /cannot be asked by "trackin"\. Did you mean tracking/],
@@ -196,7 +196,7 @@ test('an export has every row, and names the filters and conditions inside', asy
     expect((await renderReport(result, format)).body.length).toBeGreaterThan(1000);
 });
 
-test('what another level holds of what was asked is told at the head', async () => {
+test('reports in the head what another level holds', async () => {
   const service =
     invoices.find(({ level, state }) => level === 'partner' && state === 'loaded')?.shipments[0]?.tracking ??
     '';

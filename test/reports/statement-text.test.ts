@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { statementText } from '../../reports/statement-text.ts';
 
-test('a statement that could not be read once is read when it is asked for again', async () => {
+test('reads a statement again after a failure', async () => {
   const path = join(await mkdtemp(join(tmpdir(), 'statement-')), 'rows.sql');
   const file = pathToFileURL(path);
   await expect(statementText(file)).rejects.toThrow('ENOENT');
@@ -13,7 +13,7 @@ test('a statement that could not be read once is read when it is asked for again
   await expect(statementText(file)).resolves.toBe('select 1');
 });
 
-test('a statement is read once for all who ask', async () => {
+test('reads a statement once for concurrent requests', async () => {
   const path = join(await mkdtemp(join(tmpdir(), 'statement-')), 'rows.sql');
   await writeFile(path, 'select 1');
   const [one, other] = [statementText(pathToFileURL(path)), statementText(pathToFileURL(path))];

@@ -75,7 +75,7 @@ describe('at deliveries', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(55);
   });
 
-  test('drop: a delivery never arrives, and the log says so', async () => {
+  test('drop: a delivery never arrives and is logged', async () => {
     play('drop');
     await sandbox.createInvoice();
     expect(await received()).toHaveLength(0);
@@ -186,7 +186,7 @@ describe('rules', () => {
     return seen;
   };
 
-  test('count: strikes so many times, and the rule says how often it did', async () => {
+  test('count: strikes the given number of times and counts them', async () => {
     play('unavailable', { count: 2 });
     expect(await statuses(4)).toEqual([503, 503, 200, 200]);
     expect(sandbox.faults.list()[0]).toMatchObject({ struck: 2 });
@@ -203,7 +203,7 @@ describe('rules', () => {
     await expect.poll(async () => (await tokenPing()).status).toBe(200);
   });
 
-  test('rate and seed: the same seed tells the same story, another one another', async () => {
+  test('rate and seed: the same seed gives the same faults', async () => {
     const story = async (seed: number) => {
       await sandbox.reset();
       play('unavailable', { rate: 0.5, seed });

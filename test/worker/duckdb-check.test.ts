@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a statement that outlasts its limit ends heartbeats and the process, and readiness says which it is', async () => {
+test('ends heartbeats and the process after a hung statement, named by readiness', async () => {
   const database = await Database.open({
     ...{ path: ':memory:', folders: [], temporaryFolder: tmpdir(), memoryLimit: null },
   });

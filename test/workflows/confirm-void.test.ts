@@ -53,7 +53,7 @@ describe.concurrent('a void that only an event reported', () => {
     expect(world.parked).toMatchObject([{ code: 'void-contradicted' }]);
   });
 
-  test('is asked about when nobody did before its workflow was lost', async () => {
+  test('is confirmed after its workflow was lost', async () => {
     const world = aWorld({ lookUpInvoice: async () => says('voided') });
     await play(world, async (underTest) => {
       world.ledger.set(underTest.invoiceId, { state: 'voided', loadedSha256: null });

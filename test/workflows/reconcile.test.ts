@@ -82,7 +82,7 @@ test.each(Object.keys(PARTS))('runs all other parts when %s fails, then reports 
   expect(new Set(done)).toEqual(new Set(Object.keys(PARTS).filter((each) => each !== name)));
 });
 
-describe('who looks at the schedule', () => {
+describe('the schedule', () => {
   const HOUR_MS = 3_600_000;
   const settings = { environment: `look-${randomUUID()}` as 'test', reconcileEvery: '1h' };
   const since = new Date();

@@ -157,6 +157,6 @@ export const RECEIVING = {
     cure: [
       '`billsync quarantine requeue ID`, `billsync invoices retry ID` or `billsync quarantine discard ID` for each.',
     ],
-    proof: '`billsync reconcile --wait` resolves the alert.',
+    proof: 'The alert is resolved within a minute.',
   },
 } as const satisfies Record<string, RunbookEntry>;

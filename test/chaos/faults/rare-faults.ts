@@ -208,20 +208,20 @@ export const RARE_FAULTS: readonly RareFault[] = [
   }),
   rare('quarantine/old', 'a refused delivery that came two days ago', {
     metric: 'billsync_quarantine_depth\\{kind="delivery",role="worker"\\} [1-9]',
+    // Checked once a minute.
+    withinMs: 120_000,
     async inject(stage) {
       const at = new Date(Date.now() - 2 * 86_400_000).toISOString();
       const quarantine = await openQuarantine(join(stage.product.dataDir, 'inbox', 'quarantine'));
       const why = { code: 'not-json', reason: 'It is no JSON.', findings: [], findingCount: 0 };
       const of = { invoiceId: null, eventId: null, sha256: null };
       await quarantine.put({ kind: 'delivery', at, ...why, ...of }, Buffer.from('{'));
-      await run(stage, 'reconcile', '--wait');
       return null;
     },
     async cure(stage) {
       const { out } = await stage.product.command('quarantine', 'list', '--json');
       const ids = [...out.matchAll(/"(d-[0-9a-f]{16})"/g)].map(([, id = '']) => id);
       await run(stage, 'quarantine', 'discard', ...ids, '--note', 'told the service', '--yes');
-      await run(stage, 'reconcile', '--wait');
     },
   }),
   rare('set-aside', 'an archived event with an instant that no ledger has', {

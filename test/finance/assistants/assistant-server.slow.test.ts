@@ -67,7 +67,7 @@ async function refusal(name: string, asked: Record<string, unknown>): Promise<st
 }
 
 describe('an assistant', () => {
-  test('is told what may be asked, that nothing can be changed, and that cells are data', async () => {
+  test('receives read-only tools with the note that cells are data', async () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       'list_reports',
@@ -125,7 +125,7 @@ describe('an assistant', () => {
     expect(new Set(lines).size).toBe(40);
   });
 
-  test('is told where a shipment comes from, and when there is none', async () => {
+  test('receives the origin of a shipment, or that there is none', async () => {
     const { structuredContent } = await client.callTool({
       name: 'explain_shipment',
       arguments: { tracking_number: '1Z999' },
@@ -153,7 +153,7 @@ describe('an assistant', () => {
     expect(await refusal(name, asked)).toContain(words);
   });
 
-  test('hears that nothing is published yet, and is answered once it is', async () => {
+  test('receives an error before the first publication and answers afterwards', async () => {
     const empty = await mkdtemp(join(folder, 'empty-'));
     const early = await connect(empty);
     try {

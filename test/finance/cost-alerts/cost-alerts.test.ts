@@ -112,8 +112,8 @@ describe('a rule', () => {
   });
 });
 
-describe('what a rule finds', () => {
-  test('is told once, also by the process that comes after', async () => {
+describe('a finding', () => {
+  test('is reported once, also by the next process', async () => {
     await write(SPEND);
     await lookAtCosts(options());
     await lookAtCosts(options());
@@ -121,7 +121,7 @@ describe('what a rule finds', () => {
     expect(raised[0]?.key).toMatch(/^cost-rule\/spend-up\/[0-9a-f]{16}$/);
   });
 
-  test('is told again of another week', async () => {
+  test('is reported again for another week', async () => {
     await write(SPEND.replace('above: 20', 'below: 20'));
     await lookAtCosts(options());
     await lookAtCosts(options({ now: () => new Date('2026-04-01T12:00:00Z') }));
@@ -130,7 +130,7 @@ describe('what a rule finds', () => {
     expect(raised.length).toBeGreaterThan(1);
   });
 
-  test('is told again rather than never by a process that died before it noted it', async () => {
+  test('is reported again after a process died before it recorded the report', async () => {
     await write(SPEND);
     await lookAtCosts(options());
     await rm(costPaths(folder).memoryPath);
@@ -138,7 +138,7 @@ describe('what a rule finds', () => {
     expect(raised).toHaveLength(2);
   });
 
-  test('links to the page where the settings say where the dashboard is', async () => {
+  test('links to the configured dashboard', async () => {
     await write(SPEND);
     await lookAtCosts(options({ dashboardUrl: 'https://admin.example/bill' }));
     expect(raised[0]?.detail).toBe(
@@ -146,7 +146,7 @@ describe('what a rule finds', () => {
     );
   });
 
-  test('is told as a number beyond the first ten', async () => {
+  test('is counted beyond the first ten', async () => {
     await write('rules: [{ name: all, report: cost, parameters: { by: week+tenant } }]');
     await lookAtCosts(options());
     expect(titles()).toHaveLength(11);
@@ -171,7 +171,7 @@ describe('what a rule finds', () => {
   });
 });
 
-test('findings that cannot be noted are an alert that says which file', async () => {
+test('reports findings that cannot be recorded, with the file', async () => {
   await write(SPEND);
   await mkdir(costPaths(folder).memoryPath);
   const watch = watchCosts(options({ pauseMs: 60_000 }));
@@ -232,7 +232,7 @@ describe('rules that cannot be meant', () => {
   });
 });
 
-test('`billsync alerts costs` lists what meets a draft of rules and tells nobody', async () => {
+test('lists the findings of draft rules without an alert', async () => {
   await writeFile(
     join(folder, 'draft.yaml'),
     'rules: [{ name: twice, report: duplicates, when: { money_at_risk: { above: 1 } } }]',

@@ -20,7 +20,7 @@ const disputes = (...args: string[]) => runCommand(['disputes', ...args, '--data
 const json = async (...args: string[]) => JSON.parse((await disputes(...args, '--json')).stdout);
 
 describe('billsync disputes', () => {
-  test('finds, opens, sends and follows claims, and the audit log has who did it', async () => {
+  test('finds, opens, sends and follows claims with an audit entry each', async () => {
     expect(await disputes('list')).toMatchObject({
       exitCode: 0,
       stdout: '',

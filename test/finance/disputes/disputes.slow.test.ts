@@ -80,7 +80,7 @@ const amountsOf = (rows: readonly ReportRow[], keys: readonly string[], amount: 
       .map((row) => [JSON.stringify(keys.map((key) => row[key])), String(row[amount])]),
   );
 
-describe('what can be claimed of months with findings planted', () => {
+describe('claimable lines of months with planted findings', () => {
   test('of duplicates is the money at risk, number by number', async () => {
     const rows = await rowsOf(months, 'duplicates');
     const lines = await found(months, 'duplicates');
@@ -180,7 +180,7 @@ describe('what can be claimed of months with findings planted', () => {
     }
   });
 
-  test('beyond a limit is told, and a number that is named is found behind it', async () => {
+  test('are limited with a note, and found by number beyond the limit', async () => {
     const all = await found(months, 'price-changes');
     for (const [finding, limit] of [
       ['price-changes', 5],
@@ -293,7 +293,7 @@ describe('claims', () => {
     expect([claims.length, new Set(claims.map(({ id }) => id)).size]).toEqual([3, 3]);
   });
 
-  test('change as is sensible: the second of two people is told who changed what', async () => {
+  test('change in allowed steps, and a conflicting change names the earlier one', async () => {
     const disputes = disputesOf(before);
     await openAll(disputes);
     const ids = [{ id: 'D-1', version: 1 }];
@@ -371,7 +371,7 @@ describe('claims', () => {
     expect(none[0]?.hindrance).toBe('it was credited already');
   });
 
-  test('of an invoice that was voided say so, claim nothing and cannot be sent', async () => {
+  test('of a voided invoice claim nothing and cannot be sent', async () => {
     await openAll(disputesOf(before));
     const voided = await published([
       { ...billed, state: 'voided', voidedAt: '2026-04-02T08:00:00Z' },
@@ -394,7 +394,7 @@ describe('claims', () => {
     );
   });
 
-  test('of a duplicate say so when the other charge no longer counts', async () => {
+  test('of a duplicate report when the other charge no longer counts', async () => {
     const first = anInvoice([charge('D', '20')], { number: 'INV-D1' });
     const second = anInvoice([charge('D', '20')], { number: 'INV-D2' });
     const twice = await published([first, second]);
@@ -429,7 +429,7 @@ describe('claims', () => {
     ]);
   });
 
-  test('tell the days that are left, and what is overdue', async () => {
+  test('show the days left and what is overdue', async () => {
     await openAll(disputesOf(before));
     await writeFile(disputePaths(folder).windowsPath, 'windows: [{ carrier: ups, days: 130 }]');
     expect((await listed(before))[0]).toMatchObject({

@@ -32,7 +32,7 @@ const send = (id: string, version: number, by = 'anna') => ({
 });
 
 describe('the journal of claims', () => {
-  test('lets the first of two who change one version win, and keeps who did what', async () => {
+  test('accepts the first of two changes to one version and keeps the users', async () => {
     const [anna, ben] = [openClaimJournal(folder), openClaimJournal(folder)];
     await anna.append(open(1));
     const [first, second] = await Promise.all([
@@ -67,7 +67,7 @@ describe('the journal of claims', () => {
     expect((await journal.read()).counts(again)).toBe(false);
   });
 
-  test('passes over a line that was cut off anywhere, tells it, and takes the next change', async () => {
+  test('skips a truncated line, reports it, and accepts the next change', async () => {
     const journal = openClaimJournal(folder);
     await journal.append(open(1));
     const { length } = await readFile(path());
@@ -86,7 +86,7 @@ describe('the journal of claims', () => {
     expect(after.problems).toEqual([expect.stringContaining('was cut off')]);
   });
 
-  test('names a line that was damaged, goes on behind it, and gives its numbers to nobody', async () => {
+  test('names a damaged line, continues behind it, and does not reuse its numbers', async () => {
     const journal = openClaimJournal(folder);
     await journal.append(open(7));
     await writeFile(path(), (await readFile(path(), 'utf8')).replace('"opened"', '"oponed"'));
@@ -126,7 +126,7 @@ describe('the journal of claims', () => {
   });
 });
 
-describe('what was recovered', () => {
+describe('the recovered amount', () => {
   const claim = (id: string, claimed: string, more: object = {}) => ({
     ...aLine({ rowNumber: Number(id.slice(2)), claimed, ...more }),
     id,

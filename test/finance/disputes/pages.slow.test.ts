@@ -90,7 +90,7 @@ describe('an operator', () => {
     expect(await audit?.text()).toContain('disputes open');
   });
 
-  test('is told of a row that is claimed already, and that nothing was ticked', async () => {
+  test('sees that a row is claimed already and that no row is selected', async () => {
     await page.goto(`${acting.url}/reports/duplicates`);
     await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
     expect(await page.getByRole('alert').innerText()).toContain('No row is ticked');
@@ -125,7 +125,7 @@ describe('an operator', () => {
     for (const words of ['case 4711', 'by mail', 'both are ours', '>ann<']) expect(shown).toContain(words);
   });
 
-  test('who agrees after another has changed the claim is told so, and nothing of it is done', async () => {
+  test('is refused after another user changed the claim', async () => {
     await page.goto(`${acting.url}/disputes/D-2`);
     await page.getByRole('button', { name: 'Mark as rejected' }).click();
     await disputes.change({ claims: [{ id: 'D-2', version: 2 }], state: 'credited', note: '', by: 'bob' });
@@ -152,7 +152,7 @@ describe('an operator', () => {
   });
 });
 
-describe('nobody else', () => {
+describe('other users', () => {
   const choose: [string, string][] = [
     ['report', 'duplicates'],
     ['asked', '{"filters":{},"parameters":{}}'],
@@ -220,7 +220,7 @@ describe('nobody else', () => {
     expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining(words)]);
   });
 
-  test('where nobody may act the pages only show, and no form is taken', async () => {
+  test('shows pages without forms when no operator is configured', async () => {
     for (const path of ['/disputes', '/disputes/D-1', '/reports/duplicates']) {
       const shown = await (await fetch(`${showing.url}${path}`)).text();
       expect(shown).toContain('href="/disputes"');

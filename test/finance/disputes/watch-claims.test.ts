@@ -53,7 +53,7 @@ const look = async (day: string): Promise<void> => {
 const change = (day: string, state: ClaimState | null, id: string): Promise<unknown> =>
   openDisputes(options(day)).change({ claims: [{ id, version: null }], state, note: 'asked', by: 'ann' });
 
-test('open claims are told 14 days before the carrier takes them no more, and still after that, until they are sent or closed', async () => {
+test("reports open claims from 14 days before the carrier's deadline until they are sent or closed", async () => {
   await look('2026-03-21');
   expect([raised, resolved]).toEqual([[], ['claims-to-send', 'claims-unanswered']]);
   await look('2026-03-22');
@@ -72,7 +72,7 @@ test('open claims are told 14 days before the carrier takes them no more, and st
   expect([raised, resolved]).toEqual([[], ['claims-to-send', 'claims-unanswered']]);
 });
 
-test('claims that were sent are told when nothing was heard or noted of them for 30 days, or what the file says', async () => {
+test('reports sent claims without news for 30 days or the configured time', async () => {
   await change('2026-03-11', 'sent', 'D-1');
   await change('2026-03-12', 'sent', 'D-2');
   await look('2026-04-09');

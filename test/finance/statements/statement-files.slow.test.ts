@@ -60,7 +60,7 @@ describe('billsync statement', () => {
     await rm(out, { recursive: true });
   });
 
-  test('says its figures as JSON, amounts as text, and keeps nothing of a draft or a dry run', async () => {
+  test('prints JSON with amounts as text and keeps nothing of a draft or a dry run', async () => {
     const told = await statement('--tenant', 'Acme', '--json');
     expect(JSON.parse(told.stdout)).toMatchObject({
       ...{ tenant: 'Acme', period: '2026-10', sent_at: null },

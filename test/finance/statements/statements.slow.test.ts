@@ -227,7 +227,7 @@ describe('a statement', () => {
   });
 });
 
-describe('what was sent', () => {
+describe('a sent statement', () => {
   const october = month('O', '2026-10', ['100', '23.4567']);
   const other = month('P', '2026-10', ['1']);
   const november = month('N', '2026-11', ['50']);
@@ -354,7 +354,7 @@ describe('what was sent', () => {
     expect(corrected).toEqual(['-123.4567']);
   });
 
-  test('and cannot be read any more stops the next one: nobody could say what to correct', async () => {
+  test('blocks the next one when it cannot be read', async () => {
     const path = await published([october]);
     const sent = await statement(path, '2026-10', final);
     const file = join(sentFolder(folder), shortKey(sent), '0001', 'statement.json');

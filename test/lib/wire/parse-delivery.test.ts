@@ -168,7 +168,7 @@ describe('parseDelivery', () => {
     expect(parsed.kind === 'event' && 'tenantId' in parsed.event.invoice).toBe(false);
   });
 
-  describe('of a key that stands twice with different values', () => {
+  describe('of a duplicate key with different values', () => {
     const whole = JSON.stringify({ metadata: METADATA, payload: PAYLOAD });
     const twice = (key: string, other: unknown) =>
       parse(whole.replace(`"${key}":`, `"${key}":${JSON.stringify(other)},"${key}":`));
@@ -361,7 +361,7 @@ describe('parseDelivery', () => {
     },
   );
 
-  test('without an event type the status tells it; without both the event is refused, and names its invoice', () => {
+  test('reads the status without an event type, and refuses an event without both', () => {
     const metadata = { eventType: undefined };
     expect(parseWith({ metadata, payload: { invoiceStatus: 'voided' } })).toMatchObject({
       event: { eventType: 'invoice_voided' },

@@ -133,7 +133,7 @@ describe('invoices and their files', () => {
   });
 });
 
-describe('what is owed', () => {
+describe('open amounts', () => {
   const owed = byCurrency(invoices)
     .filter(({ invoice }) => invoice.state !== 'draft' && !isVoided(invoice))
     .map((one) => ({
@@ -221,7 +221,7 @@ describe('what is owed', () => {
     ));
 });
 
-describe('what was voided and what changed', () => {
+describe('voids and changes', () => {
   const numberOf = ({ carrier, tracking, currency }: FixtureShipment) =>
     JSON.stringify([carrier, tracking, currency]);
   const costsOf = (lines: readonly FixtureShipment[]): ReadonlyMap<string, bigint> =>

@@ -60,13 +60,13 @@ test('finds the one rule that this service breaks', () => {
   expect(failed).toMatchObject([{ id: 'details', seen: 'no line items, the CSV has 12 rows' }]);
 });
 
-test('skips what would change an account, and says why', () => {
+test('skips rules that would change an account, with the reason', () => {
   const skipped = rows.filter(({ verdict }) => verdict === 'skipped');
   expect(skipped.map(({ id }) => id)).toEqual(expect.arrayContaining(['https-only', 'no-third-attempt']));
   for (const { seen } of skipped) expect(seen).toMatch(/would|was given|does not ask/);
 });
 
-test('tells the shapes that the document does not show', () => {
+test('describes the shapes that the document does not show', () => {
   expect(found('Response body of get invoice details')).toMatch(/result: \{ invoice: \{ acmeInvoiceId: uuid/);
   expect(found('headers of export-csv')).toContain('text/csv');
   expect(found('calls its parameters')).toContain('query at, until, signature');
@@ -75,7 +75,7 @@ test('tells the shapes that the document does not show', () => {
   expect(found('Signing of webhook deliveries')).toBeNull();
 });
 
-test('changes no data, and tells no secret', () => {
+test('changes no data and prints no secret', () => {
   expect(everything()).toBe(before);
   const told = JSON.stringify([rows, findings]);
   for (const secret of foreign.secrets) expect(told).not.toContain(secret);

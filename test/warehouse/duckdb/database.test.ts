@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 describe('a database that is closed', () => {
-  test('refuses who asks, who waits, and who still has a connection; the file is free once it is given back', async () => {
+  test('refuses new, queued and open connections, and releases the file', async () => {
     let end = (): void => undefined;
     const held = new Promise<void>((resolve) => {
       end = resolve;

@@ -62,7 +62,7 @@ describe('loadExtensions', () => {
     expect(asked).toEqual(['load ducklake', 'load postgres_scanner', 'load httpfs']);
   });
 
-  test('says what was tried and what to do when an extension cannot be had', async () => {
+  test('reports the attempts and the remedy for a missing extension', async () => {
     const loading = loadExtensions(
       async (statement) => {
         throw new Error(`no such thing: ${statement}\nand a long explanation`);

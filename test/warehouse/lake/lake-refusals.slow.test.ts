@@ -23,9 +23,6 @@ import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
 import { askLake, type LakeServer, type LakeTestSettings, shownPath, startLakeServer } from './support.ts';
 
-// Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
 const SECOND = '22222222-2222-4222-8222-222222222222';
 
 let server: LakeServer;

@@ -62,7 +62,7 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
   await t.close();
 });
 
-test('a bucket that is not there is a setting that is wrong, told when the lake is opened', async () => {
+test('reports a missing bucket as a wrong setting when the lake is opened', async () => {
   const settings = await server.aLake(makeDataDir(), 's3://nowhere/billing');
   const opening = await aWarehouse({ settings }).catch((error: unknown) => error);
   expect(describeError(opening)).toEqual({

@@ -2,7 +2,7 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RebuildLossError } from '../../../warehouse/errors.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
@@ -38,9 +38,6 @@ import {
   shownPath,
   startLakeServer,
 } from './support.ts';
-
-// Every opening loads extensions of 80 MB; on a busy machine that alone takes seconds.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** Fewer than usual: later tests ask for all rows that lie there. */
 const PER_CUT = 2_000;

@@ -193,7 +193,7 @@ describe('a version that a person chose', () => {
   });
 });
 
-describe('what goes wrong while work goes on', () => {
+describe('a failure during work', () => {
   test('is stored with the state until a load or a success', async () => {
     await t.record([anEvent('invoice_finalized', { receivedAt: '2026-02-28T00:00:00.000Z' })]);
     await t.warehouse.recordFailure(INVOICE, { code: 'server-fault', reason: 'regenerate answered 500' });

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe('standings', () => {
-  test('tell state, what was stated and what was loaded, and leave out what nobody heard of', async () => {
+  test('return state, stated and loaded values of known invoices only', async () => {
     const standings = await t.warehouse.ledgerStatuses([INVOICE, VOIDED.toUpperCase(), UNHEARD, 'no uuid']);
     const byId = Object.fromEntries(standings.map(({ invoiceId, ...standing }) => [invoiceId, standing]));
     expect(byId).toEqual({
@@ -37,7 +37,7 @@ describe('standings', () => {
     });
   });
 
-  test('tell of which the last question found no answer, or one with a word that nobody knows', async () => {
+  test('return which last check failed or returned an unknown status', async () => {
     const isUnanswered = async () => (await t.warehouse.ledgerStatuses([INVOICE]))[0]?.isUnanswered;
     await t.warehouse.recordFailure(INVOICE, { code: 'recheck-unanswered', reason: 'It does not answer.' });
     expect(await isUnanswered()).toBe(true);

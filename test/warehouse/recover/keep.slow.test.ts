@@ -284,7 +284,7 @@ describe('startPublisher', () => {
   });
 });
 
-test('numbers versions correctly with a clock that stands still', async () => {
+test('numbers versions correctly with a constant clock', async () => {
   const clock = tickingClock();
   const fixed = clock();
   const other = await aWarehouse({ now: () => fixed });

@@ -56,7 +56,7 @@ test.each([
   expect(await ask(path, `select count(*)::integer as n from ${view}`)).toHaveLength(1);
 });
 
-test('publication has one row, and says what the copy contains', async () => {
+test('publication has one row that describes the copy', async () => {
   expect(await ask(path, 'select sequence, shipments::integer as shipments from publication')).toEqual([
     { sequence: 1, shipments: 1 },
   ]);

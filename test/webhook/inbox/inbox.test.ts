@@ -1,7 +1,9 @@
 /** The inbox accepts each delivery exactly once, whoever asks, and forgets nothing that it accepted. */
 
 import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
 import { mkdtemp, readFile, rename, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -30,6 +32,24 @@ function anEntry(over: Partial<InboxEntry> = {}): InboxEntry {
 const body = Buffer.from('{"a":"\u00fc"}\n\n{}');
 
 describe('inbox', () => {
+  test('flushes the name of a delivery before it accepts it', async () => {
+    const { openSync } = fs;
+    const opened: string[] = [];
+    fs.openSync = (...args) => {
+      opened.push(String(args[0]));
+      return openSync(...args);
+    };
+    syncBuiltinESMExports();
+    try {
+      await inbox.accept(anEntry(), body);
+    } finally {
+      fs.openSync = openSync;
+      syncBuiltinESMExports();
+    }
+    // A folder is opened only to flush the names in it.
+    expect(opened).toContain(join(root, 'pending'));
+  });
+
   test('accepts a delivery once, before and after it was trimmed', async () => {
     const entry = anEntry();
     expect(await inbox.accept(entry, body)).toBe('accepted');

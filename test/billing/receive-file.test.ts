@@ -1,0 +1,33 @@
+/** A file is read as far as it was announced and no further. */
+
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import type { HttpStream } from '../../billing/http.ts';
+import { DOWNLOAD_LIMITS, receiveFile } from '../../billing/receive-file.ts';
+
+test('ends a download that goes on behind its announced size', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'billsync-receive-'));
+  let sentBytes = 0;
+  function* endless(): Generator<Buffer> {
+    for (;;) {
+      sentBytes += 1_000;
+      yield Buffer.alloc(1_000, 'a');
+    }
+  }
+  const received = receiveFile(
+    {
+      ...{ url: 'https://storage.example/a.csv', endpoint: 'storage.example', folder, signal: undefined },
+      ...{ expectedBytes: 1_000, limits: DOWNLOAD_LIMITS },
+      open: async () =>
+        ({ status: 200, headers: {}, body: Readable.from(endless()) }) as unknown as HttpStream,
+      tooLong: (bytes) => new Error(`${bytes} bytes instead of 1000`),
+    },
+    async () => expect.unreachable(),
+  );
+  await expect(received).rejects.toThrow('2000 bytes instead of 1000');
+  expect(sentBytes).toBeLessThan(100_000);
+  expect(await readdir(folder)).toEqual([]);
+});
