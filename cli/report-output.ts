@@ -167,11 +167,11 @@ export function withFilterFlags(command: Command): Command {
     .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
     .option('--currency <code>', 'only this currency (repeatable)', collect)
     .addOption(
-      new Option('--level <level>', 'invoices of tenants or the partner’s own that sum them').choices([
+      new Option('--level <level>', 'invoices of tenants, or of the partner, which sum them').choices([
         ...REPORT_LEVELS,
       ]),
     )
-    .option('--as-known-on <instant>', 'answer as of that instant; a date means its end in UTC');
+    .option('--as-known-on <instant>', 'data as known at this instant; a date means its end in UTC');
 }
 
 /** Some reports group by a parameter of their own that has the same name. */

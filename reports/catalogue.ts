@@ -4,18 +4,18 @@
  * A header is lines of `-- key: value` at the top of the file; a line that is indented by two spaces after the
  * dashes continues the value above it. Keys:
  *
- * - `title` the question the report answers; `grain` what one row stands for
+ * - `title` of the report; `grain` of a row
  * - `purpose` what it is for, and its place among those of one purpose: `Spend, 1`
  * - `params` one per line: `$name type = default: what it does` (`integer`, `decimal`, `text`, `date`, `instant`, or the
- *   words it may be, `month|week`; `month|tenant+` takes several, joined by +);
+ *   values it may have, `month|week`; `month|tenant+` takes several, joined by +);
  *   the default may be left out when the query treats null as "not given"
  * - `means` how to read the numbers; `order` how the rows are sorted; `cannot say` what they must not be taken for
  * - `units` comma-separated `column unit`; the unit `money` is the row's `currency_code`
  * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
  * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
- * - `shown` columns that are there only if the parameter `by` has a word: `service_level service`
- * - `drilldown` what a number counts, so that it can be looked at (see `drilldown.ts`), one per line
+ * - `shown` columns that exist only for a value of the parameter `by`: `service_level service`
+ * - `drilldown` the rows that a number counts (see `drilldown.ts`), one per line
  * - `example` a worked example (see `worked-example.ts`)
  */
 
@@ -45,7 +45,7 @@ export type ExtraTable = (typeof EXTRA_TABLES)[number];
 export interface ReportParameter {
   readonly name: string;
   readonly type: ParameterType;
-  /** The words a text may be; null: any. */
+  /** Allowed values; null: any. */
   readonly choices: readonly string[] | null;
   /** true: it may be several of them, joined by +. */
   readonly takesSeveral: boolean;
@@ -66,7 +66,7 @@ export interface ChartSpec {
   readonly roles: Readonly<Record<string, string>>;
 }
 
-/** What reports are for, in the order in which a catalogue shows them, each with what all of its reports answer. */
+/** Purposes of reports, in the order of the catalogue. */
 export const PURPOSES = {
   Spend: 'what shipping costs, by whatever you ask for',
   Change: 'what moved between two periods, and why',
@@ -85,7 +85,7 @@ export interface ReportDefinition {
   readonly grain: string;
   readonly parameters: readonly ReportParameter[];
   readonly means: string;
-  /** By what the rows are sorted, the most significant first. */
+  /** Sort keys, the most significant first. */
   readonly order: string;
   readonly cannotSay: string;
   /** Unit by column name. */
@@ -94,7 +94,7 @@ export interface ReportDefinition {
   readonly charts: readonly ChartSpec[];
   /** Optional tables from CSV that the report joins. */
   readonly sources: readonly ExtraTable[];
-  /** The word of the parameter `by` that shows a column, by column; all others are always there. */
+  /** The value of `by` that shows a column, by column; all others are always shown. */
   readonly shownBy: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
   readonly drilldowns: readonly Drilldown[];
@@ -114,7 +114,7 @@ export function listReports(): Promise<readonly ReportDefinition[]> {
   return catalogue;
 }
 
-/** @throws ReportNotFoundError with what was probably meant */
+/** @throws ReportNotFoundError with the nearest names */
 export async function findReport(name: string): Promise<ReportDefinition> {
   const reports = await listReports();
   const found = reports.find((report) => report.name === name);
@@ -309,7 +309,7 @@ function cellsOf(line: string): string[] {
   return line.split('|').map((cell) => cell.trim());
 }
 
-/** The tables of an example with what each is called, in the order in which they are read. */
+/** The tables of an example with their captions, in reading order. */
 export function exampleTables(example: WorkedExample): (ExampleTable & { readonly caption: string })[] {
   const tables = [
     ...(example.invoices ? [{ caption: 'Invoices', ...example.invoices }] : []),

@@ -24,8 +24,7 @@ const IS_MISSING =
   /^(?:Catalog|Binder) Error: ([^\n]*(?:does not exist|not found|does not have a column)[^\n]*)/;
 
 /**
- * What a published file is asked for is in every file that this version publishes, so what is missing tells of another
- * version.
+ * Every file that this version publishes has all tables and columns that are read, so a missing one means another version.
  *
  * @returns an OtherVersionFileError, or the error as it came when it means something else
  */
@@ -65,7 +64,7 @@ export class ReportFilterError extends BillsyncError {
   }
 }
 
-/** A workbook cannot hold what was asked for. */
+/** The result exceeds the limits of a workbook. */
 export class WorkbookLimitError extends BillsyncError {
   readonly code = 'workbook-limit';
   override readonly exitCode = EXIT.usage;

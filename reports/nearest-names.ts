@@ -1,4 +1,4 @@
-/** Finds what somebody who misspelt a name most likely meant. */
+/** Suggests names for a misspelled one. */
 
 import { editDistance } from '../lib/config/did-you-mean.ts';
 

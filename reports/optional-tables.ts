@@ -2,7 +2,7 @@
  * Brings the tables a person may add, each a CSV file, into the session of a report.
  *
  * A file is named for one report (`--rates FILE`), or lies as `user/report-files/rates.csv` beside the published file; then
- * every report that joins it has it, wherever it is asked: at a terminal, on a page, by a schedule.
+ * every report that joins it has it, in commands, pages and schedules.
  */
 
 import { createReadStream } from 'node:fs';
@@ -26,7 +26,7 @@ export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefi
 /** As messages name the folder: relative to the data folder. */
 export const REPORT_FILES = 'user/report-files';
 
-/** What a report says where everything in it depends on a table that was not given. */
+/** Notes of reports that are empty without their table. */
 const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
   rates: 'No rates are given, so no line is covered',
   costs: 'No own costs are given, so no tracking number is covered',
@@ -38,8 +38,7 @@ const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
 /**
  * Makes the temporary tables that `report` joins; a table that is not given is empty, so that the report still runs.
  *
- * @returns sentences: `missing` on what the answer cannot know, since its table is not given; `files` on how many rows of each
- *   file matched what is loaded
+ * @returns sentences: `missing` about tables that are not given; `files` about how many rows of each file matched
  * @throws ReportFilterError naming file, line and column of what cannot be read
  */
 export async function loadOptionalTables(
@@ -74,7 +73,7 @@ const MAX_NAMED_ROWS = 5;
 /** Views that a table's matching reads besides the lines. */
 const ALSO_READ = { payments: 'invoice-totals', rates: 'rate-day' } as const;
 
-/** How many rows of a file found what they are joined to, whatever the filters, and the first of those that did not. */
+/** A sentence on how many rows of a file match loaded lines, without filters, naming the first that do not. */
 async function matchedRows(
   file: PublishedFile,
   { name, path, rows }: { readonly name: ExtraTable; readonly path: string; readonly rows: number },
@@ -95,7 +94,7 @@ async function matchedRows(
   return `${counts}, these did not: ${named}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-/** Has the reports' lines say as what weight their carrier rates them; without a file they are rated in whole pounds. */
+/** Applies the rated weights of the file; without a file lines are rated in whole pounds. */
 async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void> {
   if (!isGiven) {
     await file.run('no-rated-weights');
@@ -134,7 +133,7 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
       return checkHeader(table, `${path} line 1`, header);
     },
   });
-  // The parser itself throws what ends the pipeline.
+  // The parser throws the error that ends the pipeline.
   pipeline(
     createReadStream(path),
     (source) => onlyUtf8(source, table, path),
@@ -272,7 +271,7 @@ interface Contradictions {
   end(): void;
 }
 
-/** Finds lines of which a file may have only one, and carriers whose heaviest weights no line covers. */
+/** Finds duplicate lines, and carriers whose heaviest weights no line covers. */
 function contradictions(table: ExtraTable): Contradictions {
   const places = new Map<string, string>();
   const open = new Map<string, string | null>();

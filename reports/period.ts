@@ -28,7 +28,8 @@ export function parsePeriod(text: string, now = new Date(), filter = 'period'): 
     return checkOrder({ from: checkDay(filter, first), to: checkDay(filter, last) });
   const found = relativePeriod(text, now) ?? calendarPeriod(text);
   if (found !== null) return found;
-  throw new ReportFilterError(filter, `"${text}" is not a period. Write ${PERIOD_FORMS}.`);
+  const comparisons = filter === 'compare' ? `${COMPARISONS.join(', ')}, ` : '';
+  throw new ReportFilterError(filter, `"${text}" is not a period. Write ${comparisons}${PERIOD_FORMS}.`);
 }
 
 /** The bounds that an input gives. @throws ReportFilterError */

@@ -46,7 +46,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'currency_code', kind: 'currency' },
     { name: 'cost', kind: 'decimal' },
   ],
-  /** Differences that somebody accepted with a reason: without an invoice's number for all invoices. */
+  /** Accepted differences with the reason; without an invoice number for all invoices. */
   accepted: [
     { name: 'invoice_number', kind: 'text', may: 'be empty' },
     { name: 'rule', kind: 'text' },
@@ -60,14 +60,14 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'paid_on', kind: 'date', may: 'be missing' },
     { name: 'tenant', kind: 'text', may: 'be missing' },
   ],
-  /** What a carrier's own statement says; several lines of one date are added. */
+  /** A carrier's own statement; several lines of one date are added. */
   statements: [
     { name: 'carrier', kind: 'text' },
     { name: 'carrier_invoice_date', kind: 'date' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
-  /** What was asked back of a carrier; several disputes of one number are added. */
+  /** Disputed amounts; several of one number are added. */
   disputes: [
     { name: 'carrier', kind: 'text' },
     { name: 'tracking_number', kind: 'text' },
@@ -107,14 +107,14 @@ export function createTable(table: ExtraTable): string {
   return `create or replace temp table ${table} (line integer not null, ${columns.join(', ')})`;
 }
 
-/** An expression for what names a row: its cells that other tables are joined by. */
+/** An expression that identifies a row: the cells by which it is joined. */
 export function rowName(table: ExtraTable): string {
   const keys = COLUMNS[table].filter(({ name, kind }) => JOINED.includes(kind) && name !== 'reason');
   return `concat_ws(' ', ${keys.map(({ name }) => name).join(', ')})`;
 }
 const JOINED: readonly TableColumn['kind'][] = ['text', 'date', 'month', 'currency'];
 
-/** What tells the lines of a file apart, whatever the case, where two of a kind would contradict each other. */
+/** Unique keys of files whose duplicate lines would contradict each other; case is ignored. */
 export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = {
   weights: ['carrier', 'up_to'],
   fx: ['month', 'from_currency', 'to_currency'],
@@ -157,7 +157,7 @@ const TOO_SMALL = /^-|^0*(\.0(0\d*)?)?$/;
 
 type Word = 'currency' | 'unit' | 'month';
 
-/** Texts of one form, with what to write instead of another one, and how they are kept. */
+/** Formats of texts, the advice for others, and normalization. */
 const WORDS: Readonly<Record<Word, { form: RegExp; instead: string; kept: (text: string) => string }>> = {
   currency: {
     form: /^[a-z]{3}$/i,
@@ -184,7 +184,7 @@ function wordOf(kind: Word, text: string, refuse: Refuse): string {
 
 type Refuse = (what: string) => ReportFilterError;
 
-/** Checked here, because the appender wraps a number that does not fit without a word (hazard 8). */
+/** Checked here, because the appender silently wraps a number that does not fit (hazard 8). */
 function decimalOf(text: string, digits: 4 | 8, refuse: Refuse): DuckDBDecimalValue {
   const match = new RegExp(`^(-?)(\\d{1,${18 - digits}})(?:\\.(\\d{1,${digits}}))?$`).exec(text);
   if (/^-?[\d.]*,\d+$/.test(text))

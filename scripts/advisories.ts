@@ -47,8 +47,8 @@ export async function advisoriesOf(
 ): Promise<readonly Advisory[]> {
   const found: Advisory[] = [];
   for (let from = 0; from < packages.length; from += MAX_QUERIES) {
-    const asked = packages.slice(from, from + MAX_QUERIES);
-    const queries = asked.map(({ name, version }) => ({ package: { ecosystem: 'npm', name }, version }));
+    const batch = packages.slice(from, from + MAX_QUERIES);
+    const queries = batch.map(({ name, version }) => ({ package: { ecosystem: 'npm', name }, version }));
     const response = await fetch(url, {
       method: 'POST',
       body: JSON.stringify({ queries }),
@@ -57,10 +57,10 @@ export async function advisoriesOf(
     });
     if (!response.ok) throw new Error(`${url} answered ${response.status}`);
     const { results } = Answer.parse(await response.json());
-    if (results.length !== asked.length)
-      throw new Error(`${url} answered ${results.length} of ${asked.length}`);
+    if (results.length !== batch.length)
+      throw new Error(`${url} answered ${results.length} of ${batch.length}`);
     for (const [at, result] of results.entries()) {
-      const one = asked[at];
+      const one = batch[at];
       if (one !== undefined) for (const { id } of result?.vulns ?? []) found.push({ ...one, id });
     }
   }

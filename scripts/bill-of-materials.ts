@@ -1,6 +1,6 @@
 /**
- * What the published package is made of: a CycloneDX bill of materials and the licence of each package, from the lock
- * file by npm itself. Both lie in `dist/`, so whoever installs billsync can check them without the repository.
+ * Writes the CycloneDX bill of materials and the licences of the published package, from the lock
+ * file by npm itself. Both are in `dist/`, so they can be checked without the repository.
  */
 
 import { execFile } from 'node:child_process';
@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
 
-/** Licences that let anybody use, change and redistribute the package; another one needs a person's decision. */
+/** Licences that permit use, change and redistribution; any other needs a decision. */
 export const ACCEPTED_LICENCES: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -26,7 +26,7 @@ export const ACCEPTED_LICENCES: ReadonlySet<string> = new Set([
   'Unlicense',
 ]);
 
-/** Packages whose package.json names no licence; what their LICENSE file says. */
+/** Licences of packages whose package.json names none, from their LICENSE files. */
 const LICENCES_READ_BY_HAND: Readonly<Record<string, string>> = {
   'png-js@2.0.0': 'MIT',
   'unionfs@4.6.0': 'Unlicense',
@@ -70,8 +70,8 @@ export interface BillOfMaterials {
  * for development only is left out here, by the mark that npm gives it.
  */
 export async function billOfMaterials(): Promise<BillOfMaterials> {
-  const asked = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
-  const { stdout } = await run('npm', asked, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+  const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
+  const { stdout } = await run('npm', args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
   const bill = JSON.parse(stdout) as CycloneDx;
   const components = bill.components.filter(({ properties = [] }) => !properties.some(isForDevelopment));
   const kept = new Set(components.map((component) => component['bom-ref']));

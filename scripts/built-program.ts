@@ -41,7 +41,7 @@ function fingerprint(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** What the programs of tests are made of besides. */
+/** Further inputs of the programs of tests. */
 function testSupport(): readonly string[] {
   return ['test', 'sandbox/conformance'].flatMap((folder) => {
     const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
@@ -51,15 +51,15 @@ function testSupport(): readonly string[] {
 
 /** Whole under its name, so that two test runs that begin at once do not meet. */
 async function build(folder: string): Promise<void> {
-  const draft = await mkdtemp(join(builds, 'draft-'));
+  const temporary = await mkdtemp(join(builds, 'temporary-'));
   try {
     // Types are checked by themselves, before the tests.
-    await buildPackage(join(draft, 'dist'), { project: PROJECT, options: ['--noCheck'] });
-    for (const file of ['bin/billsync', 'package.json']) await cp(join(root, file), join(draft, file));
-    await symlink(join(root, 'node_modules'), join(draft, 'node_modules'));
-    await rename(draft, folder);
+    await buildPackage(join(temporary, 'dist'), { project: PROJECT, options: ['--noCheck'] });
+    for (const file of ['bin/billsync', 'package.json']) await cp(join(root, file), join(temporary, file));
+    await symlink(join(root, 'node_modules'), join(temporary, 'node_modules'));
+    await rename(temporary, folder);
   } catch (error) {
-    await rm(draft, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true });
     if (!existsSync(folder)) throw error;
   }
 }
@@ -74,7 +74,7 @@ async function linkCache(): Promise<void> {
 async function dropOlder(): Promise<void> {
   const folders = await Promise.all(
     (await readdir(builds))
-      .filter((name) => !name.startsWith('draft-'))
+      .filter((name) => !name.startsWith('temporary-'))
       .map(async (name) => ({ name, madeMs: (await stat(join(builds, name))).mtimeMs })),
   );
   const older = folders.toSorted((a, b) => b.madeMs - a.madeMs).slice(KEPT);

@@ -1,4 +1,4 @@
-/** Set-up's step for the Temporal server: says what it does, line by line, and fails with what to do. */
+/** Installs the Temporal server for the set-up. */
 
 import { TemporalServerMissingError, temporalExecutable } from '../lib/temporal/server-executable.ts';
 

@@ -25,7 +25,7 @@ import { installRuntime } from '../worker/runtime.ts';
 import { workflowBundle } from '../worker/workflow-bundle.ts';
 import { RecordingRefusedError, selectHistories } from './select-histories.ts';
 
-/** Fields that a replay does not read: they name the machine, or repeat what the code asked for. */
+/** Fields that a replay does not read: they name the machine, or repeat the input. */
 const UNREAD = new Set([
   ...[
     'identity',
@@ -58,11 +58,11 @@ function trimmed(history: string): string {
   return `{"events":[\n${events.map((event) => JSON.stringify(event)).join(',\n')}\n]}\n`;
 }
 
-/** Ends the program when there is nothing to record, or what was asked for must not be. */
+/** Ends the program when there is nothing to record, or the request is refused. */
 function select(files: readonly string[]): readonly string[] {
   try {
     const scenes = Object.keys(HISTORY_SCENES);
-    const names = selectHistories({ wanted: process.argv.slice(2), scenes, files });
+    const names = selectHistories({ requested: process.argv.slice(2), scenes, files });
     if (names.length > 0) return names;
     process.stderr.write('Every behavior has its history.\n');
     process.exit(0);

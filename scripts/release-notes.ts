@@ -1,6 +1,6 @@
-/** What a release takes from CHANGELOG.md and package.json, and what it writes into them. */
+/** Reads and writes CHANGELOG.md and package.json for a release. */
 
-/** The release cannot be made; the message says what is missing. */
+/** The release is refused; the message contains the reason. */
 export class ReleaseRefusedError extends Error {
   override readonly name = 'ReleaseRefusedError';
 }
@@ -61,7 +61,7 @@ export function datedChangelog(changelog: string, version: string, date: string)
   return changelog.replace(`${heading}\n`, `## ${version} – ${date}\n`);
 }
 
-/** @throws ReleaseRefusedError the tag, the package and the changelog do not tell of one version */
+/** @throws ReleaseRefusedError the tag, the package and the changelog have different versions */
 export function checkTag(options: {
   readonly tag: string;
   readonly packageVersion: string;

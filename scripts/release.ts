@@ -1,7 +1,7 @@
 /**
  * Makes a release: `npm run release -- 0.2.0` dates the changelog, sets the version, commits and tags; nothing leaves
  * this machine before `git push --follow-tags`. The workflow `release` then tests, publishes with provenance, and uses
- * `--check TAG` and `--notes TAG`. `--dry-run` says what would be done. The lock file is compared with published advisories: one of a
+ * `--check TAG` and `--notes TAG`. `--dry-run` shows what would be done. The lock file is compared with published advisories: one of a
  * package that is published refuses the release, unless `--accept ID` names it.
  */
 

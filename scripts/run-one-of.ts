@@ -4,10 +4,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** What each file of such a folder exports. The text is one line for the list. */
+/** The exports of each file in such a folder. */
 export interface Program {
   readonly summary: string;
-  /** Prints its figures on stdout. @throws when what it proves does not hold */
+  /** Prints its results to stdout. @throws when its check fails */
   main(args: readonly string[]): Promise<void>;
 }
 
@@ -15,8 +15,8 @@ export interface Program {
 export async function runOneOf(folder: string, args: readonly string[]): Promise<void> {
   const programs = await programsIn(folder);
   const [name, ...rest] = args;
-  const wanted = name === 'all' ? [...programs.values()] : [programs.get(name ?? '')];
-  for (const program of wanted) {
+  const chosen = name === 'all' ? [...programs.values()] : [programs.get(name ?? '')];
+  for (const program of chosen) {
     if (program === undefined) {
       const list = [...programs].map(([key, { summary }]) => `  ${key.padEnd(24)} ${summary}`).join('\n');
       process.stderr.write(`Name one of these, or all:\n${list}\n`);

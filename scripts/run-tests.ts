@@ -24,6 +24,8 @@ interface Count {
   readonly failed: number;
 }
 
+/** Of tests that could not be started. */
+const NOT_RUN: Count = { passed: 0, failed: 1 };
 const CACHE = join(import.meta.dirname, '../.cache');
 const COUNT_FILE = join(CACHE, 'test-count.json');
 const CHOSEN = process.argv.slice(2);
@@ -96,7 +98,7 @@ function countOf(path: string, status: number): Count {
     report = JSON.parse(readFileSync(path, 'utf8')) as TestReport;
   } catch (error) {
     process.stderr.write(`The test runner left no report: ${(error as Error).message}\n`);
-    return { passed: 0, failed: 1 };
+    return NOT_RUN;
   }
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
   const passed = tests.filter(({ status }) => status === 'passed').length;
@@ -121,7 +123,7 @@ function earlierCount(): Count {
   try {
     return JSON.parse(readFileSync(COUNT_FILE, 'utf8')) as Count;
   } catch {
-    return { passed: 0, failed: 1 };
+    return NOT_RUN;
   }
 }
 
@@ -135,7 +137,7 @@ async function main(): Promise<boolean> {
     process.stderr.write(
       `The tests need programs that this machine does not have:\n  ${missing.join('\n  ')}\n`,
     );
-    return false;
+    return finish([...counts, NOT_RUN]);
   }
 
   const install = (tools: string) => run('node', ['scripts/install-test-tools.ts', tools]);
@@ -146,7 +148,7 @@ async function main(): Promise<boolean> {
     run('node', ['scripts/install-temporal.ts']),
     install('fast'),
   ]);
-  if (prepared.some((status) => status !== 0)) return false;
+  if (prepared.some((status) => status !== 0)) return finish([...counts, NOT_RUN]);
 
   // The installations wait for registries most of the time, so they run beside the fast tests.
   const smoke = parts.some(({ tools }) => tools !== 'fast') ? install('smoke') : Promise.resolve(0);
@@ -156,10 +158,15 @@ async function main(): Promise<boolean> {
   const installed = { fast: Promise.resolve(0), smoke, slow };
   for (const part of parts) {
     const isInstalled = (await installed[part.tools]) === 0;
-    counts.push(isInstalled ? await runPart(part) : { passed: 0, failed: 1 });
+    counts.push(isInstalled ? await runPart(part) : NOT_RUN);
   }
 
   announce('all tests have run');
+  return finish(counts);
+}
+
+/** Prints and stores the sum. @returns whether nothing failed */
+function finish(counts: readonly Count[]): boolean {
   const total = {
     passed: counts.reduce((sum, { passed }) => sum + passed, 0),
     failed: counts.reduce((sum, { failed }) => sum + failed, 0),

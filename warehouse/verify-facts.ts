@@ -172,13 +172,13 @@ function driftOfOne({ kind, subject, invoiceId, sha256 }: HeldRecord): readonly 
 
 async function compareLoads(
   { database, isKnown, purgedFiles }: VerifyFactsOptions,
-  told: readonly LoadFact[],
+  recorded: readonly LoadFact[],
 ): Promise<readonly Drift[]> {
   const loads = await database.all('loads-to-verify', { full: true });
   const held = new Map(loads.map((row) => [Number(row.load_id), row]));
-  const isLacking = told.some(({ loadId }) => !held.has(loadId));
+  const isLacking = recorded.some(({ loadId }) => !held.has(loadId));
   const purged = isLacking ? await purgedFiles() : new Set<string>();
-  return told.flatMap(({ loadId, invoiceId, sha256, shipments, billingCost }): Drift[] => {
+  return recorded.flatMap(({ loadId, invoiceId, sha256, shipments, billingCost }): Drift[] => {
     const load = held.get(loadId);
     if (load === undefined) {
       if (purged.has(sha256)) return [];

@@ -165,8 +165,10 @@ async function compareWithFile(
 ): Promise<readonly Drift[]> {
   const invoiceId = String(load.invoice_id);
   const { sizeBytes, scan } = file;
-  const asked = { invoiceId, csvPath, sizeBytes, scan, currencyCode: currencyOf(load) };
-  const read = await fingerprintFile(database, asked);
+  const read = await fingerprintFile(database, {
+    ...{ invoiceId, csvPath, sizeBytes, scan },
+    currencyCode: currencyOf(load),
+  });
   const drift = compare(invoiceId, { recorded: read, found: rows }).filter(({ rule }) => rule !== 'rows');
   if (Number(read.rows) !== Number(rows.rows)) {
     drift.push({ invoiceId, rule: 'rows', expected: `${read.rows} in the file`, found: String(rows.rows) });

@@ -191,7 +191,7 @@ export function costsCommand(): Command {
   );
   command
     .option('--rules <file>', 'another rules file, for example to test it')
-    .option('--timeout <seconds>', 'stop a report after so long', seconds, 60);
+    .option('--timeout <seconds>', 'stop a report after this time', seconds, 60);
   return withJson(command, { ndjson: true }).action(async (flags: CostFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);

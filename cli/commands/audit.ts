@@ -9,16 +9,16 @@ import { printable } from '../terminal/table.ts';
 import { checkEnvironment, contextOf, group, positiveInteger, verb, withJson } from '../verb.ts';
 
 export function auditCommand(): Command {
-  return group('audit', 'Who changed what, when and why, by a command or from the dashboard.', [
+  return group('audit', 'Shows and verifies the audit log of changes by commands and from the dashboard.', [
     listCommand(),
     verifyCommand(),
   ]);
 }
 
 function listCommand(): Command {
-  const command = verb('list', 'Lists what was done, newest first.', 'billsync audit list --limit 20').option(
+  const command = verb('list', 'Lists entries, newest first.', 'billsync audit list --limit 20').option(
     '--limit <number>',
-    'at most this many entries',
+    'maximum number of entries',
     positiveInteger,
     100,
   );
@@ -27,7 +27,7 @@ function listCommand(): Command {
       const { settings, output } = contextOf(command);
       await checkEnvironment(settings);
       const entries = await (await auditLogOf(settings)).newest(limit);
-      const empty = 'Nothing was changed by a person yet.';
+      const empty = 'The audit log is empty.';
       output.rows(entries.map(asJson), COLUMNS, { empty });
     },
   );
@@ -42,7 +42,7 @@ const COLUMNS = [
   { title: 'outcome', value: (row: Printed) => row.outcome },
   { title: 'target', value: (row: Printed) => row.target.join(', '), canShrink: true },
   { title: 'why', value: (row: Printed) => row.reason, canShrink: true },
-  { title: 'what came of it', value: (row: Printed) => row.detail, canShrink: true },
+  { title: 'result', value: (row: Printed) => row.detail, canShrink: true },
 ] as const;
 
 function asJson({ number, at, by, via, action, outcome, target, reason, detail, began }: AuditEntry) {
@@ -54,8 +54,8 @@ type Printed = ReturnType<typeof asJson>;
 function verifyCommand(): Command {
   const command = verb(
     'verify',
-    'Proves that no entry was changed, removed or inserted; exit 1 when one was. What was cut off at the end ' +
-      'shows only against a hash that was kept elsewhere.',
+    'Verifies that no entry was changed, removed or inserted; exit 1 when one was. Entries cut off at the end ' +
+      'are found only with a hash that was kept elsewhere.',
     'billsync audit verify --json\nbillsync audit verify --known 5f0c…',
   ).option('--known <hash>', 'hash of the newest entry, as an earlier verify printed it');
   return withJson(command).action(async (flags: { readonly known?: string }, command: Command) => {
@@ -67,14 +67,14 @@ function verifyCommand(): Command {
         `${counted(verdict.entries, 'entry', 'entries')}, newest ${verdict.head ?? 'none'}`,
         ...(verdict.unfinished === 0
           ? []
-          : [`${counted(verdict.unfinished, 'line')} of a process that was ended while it wrote: no entry`]),
+          : [`${counted(verdict.unfinished, 'unfinished line')} of an interrupted process: no entry`]),
         ...verdict.problems.map((problem) => printable(problem)),
       ].join('\n'),
     );
     if (verdict.problems.length === 0) return;
-    throw new CliError(EXIT.checkFailed, 'the audit log is not what was written', {
+    throw new CliError(EXIT.checkFailed, 'the audit log was changed', {
       subject: auditFolder(settings),
-      hint: 'compare it with a backup; every user who can write to the data folder can do this',
+      hint: 'compare it with a backup; any user with write access to the data folder can change it',
     });
   });
 }

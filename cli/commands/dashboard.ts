@@ -10,7 +10,7 @@ export function dashboardCommand(): Command {
     'billsync dashboard --port 9090',
   )
     .option('--host <address>', 'same as BILLSYNC_ADMIN_HOST')
-    .option('--port <port>', 'same as BILLSYNC_ADMIN_PORT; 0 takes a free one')
+    .option('--port <port>', 'same as BILLSYNC_ADMIN_PORT; 0 selects a free port')
     .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
       const { runRole } = await import('../roles/run-role.ts');
       const { startAdminRole } = await import('../roles/admin-role.ts');

@@ -49,7 +49,7 @@ export function disputesCommand(): Command {
 function listCommand(): Command {
   const command = verb(
     'list',
-    'Lists the claims, newest first, with what was credited since and the days that are left. Exit code 1 when one is overdue.',
+    'Lists the claims, newest first, with credits and remaining days. Exit code 1 when one is overdue.',
     'billsync disputes list --state sent --carrier ups',
   );
   withJson(withChoice(command), { ndjson: true });
@@ -68,7 +68,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   const command = verb(
     'show <id>',
-    'Shows a claim: its amounts, the credits of its number, and who changed what.',
+    'Shows a claim: its amounts, credits and history.',
     'billsync disputes show D-17',
   );
   return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
@@ -273,11 +273,11 @@ interface ExportFlags extends ChooseFlags {
 export function exportCommand(): Command {
   const command = verb(
     'export [id...]',
-    'Writes claims of one carrier as a workbook to send: those that are named, or those that are chosen. Changes no state.',
+    'Writes claims of one carrier as a workbook: the named ones, or those that match the options. Changes no state.',
     'billsync disputes export --carrier ups --output ups-claims.xlsx',
   );
   withChoice(command)
-    .requiredOption('--output <file>', 'write there')
+    .requiredOption('--output <file>', 'write to this file')
     .option('--dry-run', 'show what would be written')
     .addOption(
       new Option('--format <format>', 'the form; as the name of the file ends, else xlsx').choices([

@@ -11,7 +11,7 @@ import { checkEnvironment, contextOf, verb, withJson } from '../verb.ts';
 export function explainCommand(): Command {
   const command = verb(
     'explain <tracking-number>',
-    'Shows where a billed shipment comes from: row, line, file, hash, source of the URL, event, workflow run.',
+    'Shows the source of a billed shipment: row, line, file, hash, URL, event, workflow run.',
     'billsync explain 1Z999AA10123456784',
   );
   return withJson(command).action(async (trackingNumber: string, _flags: unknown, command: Command) => {
@@ -28,7 +28,7 @@ export function explainCommand(): Command {
         EXIT.nothingMatched,
         `no shipment has the tracking number ${printable(trackingNumber)}`,
         {
-          hint: 'it is matched letter by letter, as the carrier wrote it',
+          hint: 'it must match exactly, as the carrier wrote it',
         },
       );
     }

@@ -8,10 +8,10 @@ import { checkEnvironment, contextOf, seconds, verb } from '../verb.ts';
 export function mcpCommand(): Command {
   const command = verb(
     'mcp',
-    'Lets an assistant ask reports, shipments and definitions by the Model Context Protocol, over stdin and stdout. It reads only.',
+    'Lets an assistant query reports, shipments and definitions with the Model Context Protocol, over stdin and stdout. Read-only.',
     'billsync mcp --data-dir /var/lib/billsync',
   );
-  command.option('--timeout <seconds>', 'stop an answer after so long', seconds, 60);
+  command.option('--timeout <seconds>', 'stop an answer after this time', seconds, 60);
   return command.action(async (flags: { readonly timeout: number }, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);

@@ -60,16 +60,13 @@ export function reportCommand(): Command {
   );
   withFilterFlags(command)
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
-    .option(
-      '--compare <period>',
-      'compare with another period: previous, last-year, or one as --period takes it',
-    )
+    .option('--compare <period>', 'compare with another period: previous, last-year, or a value of --period')
     .option(
       '--pivot <column>',
       'turn a column of a report by several columns into columns of the table, such as month of by=tenant+month',
     )
-    .addOption(new Option('--format <format>', 'the format of the report').choices([...REPORT_FORMATS]))
-    .option('--output <file>', 'write there instead of stdout')
+    .addOption(new Option('--format <format>', 'format of the report').choices([...REPORT_FORMATS]))
+    .option('--output <file>', 'write to this file instead of stdout')
     .option('--limit <rows>', 'maximum number of rows, of reports that have a limit', positiveInteger)
     .option('--timeout <seconds>', 'stop after this time', seconds, 60)
     .addOption(
@@ -79,7 +76,7 @@ export function reportCommand(): Command {
       ).choices([...SCHEDULE_ACTIONS]),
     )
     .option('--schedule-name <name>', 'to schedule a report several times; by default the name of the report')
-    .option('--dry-run', 'with --output or --schedule: say what would be written or scheduled');
+    .option('--dry-run', 'with --output or --schedule: show what would be written or scheduled');
   command.addHelpText('before', () => helpOfReport(command.args[0]));
   for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
   return withJson(command, { ndjson: true }).action(

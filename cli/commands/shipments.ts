@@ -38,22 +38,26 @@ export function shipmentsCommand(): Command {
   );
   withFilterFlags(command);
   for (const { name, label } of TYPED_CONDITIONS) {
-    command.option(`--${flagOf(name)} <${VALUES[name] ?? 'text'}>`, `only with this: ${label}`, collect);
+    command.option(
+      `--${flagOf(name)} <${VALUES[name] ?? 'text'}>`,
+      `only lines that match: ${label}`,
+      collect,
+    );
   }
   command
-    .option('--is <column=value>', 'only with exactly this value, empty for none (repeatable)', collectExact)
-    .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
-    .option('--sort <column>', 'by this column; with - before it, the largest first', '-ship_date')
     .option(
-      '--limit <rows>',
-      'at most this many rows; all of them when they are written to a file',
-      positiveInteger,
+      '--is <column=value>',
+      'only lines with exactly this value; empty selects lines without one (repeatable)',
+      collectExact,
     )
-    .option('--after <key>', 'the page that follows the one with this `next`')
-    .addOption(new Option('--format <format>', 'the form of the rows').choices([...REPORT_FORMATS]))
-    .option('--output <file>', 'write there instead of stdout')
+    .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
+    .option('--sort <column>', 'sort by this column; - before it sorts in descending order', '-ship_date')
+    .option('--limit <rows>', 'maximum number of rows; by default 100, for a file all', positiveInteger)
+    .option('--after <key>', 'the page after the one with this `next`')
+    .addOption(new Option('--format <format>', 'format of the rows').choices([...REPORT_FORMATS]))
+    .option('--output <file>', 'write to this file instead of stdout')
     .option('--timeout <seconds>', 'stop after this time; by default 60, for a file 600', seconds)
-    .option('--dry-run', 'with --output: say what would be written');
+    .option('--dry-run', 'with --output: show what would be written');
   return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);

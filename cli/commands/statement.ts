@@ -50,16 +50,18 @@ export function statementCommand(): Command {
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
     .option('--period <month>', 'the month, as 2026-10 or last-month, which is the default')
     .addOption(
-      new Option('--by <date>', 'which date puts a line into the month')
+      new Option('--by <date>', 'the date that assigns a line to the month')
         .choices(DATE_BASES)
         .default(DATE_BASES[0]),
     )
-    .addOption(new Option('--format <format>', 'the form of the files').choices(FORMATS))
-    .addOption(new Option('--paper <size>', 'of a PDF or a workbook').choices(PAPERS).default(PAPERS[0]))
+    .addOption(new Option('--format <format>', 'format of the files').choices(FORMATS))
+    .addOption(
+      new Option('--paper <size>', 'paper size of a PDF or a workbook').choices(PAPERS).default(PAPERS[0]),
+    )
     .option('--output <folder>', 'folder for the files; by default the current folder')
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds the margin')
     .option('--final', 'keep it as sent, so that the next statement corrects later changes')
-    .option('--no-shipments', 'without the lines themselves')
+    .option('--no-shipments', 'leave out the shipment lines')
     .option('--timeout <seconds>', 'stop after this time', seconds, 600)
     .addOption(
       new Option(

@@ -18,7 +18,7 @@ export function upCommand(): Command {
   )
     .option('--sandbox', 'use a simulated billing service, started beside it')
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
-    .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
+    .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 selects a free port')
     .action(async (flags: UpFlags, command: Command) => {
       const overrides = webhookOverrides(flags);
       if (flags.sandbox !== true) {

@@ -6,11 +6,11 @@ import { verb } from '../verb.ts';
 export function webhookCommand(): Command {
   return verb(
     'webhook',
-    'Runs the endpoint that the billing service calls, and passes what it receives on to Temporal.',
+    'Runs the endpoint that receives events from the billing service and forwards them to Temporal.',
     'BILLSYNC_WEBHOOK_BASIC_AUTH_FILE=secrets/webhook billsync webhook --port 8443',
   )
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
-    .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 takes a free one')
+    .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 selects a free port')
     .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
       const { runRole } = await import('../roles/run-role.ts');
       const { startWebhookAloneRole } = await import('../roles/webhook-role.ts');

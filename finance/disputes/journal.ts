@@ -2,8 +2,8 @@
  * Keeps claims permanently: `disputes/journal.ndjson`, one JSON object a line, appended and flushed before it counts.
  *
  * A line is one change, of one claim or of many at once, so a change is there whole or not at all. Nothing is locked: each
- * line says which version of each claim it makes, and of two lines that make the same version the first one counts. Whoever
- * wrote the second reads the journal back, sees that another came first, and tells the person (ADR 20).
+ * line says which version of each claim it makes, and of two lines that make the same version the first one counts. The
+ * writer of the second one reads the journal back, sees that another came first, and reports it (ADR 20).
  */
 
 import { randomUUID } from 'node:crypto';
@@ -116,7 +116,7 @@ function read(journal: string): Claims {
   let highest = 0;
   const lines = journal.split('\n');
   for (const [index, line] of lines.entries()) {
-    // Also of what cannot be read: a number that a carrier may know is never given a second time.
+    // Also of unreadable lines: a number that a carrier may know is never used again.
     for (const [, number] of line.matchAll(/"D-(\d{1,15})"/g)) highest = Math.max(highest, Number(number));
     if (line === '') continue;
     const change = lineOf(line);
@@ -163,7 +163,7 @@ function opens(
   return true;
 }
 
-/** @returns whether it counts: each of its claims was what it says before */
+/** @returns whether it counts: each claim had the version before */
 function changes(
   { at, by, note, state, claims: changed }: Extract<Line, { kind: 'changed' }>,
   claims: Map<string, Claim>,

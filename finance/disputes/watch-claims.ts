@@ -1,4 +1,4 @@
-/** Tells of claims that wait for a person: those to be sent before the carrier takes them no more, and those that nobody answered. */
+/** Alerts about claims that are near their deadline, and sent claims without an answer. */
 
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import type { Check } from '../../lib/health/health.ts';
@@ -56,7 +56,7 @@ function isUnanswered(claim: ClaimWithStatus, { answer_days }: ClaimWindows, now
   return waitedMs >= answer_days * 86_400_000;
 }
 
-/** ISO 8601 UTC. A note that somebody asked again is a change, too. */
+/** ISO 8601 UTC. A note counts as a change. */
 function lastChanged({ history }: ClaimWithStatus): string {
   return history.at(-1)?.at ?? '';
 }

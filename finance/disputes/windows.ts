@@ -31,7 +31,7 @@ const Windows = z.strictObject({
 export type ClaimWindows = z.output<typeof Windows>;
 export type ClaimWindow = ClaimWindows['windows'][number];
 
-/** The file is there and says something that cannot be meant. */
+/** The file is invalid. */
 export class ClaimWindowsError extends BillsyncError {
   readonly code = 'claim-windows-invalid';
   override readonly exitCode = EXIT.usage;
@@ -56,7 +56,7 @@ export interface Deadline {
   readonly daysLeft: number;
 }
 
-/** null: nobody said how long that carrier takes claims. Days are those of UTC. */
+/** null: no window is known for the carrier. Days are in UTC. */
 export function deadlineOf(
   line: Pick<ClaimedLine, 'carrier' | 'carrierInvoiceDate' | 'invoiceDate' | 'shipDate'>,
   windows: readonly ClaimWindow[],

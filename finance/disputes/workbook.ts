@@ -12,7 +12,7 @@ export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
 
 export interface ClaimFile {
   readonly body: string | Uint8Array;
-  /** How many claims it holds; those that ask for nothing any more are left out. */
+  /** Claims without an outstanding amount are left out. */
   readonly claims: number;
   readonly leftOut: number;
 }

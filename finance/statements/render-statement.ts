@@ -1,4 +1,4 @@
-/** A statement as the files that are handed out, in the format that was asked for. */
+/** Renders a statement as files for the tenant. */
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

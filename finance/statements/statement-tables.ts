@@ -1,4 +1,4 @@
-/** A statement as headed tables and lines of text: what a person sees in a workbook, on paper and on a page. */
+/** A statement as tables and lines of text, for workbook, PDF and page. */
 
 import { instantLabel } from '../../reports/render/labels.ts';
 import type { ColumnType, ReportColumn, ReportRow } from '../../reports/report-result.ts';
@@ -6,7 +6,7 @@ import type { Statement } from './statement.ts';
 
 export interface StatementTable {
   readonly title: string;
-  /** What its rows are, a sentence; empty: the title says it. */
+  /** A sentence about the rows; empty: none. */
   readonly about: string;
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];

@@ -1,6 +1,6 @@
 /**
- * Writes a result as CSV (RFC 4180, CRLF) that a spreadsheet opens without running anything. People read it, so what cannot be seen is
- * written out; JSON and Parquet have every text as it is.
+ * Writes a result as CSV (RFC 4180, CRLF) that a spreadsheet opens without running formulas. Invisible characters are
+ * written out; JSON and Parquet keep every text as it is.
  */
 
 import { visible } from '../../lib/wire/text.ts';
@@ -39,7 +39,7 @@ function cellText(cell: ReportCell, column: ReportColumn): string {
 
 /**
  * A leading apostrophe makes a spreadsheet show the text instead of computing it. A text that begins with apostrophes before a
- * formula gets one more, so that whoever takes one from each that matches has every text as it was. Spreadsheets of
+ * formula gets one more, so that removing one from each match restores every text. Spreadsheets of
  * East Asia take the wide forms of the signs as well. `export` has the rule in SQL (cli/sql/export.sql).
  */
 function withoutFormula(text: string): string {

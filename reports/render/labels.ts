@@ -1,10 +1,10 @@
-/** Turns names of columns and values of cells into what a person reads; the machine formats do not come here. */
+/** Labels of columns, cells, heads and files for people. JSON, CSV and Parquet do not use them. */
 
 import { visible } from '../../lib/wire/text.ts';
 import { periodText } from '../period.ts';
 import type { ReportCell, ReportColumn, ReportHead, ReportResult, ReportRow } from '../report-result.ts';
 
-/** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days say so: "Share of shipments (%)". */
+/** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days have their unit: "Share of shipments (%)". */
 export function columnLabel(column: ReportColumn): string {
   if (column.label !== undefined) return visible(column.label);
   const words = column.name.replaceAll('_', ' ');
@@ -152,13 +152,13 @@ function periodOf({ head }: Pick<ReportResult, 'head'>): readonly string[] {
 }
 
 /**
- * Whatever is a name wherever it stands: `cost_per_lb`, `$weeks`, `--fx FILE`, `--by invoice-date`, `grain=week`, and a
+ * Always a name: `cost_per_lb`, `$weeks`, `--fx FILE`, `--by invoice-date`, `grain=week`, and a
  * word in lower case that begins a sentence.
  */
 const ALWAYS = String.raw`\$?\b[a-z]+(?:_[a-z0-9]+)+\b|\$[a-z]+\b|--[a-z]+(?:-[a-z]+)*(?: FILE\b| [a-z]+-[a-z]+\b)?|\b[a-z]+=[a-z]+\b|(?<=\. )[a-z]+\b`;
 
 /**
- * @param columns of the report; one that is a plain word is a name where a clause begins with it and says what it is
+ * @param columns of the report; a plain word is a name where it begins a clause that defines it
  * @param mark the form of a name
  * @param plain the form of the text between names
  */

@@ -1,4 +1,4 @@
-/** One result, any form: the single place where a report's format is chosen, so that no two forms can differ. */
+/** Renders a result in any format. */
 
 import type { ReportResult, StreamedResult } from '../report-result.ts';
 import { streamCsv, streamCsvWithMark } from './csv-text.ts';
@@ -28,8 +28,7 @@ interface Format extends Form {
 export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 /**
- * Every form, by the name a person asks for it. A new one is a file beside this one and a line here. The heavy ones are
- * imported when they are asked for, so that a table is there at once. A table and a page need all rows in memory.
+ * All formats by name. Large modules are imported on use, so that a table is fast. Table and HTML need all rows in memory.
  */
 const FORMATS = {
   table: text('text/plain; charset=utf-8', 'txt', whole(renderTable)),
@@ -53,7 +52,7 @@ const FORMATS = {
   }),
 } satisfies Readonly<Record<string, Format>>;
 
-/** `about` is the head of the forms that have none: what was asked, of which publication, how much of it is proved. */
+/** `about` is the head for formats without one: filters, publication, proof, notes. */
 export type ReportFormat = keyof typeof FORMATS;
 export const REPORT_FORMATS = Object.keys(FORMATS) as readonly ReportFormat[];
 

@@ -1,4 +1,4 @@
-/** The rows of a table in the order a reader asks for, and what they sum to. */
+/** Sorts the rows of a table, and sums them. */
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
@@ -25,7 +25,7 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
     if (left === null || right === null) return Number(left === null) - Number(right === null);
     return sign * compared(left, right, column);
   };
-  return { ...result, rows: [...result.rows].sort(order), order: `${sort}, as it was asked for` };
+  return { ...result, rows: [...result.rows].sort(order), order: `${sort}, as requested` };
 }
 
 /** What rows that count no line twice add up to; of two periods as well. */

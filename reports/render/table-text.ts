@@ -5,7 +5,7 @@ import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts'
 import { cellLabel, columnLabel } from './labels.ts';
 
 export interface TableOptions {
-  /** Columns of the terminal; undefined when nobody looks at it, then nothing is cut or left out. */
+  /** Columns of the terminal; undefined: not a terminal, so nothing is cut or left out. */
   readonly width?: number | undefined;
   readonly color?: boolean | undefined;
 }
@@ -33,7 +33,7 @@ export function renderTable(result: ReportResult, options: TableOptions = {}): s
   const bold = (text: string): string => (options.color ? `\u001b[1m${text}\u001b[22m` : text);
   const lines: string[] = [];
   for (let line = 0; line < heads; line += 1) {
-    // Heads stand on the rule: short ones leave their upper lines empty.
+    // Headings are aligned to the bottom.
     lines.push(bold(joined(columns, (column) => column.head[line - heads + column.head.length] ?? '')));
   }
   lines.push(joined(columns, (column) => '─'.repeat(column.width)));

@@ -15,7 +15,7 @@ export function templatesIn(folder: URL): Eta {
     views,
     autoTrim: false,
     cache: true,
-    // What is not known is an empty place; nobody reads "null".
+    // Unknown values are empty.
     escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
   });
   eta.readFile = (path) => {
@@ -26,7 +26,7 @@ export function templatesIn(folder: URL): Eta {
   return eta;
 }
 
-/** For what a person reads. Control and bidirectional characters are written out, so no name can pass for another. */
+/** For visible text. Control and bidirectional characters are written out, so that names cannot imitate others. */
 export function escapeHtml(value: unknown): string {
   return escapeAttribute(visible(String(value)));
 }

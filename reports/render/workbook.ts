@@ -96,7 +96,7 @@ export function writeWorkbook(
   ]);
   for (const [index, sheet] of sheets.entries())
     add(`xl/worksheets/${names[index]}`, sheetXml(sheet, { paper, used }));
-  // Last: what the sheets use is known when they are written.
+  // Last, since the sheets determine the styles.
   add('xl/styles.xml', stylesXml(used.styles));
   add('xl/sharedStrings.xml', textsXml(used.texts));
   zip.end();

@@ -1,4 +1,4 @@
-/** Writes a result as an Excel workbook: the rows on one sheet, what has to be known to trust them on another. */
+/** Writes a result as an Excel workbook: the rows on one sheet, head and notes on another. */
 
 import type { ReportCell, ReportColumn, ReportRow, StreamedResult } from '../report-result.ts';
 import { cellLabel, columnLabel, headLines, sheetNameOf } from './labels.ts';

@@ -21,7 +21,7 @@ export async function commandsPage(): Promise<string> {
   const shared = commands.map(({ command }) => SHARED.exec(helpOf(command))?.[0].trim()).find(Boolean);
   return page(
     'Commands',
-    'Data goes to stdout, words and progress to stderr. `--json` prints one JSON document and `--ndjson` a line for each ' +
+    'Data goes to stdout, messages and progress to stderr. `--json` prints one JSON document and `--ndjson` a line for each ' +
       'item; money and weights are text with exact decimals, instants are ISO 8601 in UTC. Whatever writes takes ' +
       '`--dry-run`. [Exit codes](exit-codes.md) are the same everywhere.',
     ...overview,

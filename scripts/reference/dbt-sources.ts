@@ -33,7 +33,7 @@ const TESTS: Readonly<Record<string, readonly unknown[]>> = {
   'publication.sequence': ['not_null', 'unique'],
 };
 
-/** How old a publication may be before `dbt source freshness` warns; it says nothing of how old the newest invoice is. */
+/** How old a publication may be before `dbt source freshness` warns; the newest invoice may be older. */
 const FRESHNESS = {
   loaded_at_field: 'published_at',
   config: { freshness: { warn_after: { count: 1, period: 'day' } } },

@@ -17,7 +17,7 @@ const MEANINGS: Readonly<Record<keyof typeof EXIT, readonly [what: string, todo:
   refused: ['Credentials were refused.', 'Check them with `billsync doctor`.'],
   unreachable: [
     'The service, Temporal or storage could not be reached.',
-    'Try again later; `billsync doctor` says which.',
+    'Try again later; `billsync doctor` shows which.',
   ],
   serviceError: [
     'The billing service answered with an error.',

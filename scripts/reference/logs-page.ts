@@ -9,10 +9,10 @@ export function logsPage(): string {
   return page(
     'Fields of the log',
     'A role writes one JSON object a line to stderr, unless stderr is a terminal (`LOG_FORMAT`). Secrets are taken out before ' +
-      'anything is written. [Logs and traces](../install-logs.md) says how to collect them.',
+      'anything is written. [Logs and traces](../install-logs.md) explains how to collect them.',
     'In every line:',
     table(['Field', 'Meaning'], rows(COMMON_LOG_FIELDS)),
-    'Where they say something:',
+    'In some lines:',
     table(['Field', 'Meaning'], rows(LOG_FIELDS)),
     'Lines of Temporal’s SDK also have its own fields: `sdkComponent`, `taskQueue`, `namespace`, `workflowType`, `workflowId`, `runId`, ' +
       '`activityType`, `activityId`, `attempt` and others. A `workflowId` is `invoice/ENVIRONMENT/PARTNER/INVOICE`.',

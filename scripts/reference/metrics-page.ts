@@ -18,7 +18,7 @@ export function metricsPage(): string {
       'Prometheus. Every metric has the label `role`. Under `up`, the endpoint’s metrics are on the worker’s port too. ' +
       'Beside these are the metrics of Node.js (`nodejs_…`, `process_…`) and, of a worker, those of Temporal’s SDK (`temporal_…`); ' +
       'the lag of the event loop is looked at every 50 ms, and reads so when there is none. ' +
-      'An age is told as the instant since when it counts: `time() - billsync_publication_timestamp_seconds`. ' +
+      'An age is exported as the time of its start: `time() - billsync_publication_timestamp_seconds`. ' +
       'Rules for alerts and a dashboard lie in `deploy/prometheus` and `deploy/grafana`.',
     table(['Metric', 'Kind', 'Labels', 'Meaning'], rows),
   );

@@ -34,7 +34,7 @@ function sectionOf(report: ReportDefinition, columns: readonly string[]): string
     `**One row per** ${grain}.`,
     sentence(prose(means)),
     `**Rows are in order of:** ${headerProse(order, [], code)}.`,
-    `**What it cannot say:** ${prose(cannotSay)}`,
+    `**Limits:** ${prose(cannotSay)}`,
     ...(sources.length === 0
       ? []
       : [

@@ -9,7 +9,7 @@ export function runbookPage(): string {
     'Runbook',
     'What to do about each alert. The same text is shown by `billsync alerts explain NAME` and by the page `/runbook` of the ' +
       'admin port. `DATA` is the data folder (`BILLSYNC_DATA_DIR`). With `BILLSYNC_RUNBOOK_URL` every alert that is sent links to its ' +
-      'heading. *critical*: figures or deliveries are at stake now; *warning*: somebody has to decide today; *info*: nothing to do.',
+      'heading. *critical*: totals or deliveries are at risk now; *warning*: a person has to act today; *info*: nothing to do.',
     table(
       ['Alert', 'Severity'],
       names.map((name) => [`[${code(name)}](#${anchorOf(name)})`, RUNBOOK[name].severity]),
@@ -27,7 +27,7 @@ function section(name: (typeof ALERT_NAMES)[number]): string {
     `${code(name)}, ${severity}${of}. ${meaning}`,
     `Check first:\n\n${list(firstLook)}`,
     `What to do:\n\n${list(cure)}`,
-    `How to tell that it is over: ${proof}`,
+    `It is over when: ${proof}`,
   ].join('\n\n');
 }
 

@@ -5,7 +5,7 @@ import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
 import { code, page, table } from './markdown.ts';
 import { readColumns, VIEWS } from './view-columns.ts';
 
-/** @throws Error a column has no meaning, or a view is new and stands nowhere */
+/** @throws Error a column has no meaning, or a new view is not listed */
 export async function tablesPage(): Promise<string> {
   const columns = await readColumns();
   const views = new Set(columns.map(({ view }) => view));

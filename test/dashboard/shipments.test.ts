@@ -140,6 +140,7 @@ describe('a period', () => {
     const { rows } = await json('/shipments?format=json&from=2026-03-05&to=2026-03-05');
     const days = counted.filter(({ shipDate }) => shipDate === '2026-03-05');
     expect(rows).toHaveLength(days.length);
+    expect((await json('/shipments?format=json&period=2026-03-05')).rows).toEqual(rows);
     expect(await read('/reports/carriers?from=2026-03-01&to=2026-03-31')).toMatch(
       /<a class="nav-link" href="\/shipments\?from=2026-03-01&amp;to=2026-03-31">.*Shipments/,
     );

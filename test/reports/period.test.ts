@@ -79,6 +79,7 @@ describe('a comparison', () => {
   test('needs a period with both days, and another period', () => {
     for (const compare of ['before', '2026-02-01..2026-01-01', '2026-02-30..2026-03-01'])
       expect(() => comparedPeriod(compare, { period: '2026-10' })).toThrow(ReportFilterError);
+    expect(() => comparedPeriod('before', { period: '2026-10' })).toThrow('Write previous, last-year, 2026');
     expect(() => comparedPeriod('previous', { from: '2026-10-01' })).toThrow('a first and a last day');
   });
 });

@@ -52,11 +52,11 @@ function rank(load: LoadLine, { evidence, attention }: Omit<InvoiceLines, 'loads
   if (announced.length + chosen.length > 0) {
     return { load, strength: 2, since: latest([...announced, ...chosen]) ?? loaded_at, isDenied: false };
   }
-  const asked = attention
+  const named = attention
     .filter(({ kind, file_sha256 }) => kind === 'hash' && isNamed(file_sha256))
     .map(({ recorded_at }) => recorded_at);
-  const since = latest([loaded_at, ...asked]) ?? loaded_at;
-  if (asked.length > 0 || load.announced_sha256 === sha256)
+  const since = latest([loaded_at, ...named]) ?? loaded_at;
+  if (named.length > 0 || load.announced_sha256 === sha256)
     return { load, strength: 1, since, isDenied: false };
   return { load, strength: 0, since, isDenied: load.is_denied };
 }

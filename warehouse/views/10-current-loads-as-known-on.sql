@@ -8,7 +8,7 @@ with announced as (
     from internal.event_ledger
     where announced_sha256 is not null and verdict = 'accepted' and not is_test_event and received_at <= utc_of(known_on)
 ),
-noted as (
+named as (
     select invoice_id, kind, file_sha256, coalesce(counts_from, recorded_at) as since
     from internal.attention_ledger
     where kind in ('version', 'hash') and recorded_at <= utc_of(known_on)
@@ -16,7 +16,7 @@ noted as (
 proofs as (
     select invoice_id, file_sha256, 2 as strength, since from announced
     union all
-    select invoice_id, file_sha256, if(kind = 'version', 2, 1), since from noted
+    select invoice_id, file_sha256, if(kind = 'version', 2, 1), since from named
 ),
 proven as (
     select
