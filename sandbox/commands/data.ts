@@ -2,9 +2,18 @@
 import type { Command } from 'commander';
 import type { ApiKey } from '../model.ts';
 import type { ActivityLine } from '../state/activity.ts';
-import { AdminClient } from './admin-client.ts';
 import { group } from './invoices.ts';
-import { ask, conclude, confirm, print, snakeKeys, table, type VerbOptions, verb } from './verb.ts';
+import {
+  AdminClient,
+  ask,
+  conclude,
+  confirm,
+  print,
+  snakeKeys,
+  table,
+  type VerbOptions,
+  verb,
+} from './verb.ts';
 import { given, wholeNumber } from './words.ts';
 
 interface LogsOptions extends VerbOptions {

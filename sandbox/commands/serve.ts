@@ -4,8 +4,7 @@ import { Command, Option } from 'commander';
 import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
 import { DataDirLockedError } from '../state/address-file.ts';
 import { FolderSettingsError } from '../state/folder-settings.ts';
-import { dataDirOf } from './admin-client.ts';
-import { CommandFailure, conclude, EXIT, refusedBySystem } from './verb.ts';
+import { CommandFailure, conclude, dataDirOf, EXIT, refusedBySystem } from './verb.ts';
 import { decimalNumber, given, wholeNumber } from './words.ts';
 
 interface ServeOptions extends SandboxOptions {
