@@ -1,4 +1,4 @@
-/** One damaged thing in an archive is told and passed over, whatever it is; all others are given as if it were not there. */
+/** A damaged record is reported and skipped, whatever the damage; all others are returned. */
 
 import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,15 +50,15 @@ beforeEach(async () => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 async function events(of = archive, after?: string) {
-  const told: UnreadableRecord[] = [];
+  const reported: UnreadableRecord[] = [];
   const ids: string[] = [];
   let cursor = after ?? '';
-  const options = { ...(after === undefined ? {} : { after }), onUnreadable: told.push.bind(told) };
+  const options = { ...(after === undefined ? {} : { after }), onUnreadable: reported.push.bind(reported) };
   for await (const each of of.events(options)) {
     ids.push(each.event.eventId);
     cursor = each.cursor;
   }
-  return { ids, told, cursor };
+  return { ids, reported, cursor };
 }
 
 describe('a damaged event', () => {
@@ -70,10 +70,10 @@ describe('a damaged event', () => {
     await fc.assert(
       fc.asyncProperty(brokenRecord(whole), async (bytes) => {
         writeFileSync(path('b2'), bytes);
-        const { ids, told } = await events();
+        const { ids, reported } = await events();
         expect(ids.filter((id) => id !== 'b2')).toEqual(['a1', 'c3']);
-        // Either it can be read all the same, or it is told.
-        expect(ids.includes('b2') ? [] : ['events/b2/b2.json']).toEqual(told.map(({ where }) => where));
+        // The record is either readable or reported.
+        expect(ids.includes('b2') ? [] : ['events/b2/b2.json']).toEqual(reported.map(({ where }) => where));
         await archive.event('b2');
       }),
       { numRuns: 100 },
@@ -84,8 +84,8 @@ describe('a damaged event', () => {
     for (const eventId of ['a1', 'b2']) await archive.putEvent(anArchivedEvent({ eventId }));
     writeFileSync(path('b2'), 'nonsense');
     const first = await events();
-    expect(first.told).toEqual([{ where: 'events/b2/b2.json', why: 'not JSON' }]);
-    expect(await events(archive, first.cursor)).toMatchObject({ ids: [], told: [] });
+    expect(first.reported).toEqual([{ where: 'events/b2/b2.json', why: 'not JSON' }]);
+    expect(await events(archive, first.cursor)).toMatchObject({ ids: [], reported: [] });
   });
 
   test('does not block the rebuild of a lost journal', async () => {
@@ -93,16 +93,16 @@ describe('a damaged event', () => {
     writeFileSync(path('b2'), '{"receivedAt":5}');
     mkdirSync(path('b2').replace('b2.json', 'b23.json'));
     rmSync(join(root, 'events/journal'));
-    const { ids, told } = await events(await openFolderArchive(root));
+    const { ids, reported } = await events(await openFolderArchive(root));
     expect(ids).toEqual(['a1']);
-    expect(told.map(({ where }) => where).sort()).toEqual(['events/b2/b2.json', 'events/b2/b23.json']);
+    expect(reported.map(({ where }) => where).sort()).toEqual(['events/b2/b2.json', 'events/b2/b23.json']);
   });
 
   test('in the journal is not read as a line', async () => {
     await archive.putEvent(anArchivedEvent({ eventId: 'a1' }));
     appendFileSync(join(root, 'events/journal'), `\n${AT} ${'x'.repeat(5_000)}\n\n${AT} b2\n${AT} \xff\n`);
     await archive.putEvent(anArchivedEvent({ eventId: 'c3' }));
-    expect(await events()).toMatchObject({ ids: ['a1', 'c3'], told: [] });
+    expect(await events()).toMatchObject({ ids: ['a1', 'c3'], reported: [] });
   });
 });
 

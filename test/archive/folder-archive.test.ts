@@ -1,4 +1,4 @@
-/** The archive keeps every event once, in an order that a reader can resume, whoever writes at the same moment. */
+/** The archive keeps every event once, in an order that a reader can resume, with any number of writers. */
 
 import { createHash, randomUUID } from 'node:crypto';
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -271,18 +271,18 @@ describe('facts', () => {
           '"dupl_cate","at":"2026-03-01T00:00:00.000Z","eventId":"c"',
         ),
     );
-    const told: string[] = [];
+    const reported: string[] = [];
     const found: string[] = [];
-    for await (const each of archive.facts(({ where }) => told.push(where))) {
+    for await (const each of archive.facts(({ where }) => reported.push(where))) {
       found.push(each.kind === 'duplicate' ? each.eventId : '');
     }
     expect(found).toEqual(['a', 'd', 'e']);
-    expect(told).toEqual(['facts/journal.ndjson, line 4', 'facts/journal.ndjson, line 6']);
+    expect(reported).toEqual(['facts/journal.ndjson, line 4', 'facts/journal.ndjson, line 6']);
     const afterwards: string[] = [];
     let cursor: string | null = null;
     for await (const each of archive.factsAfter(null)) cursor ??= each.cursor;
     for await (const _ of archive.factsAfter(cursor, ({ where }) => afterwards.push(where)));
-    expect(afterwards).toEqual(told);
+    expect(afterwards).toEqual(reported);
   });
 });
 

@@ -229,10 +229,11 @@ test('reports a damaged fact by its key', async () => {
   await archive.putFact(fact('a'));
   const bucket = openS3Bucket(url, { endpoint: server.url });
   await bucket.putIfAbsent('facts/2999-01-01T00:00:00.000Z~x~duplicate', '{"kind":"duplicate"');
-  const told: string[] = [];
+  const reported: string[] = [];
   let cursor: string | null = null;
-  for await (const each of archive.factsAfter(null, ({ where }) => told.push(where))) cursor = each.cursor;
-  expect(told).toEqual(['facts/2999-01-01T00:00:00.000Z~x~duplicate']);
+  for await (const each of archive.factsAfter(null, ({ where }) => reported.push(where)))
+    cursor = each.cursor;
+  expect(reported).toEqual(['facts/2999-01-01T00:00:00.000Z~x~duplicate']);
   const again = [];
   for await (const each of archive.factsAfter(cursor)) again.push(each);
   expect(again).toEqual([]);
@@ -252,12 +253,15 @@ test('reports a damaged event, rebuilds a description, and hides no other', asyn
     await client.send(new PutObjectCommand({ Bucket, Key: `some/prefix/${key}`, Body: '{"receivedAt":5' }));
   }
   client.destroy();
-  const [told, found]: [string[], string[]] = [[], []];
+  const [reported, found]: [string[], string[]] = [[], []];
   const other = await anotherMachine();
-  for await (const { event } of other.events({ onUnreadable: ({ where }) => told.push(where) })) {
+  for await (const { event } of other.events({ onUnreadable: ({ where }) => reported.push(where) })) {
     found.push(event.eventId);
   }
-  expect({ told, found: found.sort() }).toEqual({ told: ['events/by-id/b2/b2.json'], found: ['a1', 'c3'] });
+  expect({ reported, found: found.sort() }).toEqual({
+    reported: ['events/by-id/b2/b2.json'],
+    found: ['a1', 'c3'],
+  });
   expect(await other.event('b2')).toBeNull();
   expect(await other.file(file.sha256)).toEqual(file);
   expect(await other.reread(file.sha256)).toMatchObject({ sha256: file.sha256 });

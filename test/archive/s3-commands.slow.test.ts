@@ -1,4 +1,4 @@
-/** Commands over an archive on S3 say what is wrong with it in three lines, and prove what the bucket holds. */
+/** Commands over an archive on S3 report errors in three lines, and verify the bucket's contents. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -64,7 +64,7 @@ function run(
 
 describe('a command', () => {
   test('names an endpoint that does not answer', async () => {
-    // On a busy machine it takes seconds, which are told unless nobody wants to know.
+    // Without the progress line that a slow machine would print.
     const { exitCode, stderr } = await run(['verify', '--quiet'], {
       ...CREDENTIALS,
       AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
@@ -96,7 +96,7 @@ describe('a command', () => {
       'AWS_ENDPOINT_URL is not an address',
       'https://',
     ],
-  ])('says what is not set, or not right: %j', async (env, what, hint) => {
+  ])('reports missing or wrong settings: %j', async (env, what, hint) => {
     const { exitCode, stderr } = await run(['verify'], env);
     expect(stderr).toContain(what);
     expect(stderr).toContain(hint);
@@ -109,7 +109,7 @@ describe('a command', () => {
     [400, 'ExpiredToken', EXIT.refused, 'refuses its credentials (400 ExpiredToken)'],
     [301, 'PermanentRedirect', EXIT.usage, 'is in another region'],
     [503, 'SlowDown', EXIT.unreachable, 'answers 503 SlowDown'],
-  ])('says what S3 answers: %d %s', async (status, code, exitCode, what) => {
+  ])('reports the answer of S3: %d %s', async (status, code, exitCode, what) => {
     proxy.fault = () => ({ status, code });
     const finished = await run(['verify', '--quiet']);
     expect(finished.stderr).toContain(what);
@@ -143,7 +143,7 @@ test('verifies the bucket, and an import repairs it', async () => {
   client.destroy();
   const lost = await run(['verify', '--full']);
   expect(lost.stdout).toContain('file-missing');
-  expect(lost.stderr).toContain('`billsync import FILE` puts a file that the archive lost');
+  expect(lost.stderr).toContain('`billsync import FILE`');
   expect(lost.exitCode).toBe(EXIT.checkFailed);
 
   expect((await run(['import', path])).exitCode).toBe(EXIT.done);

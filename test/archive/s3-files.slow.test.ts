@@ -60,7 +60,7 @@ beforeEach(async () => {
   bucket = `b-${randomUUID()}`;
   await request(`${server.url}/${bucket}`, { method: 'PUT' });
   proxy.fault = () => null;
-  proxy.asked.length = 0;
+  proxy.requests.length = 0;
   folder = await mkdtemp(join(tmpdir(), 's3-files-'));
   archive = await aMachine();
   return async () => {
@@ -149,7 +149,7 @@ describe('a large file', () => {
   test('leaves no file and no open upload when a part fails', async () => {
     proxy.fault = ({ url }) => (partNumberOf(url) === '2' ? { status: 503, code: 'SlowDown' } : null);
     await expect(put(bytes)).rejects.toThrow(/the archive's S3 at http.* answers 503 SlowDown/);
-    expect(proxy.asked.at(-1)).toBe('DELETE ?uploadId&x-id=AbortMultipartUpload');
+    expect(proxy.requests.at(-1)).toBe('DELETE ?uploadId&x-id=AbortMultipartUpload');
     expect(await openUploads()).toBe(0);
     expect(await archive.file(fileOf(bytes).sha256)).toBeNull();
     proxy.fault = () => null;
@@ -212,7 +212,7 @@ describe('a file of one part', () => {
 });
 
 describe('a file that another machine puts there at the same moment', () => {
-  /** Whoever looks first finds nothing, and is told better when writing. */
+  /** The first check finds nothing; the write reports the conflict. */
   function hideOnce(): void {
     let looks = 0;
     proxy.fault = ({ method, url }) => {

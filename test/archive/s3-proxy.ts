@@ -1,4 +1,4 @@
-/** Stands before the S3 of the tests and does what that cannot be asked for: refuse, break off, change a byte. */
+/** A proxy in front of the S3 of the tests that refuses requests, breaks connections, or changes a byte. */
 
 import { createServer, type IncomingMessage, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ export type Fault = { readonly status: number; readonly code: string } | 'break'
 export interface S3Proxy {
   readonly url: string;
   /** Method and query of every request, in their order. */
-  readonly asked: string[];
+  readonly requests: string[];
   /** Asked for every request; null lets it pass. */
   fault: (request: IncomingMessage) => Fault | null;
   /** By how many milliseconds the server's clock goes wrong, as its answers show it. */
@@ -23,7 +23,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
   const { hostname, port } = new URL(target);
   const server = createServer((incoming, answer) => {
     const { method = '', url = '', headers } = incoming;
-    proxy.asked.push(`${method} ${new URL(url, target).search.replace(/uploadId=[^&]+/, 'uploadId')}`);
+    proxy.requests.push(`${method} ${new URL(url, target).search.replace(/uploadId=[^&]+/, 'uploadId')}`);
     const fault = proxy.fault(incoming);
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -53,7 +53,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
   });
   const proxy: S3Proxy = {
     url: '',
-    asked: [],
+    requests: [],
     fault: () => null,
     skewMs: 0,
     hold: () => null,

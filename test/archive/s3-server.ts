@@ -56,11 +56,11 @@ export function installS3Server(): Promise<string> {
 
 function address(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
-    const said: string[] = [];
-    child.once('exit', () => reject(new Error(`The S3 for tests ended: ${said.join('\n')}`)));
+    const lines: string[] = [];
+    child.once('exit', () => reject(new Error(`The S3 for tests ended: ${lines.join('\n')}`)));
     if (child.stderr === null) return;
     createInterface({ input: child.stderr }).on('line', (line) => {
-      said.push(line);
+      lines.push(line);
       const url = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1];
       if (url !== undefined) resolve(url);
     });

@@ -1,4 +1,4 @@
-/** Details carry every line item (spec 4.4): what an invoice of any size costs to be asked about. */
+/** Details contain every line item (spec 4.4): memory and time for an invoice of any size. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

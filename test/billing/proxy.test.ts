@@ -1,4 +1,4 @@
-/** A proxy that does not connect us: what is said, how often it is tried, and that a deadline holds whatever it does. */
+/** A proxy that does not connect us: the message, the number of attempts, and the deadline. */
 
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -17,8 +17,8 @@ afterEach(async () => {
   proxy?.close();
 });
 
-/** Asks through a proxy that does this with each connection. @returns what is said, and after how many connections */
-async function asked(onConnection: (socket: Socket) => void, deadlineMs = 10_000) {
+/** Sends a request through a proxy that handles connections so. @returns the message of the error */
+async function errorThrough(onConnection: (socket: Socket) => void, deadlineMs = 10_000) {
   connections = 0;
   proxy = createServer((socket) => {
     connections += 1;
@@ -27,10 +27,10 @@ async function asked(onConnection: (socket: Socket) => void, deadlineMs = 10_000
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => proxy?.once('listening', resolve));
   const { port } = proxy.address() as AddressInfo;
-  return askedAt(port, deadlineMs);
+  return errorAt(port, deadlineMs);
 }
 
-async function askedAt(port: number, deadlineMs: number) {
+async function errorAt(port: number, deadlineMs: number) {
   const none = { baseUrl: 'https://billing.invalid', authUrl: 'https://billing.invalid', caFile: null };
   const { service } = serviceSettings(
     { ...none, clientId: 'id', clientSecret: 'secret' },
@@ -43,8 +43,8 @@ async function askedAt(port: number, deadlineMs: number) {
       () => new Error('it answered'),
       (thrown: Error) => thrown,
     );
-  const said = error.message.replace(`${port}`, 'PORT');
-  return { said, exitCode: error.exitCode };
+  const message = error.message.replace(`${port}`, 'PORT');
+  return { message, exitCode: error.exitCode };
 }
 
 const answering = (text: string) => (socket: Socket) => {
@@ -71,8 +71,11 @@ describe('a proxy', () => {
     ['wants credentials', answering('407 Proxy Authentication Required'), 'asks for credentials (HTTP 407)'],
     ['forbids the host', answering('403 Forbidden'), 'does not allow the connection (HTTP 403)'],
     ['does not reach the host', answering('503 Service Unavailable'), 'did not reach the host (HTTP 503)'],
-  ])('that %s is named after a few attempts', async (_, onConnection, said) => {
-    expect(await asked(onConnection)).toEqual({ said: `The proxy 127.0.0.1:PORT ${said}.`, exitCode: 5 });
+  ])('that %s is named after a few attempts', async (_, onConnection, message) => {
+    expect(await errorThrough(onConnection)).toEqual({
+      message: `The proxy 127.0.0.1:PORT ${message}.`,
+      exitCode: 5,
+    });
     const attempts = connections;
     expect(attempts).toBeLessThanOrEqual(3);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -83,8 +86,8 @@ describe('a proxy', () => {
     ['never answers', () => undefined],
     ['says yes and closes', answering('200 OK')],
   ])('that %s ends a request with an error, and nothing goes on after it', async (_, onConnection) => {
-    const { said, exitCode } = await asked(onConnection, 300);
-    expect(said).toMatch(/billing\.invalid (did not answer within 0\.3 s|cannot be reached)/);
+    const { message, exitCode } = await errorThrough(onConnection, 300);
+    expect(message).toMatch(/billing\.invalid (did not answer within 0\.3 s|cannot be reached)/);
     expect(exitCode).toBe(5);
     const attempts = connections;
     expect(attempts).toBeLessThanOrEqual(3);

@@ -1,4 +1,4 @@
-/** Strangers who only hold connections: theirs end, and who delivers is served; the long form is hostile-sockets.long.ts. */
+/** Unknown senders that only hold connections lose them, and deliveries are accepted meanwhile; the long form is hostile-sockets.long.ts. */
 
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -71,7 +71,7 @@ test('accepts every one of 1,500 connections at its first attempt', async () => 
       () => undefined,
     ),
   );
-  // All have asked, and the endpoint, which is this process, could take none: what the system cannot hold waits a second.
+  // All have connected, and the endpoint, in this process, has accepted none: connections beyond the backlog wait a second.
   const knocking = await new Promise<number>((resolve) => {
     process.nextTick(() => resolve(countOf(port, SYN_SENT)));
   });

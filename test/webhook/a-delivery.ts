@@ -65,7 +65,7 @@ export function aDelivery(over: DeliveryOver = {}): { eventId: string; invoiceId
   };
 }
 
-/** What nobody set, on ports that are free and with credentials, so that a new setting needs no place here. */
+/** The default settings, with free ports and credentials. */
 export function testSettings(dataDir: string, webhook: Partial<Settings['webhook']> = {}): Settings {
   const settings = loadSettings({
     cwd: dataDir,

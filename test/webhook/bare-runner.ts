@@ -1,7 +1,7 @@
 /**
  * The floor under the endpoint: the least that serves the same request with the same promise. HTTPS with a certificate of the
  * same kind, the body read to its end, the password compared, a line flushed to disk, then 200; it parses nothing, knows no
- * duplicates, and forwards nothing. Its answers say what this machine gives at this moment, so what ours take is judged by a ratio.
+ * duplicates, and forwards nothing. Its answer times are the reference for those of the endpoint.
  *
  * Started and killed by `createEndpointProcess`, as endpoint-runner.ts is. Arguments: data folder, port.
  */

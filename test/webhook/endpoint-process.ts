@@ -50,10 +50,10 @@ export async function createEndpointProcess(
     });
     started.stdin?.on('error', () => undefined);
     createInterface({ input: started.stdout }).on('line', (line) => {
-      const said = JSON.parse(line) as { ready?: string; port?: number; armed?: string };
-      if (said.ready !== undefined) {
-        url = said.ready;
-        port = said.port ?? port;
+      const report = JSON.parse(line) as { ready?: string; port?: number; armed?: string };
+      if (report.ready !== undefined) {
+        url = report.ready;
+        port = report.port ?? port;
         waiting.get('ready')?.();
       } else waiting.get('armed')?.();
     });

@@ -1,4 +1,4 @@
-/** The order of forwarding: per invoice as it came, across invoices side by side, and nobody held up by a stranger. */
+/** Deliveries are forwarded in order per invoice, concurrently across invoices, and no invoice delays another. */
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

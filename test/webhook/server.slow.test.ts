@@ -1,4 +1,4 @@
-/** The endpoint answers as it promises, keeps what it answered for, and tells a stranger nothing. */
+/** The endpoint stores a delivery before it answers, and reveals nothing to unknown senders. */
 
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -42,7 +42,7 @@ describe('a delivery with valid credentials', () => {
     };
     return { ...(await start({}, { alerts, ...over })), raised };
   };
-  const asked = async (
+  const statusOf = async (
     { url, port }: { readonly url: string; readonly port: number },
     { path, ...options }: { readonly path: string } & Partial<Parameters<typeof request>[1]>,
   ) => {
@@ -59,7 +59,7 @@ describe('a delivery with valid credentials', () => {
   test('is accepted at a path with doubled slashes', async () => {
     const endpoint = await withAlerts();
     for (const path of ['//webhooks/billing', '/webhooks//billing/', '///webhooks/billing//tenant?a=//b']) {
-      expect([path, await asked(endpoint, { path })]).toEqual([path, 200]);
+      expect([path, await statusOf(endpoint, { path })]).toEqual([path, 200]);
     }
     expect(endpoint.raised).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe('a delivery with valid credentials', () => {
     [413, { body: Buffer.alloc(2 * 1024 * 1024) }],
   ])('is logged, counted and reported when it is refused with %i', async (status, options) => {
     const endpoint = await withAlerts();
-    expect(await asked(endpoint, { path: '/webhooks/billing', ...options })).toBe(status);
+    expect(await statusOf(endpoint, { path: '/webhooks/billing', ...options })).toBe(status);
     expect(endpoint.raised).toEqual([
       `webhook/refused: A delivery with valid credentials was refused with HTTP ${status}`,
     ]);
@@ -88,7 +88,7 @@ describe('a delivery with valid credentials', () => {
       { path: '/elsewhere', headers: { authorization } },
       { path: '/webhooks/billing', method: 'DELETE', headers: { authorization } },
     ] as const) {
-      expect(await asked(endpoint, options)).toBeGreaterThanOrEqual(400);
+      expect(await statusOf(endpoint, options)).toBeGreaterThanOrEqual(400);
     }
     expect(endpoint.raised.filter((line) => line.startsWith('webhook/refused'))).toEqual([]);
   });
@@ -443,7 +443,7 @@ async function aPair(): Promise<{ cert: string; key: string }> {
   return { cert, key };
 }
 
-/** A sender that hears its answer only after its whole body, sent while the endpoint may have closed already. */
+/** A sender that reads its answer only after its whole body, sent while the endpoint may have closed already. */
 function sendsOn(port: number, head: string, body: string): Promise<{ reply: string; error: string | null }> {
   return new Promise((resolve) => {
     const socket = connectTcp(port, '127.0.0.1');

@@ -99,7 +99,7 @@ function dripping(target: Target, beginning: string): Socket {
   return socket.once('close', () => clearInterval(timer));
 }
 
-if (process.argv[1]?.endsWith('hostile-sockets.ts') === true && process.argv.length === 5) {
+if (import.meta.main) {
   const [port, sockets, sources = ''] = process.argv.slice(2);
   const attack = openHostileSockets({
     port: Number(port),

@@ -1,4 +1,4 @@
-/** The inbox accepts each delivery exactly once, whoever asks, and forgets nothing that it accepted. */
+/** The inbox accepts each delivery exactly once, from any process, and loses none that it accepted. */
 
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
