@@ -55,7 +55,7 @@ export function periodMenu(query: Query, path: string): PeriodMenu {
     period:
       from !== undefined && to !== undefined
         ? daysName({ from, to })
-        : periodText({ from: from ?? null, to: to ?? null }),
+        : periodText({ from: from ?? null, to: to ?? null }).replace(/^a/, 'A'),
     presets: [
       { label: 'All dates' } as Partial<Preset> & { readonly label: string },
       ...presetsOf(new Date()),

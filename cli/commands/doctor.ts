@@ -1,4 +1,4 @@
-/** `billsync doctor`: tests every connection and says how to fix each failure. */
+/** `billsync doctor`: tests every connection and explains each failure. */
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../doctor/diagnose.ts';

@@ -189,10 +189,10 @@ function stateCollector(value: string, before: readonly string[] | undefined): r
 
 export interface InvoicePage {
   readonly invoice: ReportRow;
-  /** What its rows amount to, a row per currency. */
+  /** Totals of its rows, one per currency. */
   readonly amounts: readonly ReportRow[];
   readonly events: readonly ReportRow[];
-  /** What the service's details, billsync and persons said besides. */
+  /** Statements of the service's details, of billsync and of people. */
   readonly words: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
@@ -262,7 +262,7 @@ function lifeOf({ invoice, events, words, files }: InvoicePage): string {
 
 const WORDS: Readonly<Record<string, string>> = {
   event: ' by an event alone',
-  details: ', as the service says itself',
+  details: ', confirmed by the service',
   unanswered: ' by an event alone, which the service could not confirm',
   contradicted: ' by an event, which the service denies',
 };

@@ -1,4 +1,4 @@
-/** `billsync mcp`: lets an assistant ask reports, shipments and definitions, over stdin and stdout. */
+/** `billsync mcp`: lets an assistant query reports, shipments and definitions, over stdin and stdout. */
 
 import type { Command } from 'commander';
 import { version } from '../../lib/runtime.ts';

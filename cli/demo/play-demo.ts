@@ -106,7 +106,7 @@ function stageOf(
 
 /**
  * An event that overtook nothing comes last, and is published a moment after it was received: evidence that is not
- * there yet is waited for. What never comes is told as it is, and fails the demo.
+ * there yet is waited for. Missing evidence fails the demo.
  */
 async function proveOutcomes(
   context: DemoContext,

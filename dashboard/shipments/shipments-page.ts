@@ -173,13 +173,15 @@ function shown(
   { query, asked }: { readonly query: Query; readonly asked: ShipmentsRequest },
 ): Readonly<Record<string, unknown>> {
   const columns = result.columns.filter(({ name }) => asked.columns?.includes(name));
+  const partners = new Set(totals.rows.map(({ partner_id }) => partner_id));
+  const inTotals = totals.columns.filter(({ name }) => name !== 'partner_id' || partners.size > 1);
   const sorted = asked.sort?.replace('-', '');
   const isDescending = asked.sort?.startsWith('-') ?? false;
   return {
     problem: null,
     notes: result.head.notes,
     found: result.head.shipments,
-    totals: { columns: headOf(totals.columns), rows: cellsOf(totals.rows, totals.columns) },
+    totals: { columns: headOf(inTotals), rows: cellsOf(totals.rows, inTotals) },
     columns: columns.map((column) => ({
       ...{ label: columnLabel(column), align: column.align },
       order: column.name !== sorted ? 'none' : isDescending ? 'descending' : 'ascending',
@@ -204,6 +206,7 @@ function cellsOf(rows: readonly ReportRow[], columns: readonly ReportColumn[]) {
   return rows.map((row) =>
     columns.map((column) => ({
       ...{ ...shownCell(row, column), align: column.align },
+      kind: column.align === 'right' ? 'number' : column.type === 'date' ? 'day' : 'short',
       address: addressOf(column.name, row),
     })),
   );

@@ -1,5 +1,6 @@
 /** Finds what can be claimed, and opens, changes and lists claims. Other folders import this file. */
 
+import { stat } from 'node:fs/promises';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { NotPublishedError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
@@ -14,7 +15,7 @@ import {
   noteOf,
 } from './claim.ts';
 import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
-import { type Claimable, claimableOf, type FindRequest, findLines } from './findings.ts';
+import { type Claimable, claimableOf, type FindRequest, type Found, findLines } from './findings.ts';
 import { type ClaimJournal, type Claims, openClaimJournal } from './journal.ts';
 import { NOTHING_PUBLISHED, readPublished } from './published.ts';
 import { readClaimWindows } from './windows.ts';
@@ -59,6 +60,9 @@ export function disputePaths(dataDir: string): { readonly folder: string; readon
   return { folder: disputes, windowsPath: claimWindows };
 }
 
+/** Of two periods, the findings of all kinds. */
+const MAX_KEPT = 12;
+
 /** Opens no file before it is used; several processes may use it at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
   const { folder, windowsPath } = disputePaths(dataDir);
@@ -76,20 +80,36 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return withStatuses(all, { published, windows, now: now() });
   }
 
-  const find: Disputes['find'] = async (request) => {
-    const { lines, notes } = await findLines({ ...request, databasePath });
+  async function claimable({ lines, notes }: Found) {
     if (lines.length === 0) return { lines: [], notes };
     const claims = await standing(await journal.read());
     const published = await readPublished(databasePath, lines);
     return { lines: claimableOf(lines, { claims, published }), notes };
-  };
+  }
+
+  /** Findings change only with the published file, claims at any time; so the findings are kept. */
+  const kept = new Map<string, Promise<Found>>();
+  async function keptFindings(request: Omit<FindRequest, 'databasePath'>): Promise<Found> {
+    const { mtimeMs, ino } = await stat(databasePath).catch(() => ({ mtimeMs: 0, ino: 0 }));
+    const key = JSON.stringify([request, mtimeMs, ino]);
+    const found = kept.get(key) ?? findLines({ ...request, databasePath });
+    kept.delete(key);
+    kept.set(key, found);
+    found.catch(() => kept.delete(key));
+    for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
+    return found;
+  }
 
   return {
-    find,
+    find: async (request) => claimable(await findLines({ ...request, databasePath })),
     async atRisk(filters) {
       const { windows } = await readClaimWindows(windowsPath);
       const claims = [...(await standing(await journal.read()))].reverse();
-      return linesAtRisk(find, filters, { claims, windows, now: now() });
+      return linesAtRisk(async (request) => claimable(await keptFindings(request)), filters, {
+        claims,
+        windows,
+        now: now(),
+      });
     },
     async list() {
       const claims = await journal.read();

@@ -7,20 +7,20 @@ export interface SettingDefinition {
   readonly fileKey: string;
   /** Shown masked everywhere; may also come as `VARIABLE_FILE`. */
   readonly secret: boolean;
-  /** The text that is used when nothing says otherwise; null when there is no default. */
+  /** Default text; null when there is none. */
   readonly default: string | null;
-  /** What people read where there is no default text. */
+  /** Shown where there is no default text. */
   readonly defaultNote?: string;
   readonly meaning: string;
   readonly group: 'where' | 'service' | 'webhook' | 'admin' | 'time' | 'storage' | 'alerts' | 'log';
 }
 
 export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
-  define('BILLSYNC_DATA_DIR', 'where', './data', 'everything billsync keeps'),
+  define('BILLSYNC_DATA_DIR', 'where', './data', 'folder of all data of billsync'),
   define('BILLSYNC_ENVIRONMENT', 'where', 'test', '`test` or `production`; the two never mix'),
 
-  define('BILLSYNC_BASE_URL', 'service', null, 'of the billing service, https only'),
-  define('BILLSYNC_AUTH_URL', 'service', null, 'where tokens come from, https only'),
+  define('BILLSYNC_BASE_URL', 'service', null, 'address of the billing service, https only'),
+  define('BILLSYNC_AUTH_URL', 'service', null, 'address for tokens, https only'),
   define('BILLSYNC_CLIENT_ID', 'service', null, 'OAuth client id'),
   secret('BILLSYNC_CLIENT_SECRET', 'service', 'OAuth client secret'),
   secret('BILLSYNC_API_KEY', 'service', 'instead of OAuth'),
@@ -35,7 +35,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'BILLSYNC_CLIENT_CERT',
     'service',
     null,
-    'our certificate (PEM), shown to the service when it asks for one',
+    'client certificate (PEM), sent to the service when it requests one',
   ),
   define('BILLSYNC_CLIENT_KEY', 'service', null, 'key file of that certificate'),
   define(
@@ -86,9 +86,9 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'BILLSYNC_WEBHOOK_OPEN',
     'webhook',
     'false',
-    'let an endpoint without credentials be heard from other machines; anybody could then void invoices',
+    'let an endpoint without credentials listen on other interfaces than loopback; any sender could then void invoices',
   ),
-  define('BILLSYNC_WEBHOOK_CONNECTIONS', 'webhook', '1024', 'most connections to the endpoint at once'),
+  define('BILLSYNC_WEBHOOK_CONNECTIONS', 'webhook', '1024', 'maximum number of connections to the endpoint'),
   define(
     'BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS',
     'webhook',
@@ -99,7 +99,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'BILLSYNC_WEBHOOK_TRUSTED_PROXIES',
     'webhook',
     null,
-    'addresses or networks of proxies in front of the endpoint, e.g. `10.0.0.0/8`; their X-Forwarded-For is believed',
+    'addresses or networks of proxies in front of the endpoint, e.g. `10.0.0.0/8`; their X-Forwarded-For is trusted',
   ),
 
   define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
@@ -114,7 +114,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
   secret(
     'BILLSYNC_OPERATOR_BASIC_AUTH',
     'admin',
-    '`user:password` of who may act from the dashboard, one on each line; unset, nobody may',
+    '`user:password` of users who may act from the dashboard, one per line; unset: none',
   ),
   define(
     'BILLSYNC_TEMPORAL_UI',
@@ -127,20 +127,20 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     'BILLSYNC_OVERDUE_AFTER',
     'time',
     '1h,6h,24h',
-    'when an invoice that was created but not finalized is asked for; the last repeats',
+    'when an invoice that was created but not finalized is requested from the service; the last repeats',
   ),
-  define('BILLSYNC_RECONCILE_EVERY', 'time', '1h', 'how often the schedule reconciles'),
+  define('BILLSYNC_RECONCILE_EVERY', 'time', '1h', 'interval of the reconciliation schedule'),
   define(
     'BILLSYNC_RECHECK_LOADED',
     'time',
     '60d',
-    'until how long after the invoice date loaded invoices are asked for a lost void',
+    'for how long after the invoice date loaded invoices are checked for a missed void',
   ),
   define(
     'BILLSYNC_CONFIRM_VOIDS',
     'time',
     'true',
-    'whether the service is asked about an invoice that only an event voided',
+    'whether a void that only an event reports is confirmed with the service',
   ),
 
   {
@@ -153,7 +153,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
   },
   define('BILLSYNC_LAKE_DATA', 'storage', null, 'folder or `s3://…` of a DuckLake warehouse'),
   {
-    ...define('BILLSYNC_WAREHOUSE_MEMORY_LIMIT', 'storage', null, 'most memory DuckDB may use, e.g. `1GB`'),
+    ...define('BILLSYNC_WAREHOUSE_MEMORY_LIMIT', 'storage', null, 'memory limit of DuckDB, e.g. `1GB`'),
     defaultNote: "DuckDB's own",
   },
   {
@@ -161,7 +161,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
       'BILLSYNC_CSV_TOLERATE',
       'storage',
       null,
-      'forms of a CSV taken besides the specified one: `line-ends`, `column-order`, `added-columns`, `decimals`',
+      'accepted deviations from the specified CSV: `line-ends`, `column-order`, `added-columns`, `decimals`',
     ),
     defaultNote: 'none',
   },
@@ -170,13 +170,13 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     defaultNote: '$BILLSYNC_DATA_DIR/archive',
   },
 
-  define('BILLSYNC_ALERT_FILE', 'alerts', null, 'alerts are appended there as JSON lines'),
+  define('BILLSYNC_ALERT_FILE', 'alerts', null, 'file to which alerts are appended as JSON lines'),
   secret(
     'BILLSYNC_ALERT_WEBHOOK_URL',
     'alerts',
-    'alerts are posted there: Slack, Microsoft Teams, or any chat that takes {"text": …}',
+    'webhook for alerts: Slack, Microsoft Teams, or any chat that accepts {"text": …}',
   ),
-  define('BILLSYNC_ALERT_QUIET_WINDOW', 'alerts', '1h', 'the same alert is not repeated within'),
+  define('BILLSYNC_ALERT_QUIET_WINDOW', 'alerts', '1h', 'time within which the same alert is not repeated'),
   {
     ...define(
       'BILLSYNC_RUNBOOK_URL',
@@ -201,7 +201,7 @@ export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
     ...define('LOG_FORMAT', 'log', null, '`pretty` or `json`'),
     defaultNote: 'pretty on a terminal, json elsewhere',
   },
-  define('OTEL_EXPORTER_OTLP_ENDPOINT', 'log', null, 'turns tracing on'),
+  define('OTEL_EXPORTER_OTLP_ENDPOINT', 'log', null, 'address for traces; enables tracing'),
 ];
 
 /** Variables with our prefix that are not settings themselves. */
@@ -224,9 +224,9 @@ function secret(variable: string, group: SettingDefinition['group'], meaning: st
 /** A settings file in which everything is explained and nothing secret is invited. */
 export function settingsFileTemplate(given: ReadonlyMap<string, string>): string {
   const lines = [
-    '# Settings of billsync. Flags beat environment variables, those beat this file, this file beats defaults.',
-    '# Every secret may lie in a file of its own (key_file: path): then this file can be shown to anybody.',
-    '# `billsync config show` tells what is in effect and where it came from.',
+    '# Settings of billsync. Precedence: flags, environment variables, this file, defaults.',
+    '# Every secret may be in a file of its own (key_file: path); then this file contains none.',
+    '# `billsync config show` shows the effective settings and the source of each.',
   ];
   let group = '';
   for (const definition of SETTING_DEFINITIONS) {

@@ -78,8 +78,8 @@ function startFlush(key: string, flush: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Is told of the first flush that failed, whoever asked for it: a part that tries its work again would otherwise fail
- * for ever in a process that can make nothing durable any more. @returns a function that stops listening
+ * Called for the first flush that fails, because a part that retries would otherwise fail forever in a process that can
+ * make nothing durable any more. @returns a function that stops listening
  */
 export function onFsyncFailure(listener: (error: FsyncError) => void): () => void {
   fsyncListeners.add(listener);
@@ -190,7 +190,7 @@ export async function writeSynced(path: string, bytes: Uint8Array | string): Pro
 }
 
 /**
- * Publishes a finished file under a second, exclusive name: whoever comes second is told so.
+ * Publishes a finished file under a second, exclusive name.
  *
  * @returns false when the name is taken; the taken name is durable in either case
  */

@@ -34,8 +34,8 @@ const RUN = randomBytes(4).toString('hex');
 let namesGiven = 0;
 
 /**
- * A name nobody else uses; it tells the process, so that a later one can sweep what a dead one left. For the first thread
- * alone: others of the process would be taken for dead.
+ * A unique name that contains the process, so that a later process can remove files of a dead one. Only for the main
+ * thread: files of other threads would be removed.
  */
 export function temporaryName(folder: string): string {
   namesGiven += 1;
@@ -43,8 +43,8 @@ export function temporaryName(folder: string): string {
 }
 
 /**
- * Removes what has a `temporaryName` of a process that is dead, files and folders. Of another machine's nobody here can
- * tell: it goes when it is a day old, since nothing takes so long to write.
+ * Removes files and folders with a `temporaryName` of a dead process. Those of another machine are removed when they are a
+ * day old, since nothing takes so long to write.
  */
 export async function sweepLeftBehind(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {

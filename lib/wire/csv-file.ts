@@ -169,12 +169,12 @@ export function hasAllColumns({ columns = CSV_EDITIONS[0]?.length }: CsvScan): b
   return columns === CSV_HEADERS.length;
 }
 
-/** Whether all that is wrong with a file is that it has no rows: right where the invoice has no shipments. */
+/** Whether all that is wrong with a file is that it has no rows: correct for an invoice without shipments. */
 export function isHeaderOnly({ findings, findingCount }: CsvScan): boolean {
   return findingCount === 1 && findings[0]?.rule === 'no-rows';
 }
 
-/** Whether a file has other columns or line ends than specified: earlier columns are accepted, the rest where a partner says so. */
+/** Whether a file has other columns or line ends than specified: earlier columns are accepted, the rest if the partner tolerates it. */
 export function isOfOtherForm(scan: CsvScan): boolean {
   return !hasAllColumns(scan) || scan.findings.some(({ rule }) => rule === 'header' || rule === 'bare-lf');
 }
@@ -201,7 +201,7 @@ export interface CsvForm {
 /** Each row repeats the names of added columns, so longer names would fill the disk. */
 const MAX_ADDED_BYTES = 2_000;
 
-/** null when a column is missing, a name stands twice, or an added one has none. */
+/** null when a column is missing, a name occurs twice, or an added column has none. */
 export function readForm(names: readonly string[]): CsvForm | null {
   const edition = CSV_EDITIONS.findLast((headers) => headers.every((header) => names.includes(header)));
   if (edition === undefined || new Set(names).size !== names.length) return null;

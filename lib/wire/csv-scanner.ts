@@ -46,7 +46,7 @@ const LF = 0x0a;
 const NUL = 0x00;
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Header records and what ends them; any name may stand in quotes, since that is the same record to every CSV reader. */
+/** Header records and what ends them; any name may be quoted, which is the same record for every CSV reader. */
 const HEADERS = CSV_EDITIONS.map((names) => ({
   names,
   pattern: new RegExp(`^${names.map((name) => `(?:${name}|"${name}")`).join(',')}(?=[\\r\\n]|$)`),

@@ -144,7 +144,7 @@ function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
   if (rows.length < 2) return total;
   const named = largest.map((row) => {
     const share = percentOf(amountOf(row, 'billing_cost'), cost);
-    return `${escapeHtml(nameOf(result, row))}${share === null ? '' : ` ${roundedTo(share, 0)} %`}`;
+    return `${escapeHtml(nameOf(result, row))}${share === null ? '' : ` (${roundedTo(share, 0)} %)`}`;
   });
   return `${total} Most: ${named.join(', ')}.`;
 }

@@ -15,11 +15,11 @@ import {
   short,
   valueAxis,
 } from './chart-look.ts';
-import type { Point } from './chart-points.ts';
+import { type Point, sumOf } from './chart-points.ts';
 import { grouped } from './labels.ts';
 
-const [, , LESS, MORE, , , , TOTAL] = PALETTE;
-export const MOST_BARS = 25;
+const [FALL, , , RISE, , , , TOTAL] = PALETTE;
+export const MOST_BARS = 15;
 const MOST_SERIES = 8;
 
 export interface Drawing {
@@ -30,6 +30,8 @@ export interface Drawing {
   /** In pixels; names beside an axis and legends have to fit. */
   readonly width: number;
   readonly mostBars: number;
+  /** The last key of a line that is still open, or lacks invoices: the line to it is dashed. */
+  readonly incompleteFrom?: string | null;
 }
 
 /** What ECharts is told, the height in pixels, and which point each series has at each index. */
@@ -49,8 +51,8 @@ export function optionOf(drawing: Drawing): Drawn {
 }
 
 /** Lying bars, in the order of the report, with the amounts written at their ends. */
-function barOption({ points, unit, width, mostBars }: Drawing): Drawn {
-  const shown = points.slice(0, mostBars);
+function barOption({ points, unit, width, mostBars, spec }: Drawing): Drawn {
+  const shown = barsOf(points, mostBars);
   const height = 62 + shown.length * 26;
   const names = shown.map((point) => cut(point.key, width));
   const amounts = shown.map((point) => amountLabel(point.value ?? ''));
@@ -72,7 +74,13 @@ function barOption({ points, unit, width, mostBars }: Drawing): Drawn {
     series: [
       {
         type: 'bar',
-        data: shown.map((point) => Number(point.value ?? 0)),
+        data: shown.map((point) => {
+          const value = Number(point.value ?? 0);
+          // A difference below zero has the color of less, as in a waterfall.
+          return spec.roles.value === 'difference'
+            ? { value, itemStyle: { color: value < 0 ? FALL : RISE } }
+            : value;
+        }),
         barMaxWidth: 18,
         label: {
           show: true,
@@ -86,12 +94,35 @@ function barOption({ points, unit, width, mostBars }: Drawing): Drawn {
   return [option, height, [shown]];
 }
 
-function lineOption({ points, unit, spec, width }: Drawing): Drawn {
+/** Bars without a value are left out behind the last that has one. */
+export function barsOf(points: readonly Point[], mostBars: number): readonly Point[] {
+  const last = points.findLastIndex(({ value }) => Number(value ?? 0) !== 0);
+  return points.slice(0, Math.min(mostBars, last + 1));
+}
+
+/** The largest lines, the others summed as `other (n)`. */
+export function linesOf(points: readonly Point[]): readonly [string, readonly Point[]][] {
+  const all = largestFirst(points);
+  if (all.length <= MOST_SERIES) return all.sort(([one], [other]) => (one < other ? -1 : 1));
+  const kept = all.slice(0, MOST_SERIES - 1).sort(([one], [other]) => (one < other ? -1 : 1));
+  const rest = all.slice(MOST_SERIES - 1);
+  const name = `other (${rest.length})`;
+  const byKey = Map.groupBy(
+    rest.flatMap(([, members]) => members),
+    ({ key }) => key,
+  );
+  const summed = Array.from(byKey, ([key, members]) => ({
+    ...{ key, series: name, rows: members.flatMap(({ rows }) => rows) },
+    value: sumOf(members.map(({ value }) => value)),
+  }));
+  return [...kept, [name, summed]];
+}
+
+function lineOption({ points, unit, spec, width, incompleteFrom = null }: Drawing): Drawn {
   const hasLegend = spec.roles.series !== undefined;
   const keys = [...new Set(points.map((point) => point.key))].sort();
-  const series = largestFirst(points)
-    .slice(0, MOST_SERIES)
-    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const series = linesOf(points);
+  const openAt = incompleteFrom === null ? -1 : keys.indexOf(incompleteFrom);
   const top =
     30 +
     (hasLegend
@@ -103,29 +134,51 @@ function lineOption({ points, unit, spec, width }: Drawing): Drawn {
   const option = {
     ...frame(),
     legend: { show: hasLegend, top: 0, textStyle: { color: INK }, type: 'plain', itemGap: LEGEND_GAP },
-    grid: { left: 24, right: 40, top, bottom: 18 },
-    xAxis: categoryAxis(keys),
+    grid: { left: 24, right: 40, top, bottom: openAt < 0 ? 18 : 34 },
+    xAxis: categoryAxis(keys.map((key, at) => (at === openAt ? `${key}\nincomplete` : key))),
     yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
-    series: series.map(([name, members], index) => {
-      const byKey = new Map(members.map((point) => [point.key, point.value]));
-      return {
-        type: 'line',
-        name,
-        symbol: SYMBOLS[index % SYMBOLS.length],
-        symbolSize: 7,
-        lineStyle: { type: index < 4 ? 'solid' : 'dashed', width: 2 },
-        connectNulls: false,
-        data: keys.map((each) => {
-          const value = byKey.get(each);
-          return value === null || value === undefined ? '-' : Number(value);
-        }),
-      };
-    }),
+    series: [
+      ...series.map(([name, members], index) =>
+        lineOf(name, members, { keys, index, isShown: (at) => at !== openAt }),
+      ),
+      // The last step to an incomplete month is a line of its own.
+      ...(openAt < 1
+        ? []
+        : series.map(([name, members], index) => ({
+            ...lineOf(name, members, { keys, index, isShown: (at) => at === openAt || at === openAt - 1 }),
+            lineStyle: { type: 'dotted', width: 2 },
+            itemStyle: { color: PALETTE[index % PALETTE.length] },
+          }))),
+    ],
   };
   const places = series.map(([, members]) =>
     keys.map((each) => members.find((point) => point.key === each && point.value !== null)),
   );
-  return [option, 260 + top, places];
+  return [option, 220 + top, openAt < 1 ? places : [...places, ...places]];
+}
+
+function lineOf(
+  name: string,
+  members: readonly Point[],
+  {
+    keys,
+    index,
+    isShown,
+  }: { readonly keys: readonly string[]; readonly index: number; readonly isShown: (at: number) => boolean },
+) {
+  const byKey = new Map(members.map((point) => [point.key, point.value]));
+  return {
+    type: 'line',
+    name,
+    symbol: SYMBOLS[index % SYMBOLS.length],
+    symbolSize: 7,
+    lineStyle: { type: index < 4 ? 'solid' : 'dashed', width: 2 },
+    connectNulls: false,
+    data: keys.map((each, at) => {
+      const value = byKey.get(each);
+      return value === null || value === undefined || !isShown(at) ? '-' : Number(value);
+    }),
+  };
 }
 
 /** Pixels of a legend whose entries stand side by side as long as they fit. */
@@ -258,7 +311,7 @@ function waterfallOption({ points, unit, width }: Drawing): Drawn {
         barMaxWidth: 70,
         data: bars.map((bar) => ({
           value: bar.size,
-          itemStyle: { color: bar.isTotal ? TOTAL : bar.signed < 0 ? LESS : MORE },
+          itemStyle: { color: bar.isTotal ? TOTAL : bar.signed < 0 ? FALL : RISE },
         })),
         label: {
           show: true,

@@ -27,7 +27,7 @@ export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
 }
 
 /** null: none of them is known. */
-function sumOf(values: readonly (string | null)[]): string | null {
+export function sumOf(values: readonly (string | null)[]): string | null {
   return values.reduce(
     (sum, value) => (sum === null || value === null ? (sum ?? value) : plus(sum, value)),
     null,

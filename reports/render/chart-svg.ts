@@ -3,7 +3,7 @@
 import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
-import { type Drawing, MOST_BARS, optionOf } from './chart-options.ts';
+import { barsOf, type Drawing, MOST_BARS, optionOf } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
 import { drawInThread } from './draw-in-thread.ts';
 import { columnLabel, grouped } from './labels.ts';
@@ -82,9 +82,10 @@ async function drawChart({
   const suffix = currency === '' || unit.includes(currency) ? '' : `, shipments billed in ${currency}`;
   const title = `${named} by ${listed([...new Set(by)])}${suffix}`;
   const points = pointsOf(spec, rows);
+  const incompleteFrom = incompleteKey(result, spec, points);
   if (!points.some((point) => Number(point.value ?? 0) !== 0)) return [];
   const drawn = async (size: number): Promise<string> => {
-    const drawing = { title, unit, spec, points, mostBars, width: size };
+    const drawing = { title, unit, spec, points, mostBars, width: size, incompleteFrom };
     const [, , places] = optionOf(drawing);
     const svg = await drawInThread(drawing);
     return linked(svg, (series, index) => {
@@ -98,6 +99,23 @@ async function drawChart({
   const description = describe({ title, unit, spec, points, mostBars, width });
   const [svg, narrowSvg] = await Promise.all([drawn(width), drawn(NARROW_WIDTH)]);
   return [{ title, description, svg, narrowSvg }];
+}
+
+/** The last month of a line, where it may still change: it is still open, or known invoices are missing. */
+function incompleteKey(
+  { head, columns }: ReportResult,
+  { kind, roles }: ChartSpec,
+  points: readonly Point[],
+) {
+  const isByMonth =
+    kind === 'line' && columns.some(({ name }) => name === roles.key && /^(ship_)?month$/.test(name));
+  const last = points
+    .map(({ key }) => key)
+    .sort()
+    .at(-1);
+  if (!isByMonth || last === undefined) return null;
+  const { stillOpen, notCounted } = head.completeness;
+  return stillOpen !== null || notCounted !== null || last >= head.asOf.slice(0, 7) ? last : null;
 }
 
 function listed(words: readonly string[]): string {
@@ -139,7 +157,9 @@ function describe({ title, points, unit, spec, mostBars }: Drawing): string {
     undefined,
   );
   const cut =
-    spec.kind === 'bar' && points.length > mostBars ? ` The first ${mostBars} of ${points.length}.` : '';
+    spec.kind === 'bar' && points.length > barsOf(points, mostBars).length
+      ? ` The first ${barsOf(points, mostBars).length} of ${points.length}.`
+      : '';
   const place = largest ? [largest.key, largest.series].filter((part) => part !== '').join(', ') : '';
   const most = largest
     ? ` The largest is ${place} with ${grouped(largest.value ?? '')}${unit === '' ? '' : ` ${unit}`}.`

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openSavedViews } from '../../dashboard/saved-views/saved-views.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { daysName } from '../../reports/period.ts';
-import { cellLabels } from '../../reports/render/labels.ts';
+import { cellLabels, shownCell } from '../../reports/render/labels.ts';
 import type { ReportColumn } from '../../reports/report-result.ts';
 import { monthsInvoices } from '../support/months-invoices.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
@@ -136,6 +136,19 @@ describe('a table', () => {
     expect(shown('KWD', '1.2340')).toEqual(['1.234']);
     expect(shown('no currency', '1.2300')).toEqual(['1.23']);
   });
+});
+
+test.each([
+  ['2.0050', 'USD', { text: '2.01', exact: '2.0050', isNegative: false }],
+  ['-2.0050', 'USD', { text: '-2.01', exact: '-2.0050', isNegative: true }],
+  ['-0.0010', 'USD', { text: '0.00', exact: '-0.0010', isNegative: true }],
+  ['1234.5000', 'USD', { text: '1,234.50', exact: null, isNegative: false }],
+  ['1250.5000', 'JPY', { text: '1,251', exact: '1,250.5000', isNegative: false }],
+])('a page shows %s %s rounded, with the exact digits beside it', (cost, currency, shown) => {
+  const column: ReportColumn = {
+    ...{ name: 'cost', type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false },
+  };
+  expect(shownCell({ cost, currency_code: currency }, column)).toEqual(shown);
 });
 
 describe('format=json', () => {

@@ -56,10 +56,10 @@ describe('an unhealthy component', () => {
 
   test('is listed with the remedy and the invoice', async () => {
     expect(await (await get('/alerts')).text()).toContain('No open alerts.');
-    const memory = join(fixture.folder, 'run', 'alerts-worker.json');
+    const storePath = join(fixture.folder, 'run', 'alerts-worker.json');
     const alerts = createAlerts({
       settings: { alerts: alertSettings(), environment: 'test' },
-      ...{ log: SILENT, scrub: (text: string) => text, memory },
+      ...{ log: SILENT, scrub: (text: string) => text, storePath },
       now: () => new Date('2026-03-01T08:00:00Z'),
     });
     alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });

@@ -98,6 +98,10 @@ describe('the search field', () => {
   test.each([
     ['1z 999', '/shipments/1Z999'],
     ['lone-1', `/invoices/${lone.id}`],
+    ['one-1', `/invoices/${lone.id}`],
+    ['1z99', '/shipments/1Z999'],
+    ['cme', '/shipments?tenant=tenant-Acme'],
+    ['dhl express', '/reports/carriers?carrier=dhl+express'],
     [lone.id.toUpperCase(), `/invoices/${lone.id}`],
     ['acme', '/shipments?tenant=tenant-Acme'],
     ['TWICE', '/shipments/TWICE'],
@@ -116,6 +120,11 @@ describe('the search field', () => {
     expect(nothing).toContain('Nothing found for “NOBODY”.');
     expect(nothing).toContain('href="/shipments?tracking=NOBODY*"');
   });
+});
+
+test('an invoice is found by its number in the address', async () => {
+  const answer = await get('/invoices/lone-1');
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, `/invoices/${lone.id}`]);
 });
 
 describe("a shipment's page", () => {

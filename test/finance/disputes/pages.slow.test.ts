@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OperatorWork } from '../../../dashboard/operator/operator-work.ts';
 import type { RunningDashboard } from '../../../dashboard/server.ts';
 import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.ts';
+import { atRiskPages } from '../../../finance/disputes/pages/at-risk-pages.ts';
 import { disputePages } from '../../../finance/disputes/pages/pages.ts';
 import { openAuditLog } from '../../../lib/audit-log.ts';
 import { dashboardOver } from '../../dashboard/support.ts';
@@ -33,7 +34,7 @@ beforeAll(async () => {
     anInvoice([aShipment({ tracking: 'A', cost: '-12.5' }), aShipment({ tracking: 'E', cost: '8' })]),
   ]);
   disputes = openDisputes({ dataDir: fixture.folder, databasePath: fixture.path });
-  const guests = [disputePages(disputes)];
+  const guests = [atRiskPages(disputes), disputePages(disputes)];
   const operator = {
     // Nothing of it is asked for by what a guest offers.
     work: {} as OperatorWork,
@@ -269,4 +270,25 @@ test('the pages have no barrier for axe, wide, narrow and dark, fetch nothing an
     }
   }
   expect([strangers, logged]).toEqual([[], []]);
+});
+
+test('money at risk counts each line once, and names what became of it', async () => {
+  const answer = await fetch(
+    `${acting.url}/money-at-risk?state=all&from=2020-01-01&to=2030-01-01&format=json`,
+    {
+      headers: asAnn,
+    },
+  );
+  const { lines } = (await answer.json()) as {
+    lines: { invoiceId: string; rowNumber: number; state: string; claimId: string | null }[];
+  };
+  const keys = lines.map(({ invoiceId, rowNumber }) => `${invoiceId}:${rowNumber}`);
+  expect(keys.length).toBeGreaterThan(0);
+  expect(new Set(keys).size).toBe(keys.length);
+  const claims = await disputes.list();
+  for (const { claimId, state } of lines.filter(({ claimId }) => claimId !== null))
+    expect([claims.claims.some(({ id }) => id === claimId), state], claimId ?? '').toEqual([
+      true,
+      expect.not.stringMatching('new'),
+    ]);
 });
