@@ -69,8 +69,9 @@ export async function explainTracking(request: ExplainRequest): Promise<readonly
     const rows = await database.all('explain-tracking', { tracking_number: trackingNumber });
     const lines = await linesOf(archive, rows);
     return rows.map((row) => ({
-      ...toExplanation(trackingNumber, row),
-      line: lines.get(String(row.file_sha256))?.get(Number(row.row_number)) ?? null,
+      trackingNumber,
+      ...camelCase<Omit<Explanation, 'line' | 'trackingNumber'>>(row),
+      line: lines.get(String(row.sha256))?.get(Number(row.row_number)) ?? null,
     }));
   } finally {
     database.close();
@@ -83,7 +84,7 @@ async function linesOf(
 ): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
   const wanted = new Map<string, Set<number>>();
   for (const row of rows) {
-    const sha256 = String(row.file_sha256);
+    const sha256 = String(row.sha256);
     wanted.set(sha256, (wanted.get(sha256) ?? new Set()).add(Number(row.row_number)));
   }
   const lines = new Map<string, ReadonlyMap<number, number>>();
@@ -117,36 +118,13 @@ async function countLines(
   return lines;
 }
 
-function toExplanation(trackingNumber: string, row: Row): Omit<Explanation, 'line'> {
-  return {
-    trackingNumber,
-    invoiceId: String(row.invoice_id),
-    invoiceNumber: text(row.invoice_number),
-    state: row.state as InvoiceState,
-    proof: row.proof as Proof,
-    hashFrom: row.hash_from as Explanation['hashFrom'],
-    tenant: String(row.tenant),
-    carrier: String(row.carrier),
-    shipDate: String(row.ship_date),
-    billingCost: String(row.billing_cost),
-    currencyCode: String(row.currency_code),
-    rowNumber: Number(row.row_number),
-    version: Number(row.version),
-    isCurrent: row.is_current === true,
-    sha256: String(row.file_sha256),
-    sizeBytes: Number(row.file_size_bytes),
-    source: String(row.file_source),
-    cameFrom: text(row.came_from),
-    fileHadAt: text(row.file_had_at),
-    loadedAt: String(row.loaded_at),
-    eventId: text(row.event_id),
-    eventTimestamp: text(row.event_timestamp),
-    eventReceivedAt: text(row.event_received_at),
-    eventSha256: text(row.event_sha256),
-    encodedSha256: text(row.encoded_sha256),
-    workflowRunId: text(row.workflow_run_id),
-    voidedAt: text(row.voided_at),
-  };
+/** A row with its columns in camelCase; its type is that of the statement. */
+function camelCase<T>(row: Row): T {
+  const entries = Object.entries(row).map(([column, value]) => [
+    column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    value,
+  ]);
+  return Object.fromEntries(entries) as T;
 }
 
 export interface InvoiceVersion {
@@ -202,13 +180,15 @@ export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
   if (invoiceId === null) return nothing;
   const database = await openForReading(request.databasePath, tmpdir());
   try {
-    const versions = (await database.all('invoice-versions', { invoice_id: invoiceId })).map(toVersion);
+    const versions = (await database.all('invoice-versions', { invoice_id: invoiceId })).map((row) =>
+      camelCase<InvoiceVersion>(row),
+    );
     const to = pick(versions, request.to) ?? versions.at(-1) ?? null;
     const before = versions.filter(({ version }) => to !== null && version < to.version);
     const from = pick(versions, request.from) ?? before.at(-1) ?? null;
     if (from === null || to === null) return { ...nothing, versions };
     const rows = await database.all('version-diff', { from_load: from.loadId, to_load: to.loadId });
-    return { versions, from, to, changes: rows.map(toChange) };
+    return { versions, from, to, changes: rows.map((row) => camelCase<RowChange>(row)) };
   } finally {
     database.close();
   }
@@ -216,37 +196,6 @@ export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
 
 function pick(versions: readonly InvoiceVersion[], number: number | undefined): InvoiceVersion | undefined {
   return number === undefined ? undefined : versions.find(({ version }) => version === number);
-}
-
-function toVersion(row: Row): InvoiceVersion {
-  return {
-    loadId: Number(row.load_id),
-    version: Number(row.version),
-    sha256: String(row.file_sha256),
-    source: String(row.file_source),
-    shipments: Number(row.shipments),
-    billingCost: String(row.billing_cost),
-    currencyCode: text(row.currency_code),
-    loadedAt: String(row.loaded_at),
-    isCurrent: row.is_current === true,
-  };
-}
-
-function toChange(row: Row): RowChange {
-  return {
-    change: row.change as RowChange['change'],
-    trackingNumber: String(row.tracking_number),
-    shipDate: String(row.ship_date),
-    carrier: String(row.carrier),
-    serviceLevel: text(row.service_level),
-    currencyCode: String(row.currency_code),
-    oldBillingCost: text(row.old_billing_cost),
-    newBillingCost: text(row.new_billing_cost),
-  };
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 /** The outcome that a decision would have; takes no lock. */

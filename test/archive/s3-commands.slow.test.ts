@@ -143,7 +143,7 @@ test('verifies the bucket, and an import repairs it', async () => {
   client.destroy();
   const lost = await run(['verify', '--full']);
   expect(lost.stdout).toContain('file-missing');
-  expect(lost.stderr).toContain('`billsync import FILE` puts a file that the archive lost');
+  expect(lost.stderr).toContain('`billsync import FILE`');
   expect(lost.exitCode).toBe(EXIT.checkFailed);
 
   expect((await run(['import', path])).exitCode).toBe(EXIT.done);

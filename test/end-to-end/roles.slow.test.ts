@@ -75,6 +75,19 @@ describe('separate roles', () => {
     await eventually(loaded, (count) => count === 3);
   });
 
+  test('are killed with -9 and restart at once, on the same ports and files', async () => {
+    for (const role of ['temporal', 'worker', 'webhook'] as const) {
+      await running.get(role)?.end('SIGKILL');
+      await bill(2);
+      await start(role);
+    }
+    // Sent again by the service, or by a person there: nothing becomes double by it.
+    for (const event of service.events) expect(await service.deliver(event)).toBe(200);
+    await eventually(loaded, (count) => count === 9);
+    const verified = await billsync(['verify', '--full', '--json'], { env });
+    expect(JSON.parse(verified.stdout)).toMatchObject({ invoices: 9, shipments: 108, drift: [] });
+  });
+
   test('restore an empty Temporal from the archive', async () => {
     const { invoiceId } = await service.createInvoice({ tenant: 'Plain', rows: 12 });
     await eventually(

@@ -229,6 +229,25 @@ describe('billsync up', () => {
       );
   });
 
+  test('is killed with -9 amid deliveries and restarts: nothing lost, nothing doubled', async () => {
+    await stop('SIGKILL');
+    await start();
+    const invoices = [];
+    for (let index = 0; index < 6; index += 1)
+      invoices.push(await service.createInvoice({ tenant: 'Plain', rows: 30 }));
+    const finalizing = invoices.map(({ invoiceId }) => service.finalize(invoiceId));
+    // One that is frozen cannot see that its `up` is gone: the next start ends it.
+    process.kill(processOf('worker'), 'SIGSTOP');
+    await stop('SIGKILL');
+    await Promise.allSettled(finalizing);
+    await start();
+    // What the service got no answer for it says once more (spec 8); what it got one for is a duplicate.
+    for (const event of service.events.slice(-12)) expect(await service.deliver(event)).toBe(200);
+    await untilSettled(13);
+    await expectExact();
+    expect((await json<{ drift: unknown[] }>('verify', '--full')).drift).toEqual([]);
+  });
+
   test('ends with 0 on an interrupt, with its Temporal server', async () => {
     const { pid } = JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as {
       pid: number;

@@ -73,7 +73,7 @@ describe('the optional tables', () => {
 
   test('are read from the folder beside the published file', async () => {
     const fixture = await reportsFixture(invoices);
-    await mkdir(join(fixture.folder, 'user', 'report-files'));
+    await mkdir(join(fixture.folder, 'user', 'report-files'), { recursive: true });
     await writeFile(
       join(fixture.folder, 'user', 'report-files', 'costs.csv'),
       'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',

@@ -10,7 +10,7 @@ with announcements as (
 select
     v.invoice_id::varchar as invoice_id, v.invoice_number, v.tenant, v.carrier, v.ship_date::varchar as ship_date,
     v.billing_cost::varchar as billing_cost, v.currency_code, v.row_number, v.version, v.is_current,
-    v.file_sha256, l.file_size_bytes::double as file_size_bytes, l.file_source, f.came_from,
+    v.file_sha256 as sha256, l.file_size_bytes::double as size_bytes, l.file_source as source, f.came_from,
     iso(f.first_had_at) as file_had_at, iso(l.loaded_at) as loaded_at,
     n.event_id, iso(n.event_timestamp) as event_timestamp, iso(n.received_at) as event_received_at,
     n.announced_sha256 as event_sha256, l.encoded_sha256,
@@ -37,7 +37,7 @@ limit 1000
 
 -- name: invoice-versions
 select
-    l.load_id, l.version, l.file_sha256, l.file_source, l.shipments::double as shipments,
+    l.load_id, l.version, l.file_sha256 as sha256, l.file_source as source, l.shipments::double as shipments,
     l.billing_cost::varchar as billing_cost, l.currency_code, iso(l.loaded_at) as loaded_at,
     coalesce(i.current_load_id = l.load_id, false) as is_current
 from loads as l

@@ -29,13 +29,13 @@ const written = (): Promise<string[]> => readdir(out).catch(() => []);
 
 describe('billsync statement', () => {
   test.each([
-    [['--format', 'csv'], 2, 'whose statement?'],
-    [['--tenant', 'Acme'], 2, 'in which form?'],
+    [['--format', 'csv'], 2, 'a statement needs --tenant or --all-tenants'],
+    [['--tenant', 'Acme'], 2, 'a statement needs --format'],
     [['--tenant', 'Acme', '--all-tenants', '--format', 'csv'], 2, '--all-tenants means every tenant'],
     [['--tenant', 'Acne', '--format', 'csv'], 3, 'nearest is Acme'],
     [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-1'], 2, '"2026-1" is not a period'],
     [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-Q4'], 2, 'A statement covers one month'],
-    [['--all-tenants', '--format', 'csv', '--period', '2025-01'], 3, 'no tenant has anything to report'],
+    [['--all-tenants', '--format', 'csv', '--period', '2025-01'], 3, 'there is no statement for 2025-01'],
     [['--tenant', 'Acme', '--format', 'csv', '--final'], 2, 'add --yes'],
   ])('refuses %j with exit code %i', async (args, exitCode, words) => {
     const refused = await statement(...args, '--output', out);

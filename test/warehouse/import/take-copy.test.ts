@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const left = (): Promise<string[]> => readdir(join(folder, 'tmp'));
+const left = (): Promise<string[]> => readdir(join(folder, 'run', 'tmp'));
 
 describe.each([
   { size: 'a small file', rows: 3 },
