@@ -5,16 +5,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Billing } from './billing/billing.ts';
+import { seededPartner, seededTenants } from './billing/new-invoice.ts';
 import { Schedules } from './billing/schedules.ts';
-import { seededPartner, seededTenants } from './billing/tenants.ts';
 import { Deliveries } from './delivery/deliveries.ts';
 import { Registrations } from './delivery/registrations.ts';
 import { Faults } from './faults/faults.ts';
 import type { ApiKey, Environment, Partner, PartnerKind } from './model.ts';
 import { bytesFrom } from './randomness.ts';
 import { RefusalError } from './refusal.ts';
-import { type Credentials, seededCredentials } from './security/credentials.ts';
-import { sameSecret, Tokens } from './security/tokens.ts';
+import { type Credentials, sameSecret, seededCredentials, Tokens } from './security/tokens.ts';
 import { Activity } from './state/activity.ts';
 import { Store } from './state/store.ts';
 

@@ -1,4 +1,4 @@
-/** The truth to prove receivers against: every row as it was billed, whatever faults made of files and events. */
+/** Every row as it was billed, whatever faults did to files and events: receivers are compared with it. */
 import type { Account } from './account.ts';
 import type { InternalStatus } from './model.ts';
 

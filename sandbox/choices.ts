@@ -3,9 +3,9 @@
  * docs/sandbox-choices.md says why each is as it is.
  */
 
-import { ExactNumber } from './exact-json.ts';
 import { WEBHOOK_STATUS } from './lifecycle.ts';
 import type { Invoice } from './model.ts';
+import { ExactNumber } from './money.ts';
 import type { BilledShipment } from './storage/shipments.ts';
 
 /** How a delivery is sent (spec 4.6 shows neither method nor content type). */

@@ -1,4 +1,4 @@
-/** What a client of one account has to know: addresses and credentials, for the ready line, the admin API and the page. */
+/** Addresses and credentials of one account, for the ready line, the admin API and the page. */
 import type { Account } from './account.ts';
 
 export interface Connection {

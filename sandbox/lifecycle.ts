@@ -1,4 +1,4 @@
-/** The table of spec 3: which status may follow which, and how webhooks spell each. */
+/** The table of spec 3: allowed transitions, and the webhook names of each status. */
 import type { InternalStatus, WebhookStatus } from './model.ts';
 import { RefusalError } from './refusal.ts';
 

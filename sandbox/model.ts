@@ -1,4 +1,4 @@
-/** The things the billing service knows, as it keeps them: plain values that survive a restart as JSON. */
+/** The data of the billing service: plain values that are stored as JSON. */
 
 export const INTERNAL_STATUSES = ['DRAFT', 'PENDING_APPROVAL', 'APPROVED', 'CANCELED'] as const;
 export type InternalStatus = (typeof INTERNAL_STATUSES)[number];

@@ -1,6 +1,5 @@
 /**
- * Everything the sandbox makes up follows from a seed, so that a story can be told twice. Each thing draws from
- * its own stream, named by what it is, so that adding one thing changes no other.
+ * Everything generated follows from a seed. Each kind of data has its own stream, so that adding one changes no other.
  */
 import { hash } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-/** What a person asked for and the service will not do; carries the HTTP status of the answer. */
+/** A request that the service refuses, with its HTTP status. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError';
   readonly code: 'not_found' | 'invalid_request' | 'refused_transition' | 'conflict';

@@ -1,7 +1,4 @@
-/**
- * Instants as text. A burst asks for the same milliseconds again and again, now and a day ahead in turns, and writing them
- * anew would be one of its larger costs.
- */
+/** Cached ISO text of instants: a burst formats the same milliseconds again and again. */
 
 const KEPT_STAMPS = 64;
 const stamps = new Map<number, string>();

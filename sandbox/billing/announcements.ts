@@ -1,4 +1,4 @@
-/** Events come into being here, and here only: of what happens to an invoice, once more, and as a test (spec 2.3, 6). */
+/** Creates events: of changes to an invoice, resent ones, and test events (spec 2.3, 6). */
 
 import type { Deliveries } from '../delivery/deliveries.ts';
 import { buildEvent, type EventParts, ofUnknownType, strikeTotals } from '../delivery/events.ts';

@@ -1,6 +1,6 @@
 /**
- * The billing product itself: invoices are generated, submitted, approved and canceled here (spec 3). The status and its event are written together, so a restart never finds
- * one without the other.
+ * Billing: invoices are generated, submitted, approved and canceled here (spec 3). Status and event are written together, so that a restart never
+ * finds one without the other.
  */
 
 import type { FileLocation } from '../delivery/events.ts';
@@ -11,8 +11,7 @@ import { stampOf } from '../stamp.ts';
 import { Announcements, type AnnouncementsOptions } from './announcements.ts';
 import { Exports, type ExportsOptions } from './exports.ts';
 import { InvoiceBook } from './invoice-book.ts';
-import { makeInvoice, type NewInvoice } from './new-invoice.ts';
-import { sourcesOf } from './partner-level.ts';
+import { makeInvoice, type NewInvoice, sourcesOf } from './new-invoice.ts';
 
 export interface BillingOptions extends ExportsOptions, AnnouncementsOptions {
   readonly hasBilling: boolean;

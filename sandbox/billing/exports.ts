@@ -4,8 +4,7 @@
  */
 
 import type { FileLocation } from '../delivery/events.ts';
-import { type Moment, numberParam, switchParam } from '../faults/fault-rule.ts';
-import type { Faults } from '../faults/faults.ts';
+import { type Faults, type Moment, numberParam, switchParam } from '../faults/faults.ts';
 import { MALFORMATION_NAMES } from '../faults/malformed-csv.ts';
 import type { Environment, ExportFile, Invoice } from '../model.ts';
 import { bytesFrom, fractionFrom, uuidFrom } from '../randomness.ts';

@@ -1,6 +1,6 @@
-/** What the service knows of invoices and tenants, for whoever asks; nothing here changes anything. */
+/** Read access to invoices and tenants. */
 
-import type { Moment, Place } from '../faults/fault-rule.ts';
+import type { Moment, Place } from '../faults/faults.ts';
 import type { EventType, Invoice, Partner, Tenant } from '../model.ts';
 import { RefusalError } from '../refusal.ts';
 import type { Store } from '../state/store.ts';

@@ -5,17 +5,10 @@
  * canceled and billed again, one that was canceled and never came back, a month without an invoice, and a last one that is
  * not approved.
  */
-import type { Tenant } from '../model.ts';
-import { randomFrom } from '../randomness.ts';
-import {
-  type BilledLine,
-  billMonth,
-  type LeftOver,
-  NOTHING_LEFT,
-  type Period,
-  type Plant,
-  times,
-} from './month-lines.ts';
+
+import type { Shipment, Tenant } from '../model.ts';
+import { fixedText } from '../money.ts';
+import { type Random, randomFrom } from '../randomness.ts';
 import type { NewInvoice } from './new-invoice.ts';
 
 export interface PlannedInvoice {
@@ -110,4 +103,207 @@ function repriced(lines: readonly BilledLine[]): readonly BilledLine[] {
     const billingCost = times(line.billingCost, 108);
     return { line: { ...line, billingCost }, wrong: { ...wrong, 'dearer when billed again': more } };
   });
+}
+
+// The lines of one planned invoice, and the planted errors in some of them.
+
+/** Why an auditor is to find a line. */
+export type Plant =
+  | 'raised price'
+  | 'billed twice'
+  | 'second charge'
+  | 'far above the usual'
+  | 'far heavier than usual'
+  | 'late'
+  | 'dearer when billed again'
+  | 'credit';
+
+export interface BilledLine {
+  readonly line: Shipment;
+  /** What is planted, with the amount: see `Planted`. */
+  readonly wrong: Readonly<Partial<Record<Plant, string>>>;
+}
+
+export interface Period {
+  readonly start: string;
+  readonly end: string;
+  /** The second day of the next month, when it is billed. */
+  readonly invoiced: string;
+}
+
+/** What the next invoice of the tenant has of this one. */
+export interface LeftOver {
+  /** Billed a second time. */
+  readonly twice: BilledLine | null;
+  readonly credit: BilledLine | null;
+}
+
+export const NOTHING_LEFT: LeftOver = { twice: null, credit: null };
+
+export interface MonthToBill {
+  readonly random: Random;
+  readonly tenant: Tenant | null;
+  readonly period: Period;
+  /** Before what is planted. */
+  readonly shipments: number;
+  readonly lateLines: number;
+  /** First day of the higher prices. */
+  readonly raisedFrom: string;
+  /** Of the same tenant's invoice before. */
+  readonly earlier: LeftOver;
+  /** Which finding of this invoice the next one credits. */
+  readonly credits: 'far above the usual' | 'billed twice';
+}
+
+export function billMonth(month: MonthToBill): {
+  readonly lines: readonly BilledLine[];
+  readonly leftOver: LeftOver;
+} {
+  const { random, shipments, earlier, period } = month;
+  const lines = Array.from({ length: shipments }, (_, at) => draw(month, at));
+  const [first, second, third] = lines;
+  const planted: BilledLine[] = [];
+  const twice = earlier.twice === null ? null : alsoWrong(earlier.twice, 'billed twice');
+  if (twice !== null) planted.push(twice);
+  if (earlier.credit !== null) planted.push(earlier.credit);
+  if (first !== undefined) planted.push(weighedAgain(month, first));
+  const bulky = lines[BULKY_AT];
+  if (bulky !== undefined) lines[BULKY_AT] = sizedUp(month, bulky);
+  const farOff = second === undefined ? null : sixfold(second);
+  if (farOff !== null) lines[1] = farOff;
+  for (let late = 0; late < month.lateLines; late += 1) {
+    const shipDate = daysAfter(period.start, -40 - random.below(30));
+    planted.push(alsoWrong(draw(month, shipments + late, shipDate), 'late'));
+  }
+  const credited = month.credits === 'billed twice' ? twice : farOff;
+  return {
+    lines: [...lines, ...planted],
+    leftOver: { twice: third ?? null, credit: credited === null ? null : creditOf(credited, month.credits) },
+  };
+}
+
+/** A second charge for a package: found heavier when it was weighed. */
+function weighedAgain(month: MonthToBill, { line }: BilledLine): BilledLine {
+  const second = { ...line, billableWeight: times(line.billableWeight, 300) };
+  const priced = pricedAt(850, second, month);
+  return { ...priced, wrong: { ...priced.wrong, 'second charge': priced.line.billingCost } };
+}
+
+/** Far above what its like cost. */
+function sixfold({ line, wrong }: BilledLine): BilledLine {
+  return {
+    line: { ...line, billingCost: times(line.billingCost, 600) },
+    wrong: { ...wrong, 'far above the usual': times(line.billingCost, 500) },
+  };
+}
+
+/** Billed by its size, three times the weight of the heaviest that are usual. */
+function sizedUp(month: MonthToBill, { line }: BilledLine): BilledLine {
+  const cell = { ...line, carrier: CARRIERS[0], carrierZone: '5', serviceLevel: SERVICES[0].name };
+  const [usual, billed] = [8, 24].map((pounds) =>
+    pricedAt(centsOf(SERVICES[0], 5, pounds), { ...cell, ...weightOf(pounds, month.tenant) }, month),
+  ) as [BilledLine, BilledLine];
+  const more = fixedText(
+    Math.round((Number(billed.line.billingCost) - Number(usual.line.billingCost)) * 10_000),
+    2,
+  );
+  return { line: billed.line, wrong: { ...billed.wrong, 'far heavier than usual': more } };
+}
+
+function alsoWrong({ line, wrong }: BilledLine, what: Plant): BilledLine {
+  return { line, wrong: { ...wrong, [what]: line.billingCost } };
+}
+
+function creditOf({ line, wrong }: BilledLine, what: Plant): BilledLine {
+  const amount = wrong[what] ?? line.billingCost;
+  return { line: { ...line, billingCost: `-${amount}` }, wrong: { credit: amount } };
+}
+
+const CARRIERS = ['ups', 'fedex', 'usps', 'ontrac'] as const;
+/** Few of each, so that every price has others to be compared with. */
+const ZONES = [2, 5, 8] as const;
+const POUNDS = [1, 3, 8] as const;
+/** Cents to begin with, and for each zone and pound; nothing costs less than the least. */
+const SERVICES = [
+  { name: 'GROUND', base: 620, zone: 85, pound: 42, least: 1_090 },
+  { name: 'TWO_DAY', base: 1_420, zone: 160, pound: 95, least: 0 },
+  { name: 'NEXT_DAY_AIR', base: 2_790, zone: 310, pound: 180, least: 0 },
+] as const;
+const ORIGINS = ['98101', '60607', '30301', '10001', '75201'] as const;
+/**
+ * Zones of a tenant's first lines, which are parcels of three pounds by ground. So many of one price show which of them is
+ * far off, and prices of three zones that a raise is general, in an invoice of any tenant.
+ */
+const USUAL_ZONES = [5, 5, 5, 5, 5, 5, 5, 5, 2, 2, 2, 8, 8, 8] as const;
+/** The line after these is billed by its size. */
+const BULKY_AT = USUAL_ZONES.length;
+
+/** @param shippedOn a day of the period when it is left out */
+function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
+  const { random, tenant, period } = month;
+  const usual = shippedOn === undefined ? USUAL_ZONES[at] : undefined;
+  const drawn = random.below(10) < 7 ? CARRIERS[0] : random.pick(CARRIERS);
+  const carrier = usual === undefined ? drawn : CARRIERS[0];
+  const service =
+    SERVICES[usual !== undefined || random.below(10) < 7 ? 0 : 1 + random.below(2)] ?? SERVICES[0];
+  const zone = usual ?? random.pick(ZONES);
+  const pounds = usual === undefined ? random.pick(POUNDS) : 3;
+  // What is billed twice a month later is not late besides.
+  const firstDay = at < 3 ? 9 : 0;
+  const shipDate =
+    shippedOn ?? daysAfter(period.start, firstDay + random.below(Number(period.end.slice(8)) - firstDay));
+  const cents = centsOf(service, zone, pounds) + 25 * CARRIERS.indexOf(carrier);
+  return pricedAt(
+    cents,
+    {
+      shipDate,
+      origin: random.pick(ORIGINS),
+      ...weightOf(pounds, tenant),
+      trackingNumber: `1Z${period.start.replaceAll('-', '')}${random.below(1_000_000).toFixed(0).padStart(6, '0')}${at.toFixed(0).padStart(5, '0')}`,
+      carrier,
+      carrierZone: String(zone),
+      carrierInvoiceDate: earlierOf(daysAfter(shipDate, 3 + random.below(5)), period.invoiced),
+      serviceLevel: service.name,
+    },
+    month,
+  );
+}
+
+function centsOf(service: (typeof SERVICES)[number], zone: number, pounds: number): number {
+  return Math.max(service.base + service.zone * zone + service.pound * pounds, service.least);
+}
+
+function weightOf(
+  pounds: number,
+  tenant: Tenant | null,
+): Pick<Shipment, 'billableWeight' | 'billableWeightUnit'> {
+  return tenant?.weightUnit === 'KG'
+    ? { billableWeight: fixedText(Math.round(pounds * 4_535.9237), 4), billableWeightUnit: 'KG' }
+    : { billableWeight: fixedText(pounds * 10_000, 1), billableWeightUnit: 'LB' };
+}
+
+/** @param cents before prices were raised */
+function pricedAt(
+  cents: number,
+  line: Omit<Shipment, 'billingCost'>,
+  { raisedFrom }: MonthToBill,
+): BilledLine {
+  const raised = line.shipDate < raisedFrom ? cents : Math.round(cents * 1.059);
+  return {
+    line: { ...line, billingCost: fixedText(raised * 100, 2) },
+    wrong: raised === cents ? {} : { 'raised price': fixedText((raised - cents) * 100, 2) },
+  };
+}
+
+function earlierOf(one: string, other: string): string {
+  return one < other ? one : other;
+}
+
+function daysAfter(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** A decimal text times so many hundredths, to the cent. */
+export function times(text: string, hundredths: number): string {
+  return fixedText(Math.round(Number(text) * hundredths) * 100, 2);
 }

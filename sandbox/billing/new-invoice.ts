@@ -1,11 +1,74 @@
-/** Makes an invoice out of what a person asked for: numbers, dates, tenant, rows, and the exact total of them. */
+/**
+ * New invoices, with the tenants of the sandbox's partner. Their names are difficult for software, each in its own way, because the CSV's Tenant column has
+ * them in every row (spec 2.8, 2.9).
+ */
 
-import type { Environment, Invoice, Partner, Shipment, Tenant } from '../model.ts';
+import type { Environment, Invoice, Partner, PartnerKind, Shipment, Tenant } from '../model.ts';
 import { parseMoney } from '../money.ts';
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError } from '../refusal.ts';
 import { type CsvFacts, measureCsv } from '../storage/csv-file.ts';
 import { type InvoiceContent, shipmentsOf } from '../storage/shipments.ts';
+import type { InvoiceBook } from './invoice-book.ts';
+
+const TENANTS = [
+  { name: 'Harbor & Pine, Inc.', partnerTenantId: '000417', currencyCode: 'USD', weightUnit: 'LB' },
+  { name: 'Zoë’s "Fine" Goods', partnerTenantId: 'ZOE-1', currencyCode: 'USD', weightUnit: 'LB' },
+  { name: 'Müller & Söhne GmbH', partnerTenantId: 'müller', currencyCode: 'EUR', weightUnit: 'KG' },
+  { name: '=Cost+Plus Traders', partnerTenantId: '=1+1', currencyCode: 'USD', weightUnit: 'LB' },
+  { name: 'Two Lines\r\nLogistics', partnerTenantId: 'two lines', currencyCode: 'USD', weightUnit: 'KG' },
+  { name: '北海道マーケット', partnerTenantId: '0042', currencyCode: 'EUR', weightUnit: 'KG' },
+] as const;
+
+/** The same tenants with the same ids for the same seed and environment. */
+export function seededTenants(seed: number, environment: Environment): readonly Tenant[] {
+  return TENANTS.map((tenant, index) => ({
+    tenantId: uuidFrom(seed, environment, 'tenant', index),
+    ...tenant,
+  }));
+}
+
+/** The same partner with the same id for the same seed, environment and kind. */
+export function seededPartner(seed: number, environment: Environment, kind: PartnerKind): Partner {
+  return {
+    partnerId: uuidFrom(seed, environment, 'partner', kind),
+    name: kind === '3pl' ? 'Northwind Fulfillment, LLC' : 'Borealis "Direct" Retail, Inc.',
+    kind,
+  };
+}
+
+// Partner-level invoices (spec 2.9).
+
+/** What a partner-level invoice of a 3PL sums: all shipments of all tenants in one currency (spec 2.9). */
+export function sourcesOf(wanted: NewInvoice, book: InvoiceBook): readonly Invoice[] {
+  if (wanted.partnerLevel !== true || book.partner.kind === 'enterprise') return [];
+  if (wanted.shipments !== undefined) {
+    throw new RefusalError(
+      'invalid_request',
+      'A partner-level invoice has the rows of the invoices it sums.',
+    );
+  }
+  const sources = wanted.sources?.map((id) => book.invoice(id)) ?? unsummed(book, wanted.set?.currencyCode);
+  const currencies = new Set(sources.map(({ currencyCode }) => currencyCode));
+  if (currencies.size > 1) {
+    throw new RefusalError('invalid_request', 'Invoices of several currencies cannot be summed.');
+  }
+  if (sources.length > 0 && sources.every(({ tenantId }) => tenantId !== null)) return sources;
+  throw new RefusalError(
+    'conflict',
+    'There are no tenant-level invoices that a partner-level one could sum.',
+  );
+}
+
+function unsummed(book: InvoiceBook, currencyCode = 'USD'): readonly Invoice[] {
+  const live = book.invoices().filter(({ status }) => status !== 'CANCELED');
+  const summed = new Set(live.flatMap(({ sources }) => sources));
+  return live.filter(
+    (one) => one.tenantId !== null && one.currencyCode === currencyCode && !summed.has(one.invoiceId),
+  );
+}
+
+// A new invoice from a request: numbers, dates, tenant, rows, and their exact total.
 
 /** Fields that may be set by hand, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
 export interface InvoiceSettings {

@@ -1,4 +1,4 @@
-/** The verbs that show an account: how to connect to it, how it stands, its tenants, its events. */
+/** Commands that show an account: connection, status, tenants, events. */
 import type { Command } from 'commander';
 import type { BillingEvent, Tenant } from '../model.ts';
 import { group } from './invoices.ts';

@@ -1,13 +1,13 @@
-/** All verbs of the sandbox under one command, for the program that mounts it. */
+/** The command group of the sandbox. */
 import { Command } from 'commander';
 import { connectionCommand, eventsCommand, statusCommand, tenantsCommand } from './account.ts';
 import { apiKeysCommand, logsCommand, resetCommand, revokeTokensCommand, seedCommand } from './data.ts';
 import { deliveriesCommand, resendCommand, testEventCommand } from './deliveries.ts';
-import { EXIT } from './failure.ts';
 import { faultCommand } from './faults.ts';
 import { invoicesCommand, moveCommands, triggerCommand } from './invoices.ts';
 import { schedulesCommand } from './schedules.ts';
 import { serveCommand } from './serve.ts';
+import { EXIT } from './verb.ts';
 import { webhooksCommand } from './webhooks.ts';
 
 /** `sandbox` with all its verbs; each finds its own sandbox by its flags and SANDBOX_DATA_DIR. */

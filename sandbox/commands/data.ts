@@ -1,10 +1,19 @@
-/** The verbs about the sandbox as a whole: watch it, fill it, empty it, and the keys of its API. */
+/** Commands for the sandbox as a whole: activity, seeding, reset, API keys. */
 import type { Command } from 'commander';
 import type { ApiKey } from '../model.ts';
 import type { ActivityLine } from '../state/activity.ts';
-import { AdminClient } from './admin-client.ts';
 import { group } from './invoices.ts';
-import { ask, conclude, confirm, print, snakeKeys, table, type VerbOptions, verb } from './verb.ts';
+import {
+  AdminClient,
+  ask,
+  conclude,
+  confirm,
+  print,
+  snakeKeys,
+  table,
+  type VerbOptions,
+  verb,
+} from './verb.ts';
 import { given, wholeNumber } from './words.ts';
 
 interface LogsOptions extends VerbOptions {

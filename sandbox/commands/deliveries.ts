@@ -1,4 +1,4 @@
-/** The verbs about what is sent to webhooks: the log, a test event, an event once more. */
+/** Commands for deliveries: the log, a test event, a resent event. */
 
 import type { Command } from 'commander';
 import { type Delivery, EVENT_TYPES } from '../model.ts';

@@ -1,7 +1,7 @@
-/** The verbs about faults: switch one on by name, see how often it struck, switch it off. */
+/** Commands for faults: switch one on by name, show its count, switch it off. */
 import type { Command } from 'commander';
 import type { FaultDefinition } from '../faults/fault-catalogue.ts';
-import type { FaultRule } from '../faults/fault-rule.ts';
+import type { FaultRule } from '../faults/faults.ts';
 import { group } from './invoices.ts';
 import { ask, conclude, table, type VerbOptions, verb } from './verb.ts';
 import { collect, decimalNumber, given, pairs, wholeNumber } from './words.ts';

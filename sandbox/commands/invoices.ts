@@ -1,8 +1,7 @@
-/** The verbs about invoices: trigger, submit, approve, cancel, repair, and the lists. */
+/** Commands for invoices: create, submit, approve, cancel, repair, list. */
 import { Argument, Command } from 'commander';
 import { EVENT_TYPES, INTERNAL_STATUSES, type Invoice } from '../model.ts';
-import { CommandFailure, EXIT } from './failure.ts';
-import { ask, conclude, table, type VerbOptions, verb } from './verb.ts';
+import { ask, CommandFailure, conclude, EXIT, table, type VerbOptions, verb } from './verb.ts';
 import { collect, given, jsonFile, pairs, wholeNumber } from './words.ts';
 
 interface TriggerOptions extends VerbOptions {

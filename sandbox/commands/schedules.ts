@@ -1,4 +1,4 @@
-/** The verbs about billing schedules. */
+/** Commands for billing schedules. */
 import { type Command, Option } from 'commander';
 import type { Invoice, Schedule } from '../model.ts';
 import { group } from './invoices.ts';

@@ -1,13 +1,10 @@
-/** `sandbox serve`: the service in the foreground until it is told to stop. */
+/** `sandbox serve`: runs the service in the foreground until it is stopped. */
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
 import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
 import { DataDirLockedError } from '../state/address-file.ts';
 import { FolderSettingsError } from '../state/folder-settings.ts';
-import { dataDirOf } from './admin-client.ts';
-import { CommandFailure, EXIT } from './failure.ts';
-import { refusedBySystem } from './refused-by-system.ts';
-import { conclude } from './verb.ts';
+import { CommandFailure, conclude, dataDirOf, EXIT, refusedBySystem } from './verb.ts';
 import { decimalNumber, given, wholeNumber } from './words.ts';
 
 interface ServeOptions extends SandboxOptions {

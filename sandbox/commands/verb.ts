@@ -1,9 +1,165 @@
-/** What all verbs share: where the sandbox is, how an answer is printed, dry runs, questions, and how they end. */
+/** The parts that all commands share, and the client of the admin API: it finds a running sandbox by its data folder or a given address. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
-import { type AdminCall, AdminClient, type ConnectionOptions } from './admin-client.ts';
-import { CommandFailure, EXIT } from './failure.ts';
-import { refusedBySystem } from './refused-by-system.ts';
+import { Agent, request } from 'undici';
+import { readAddresses } from '../state/address-file.ts';
+
+export interface ConnectionOptions {
+  readonly data?: string;
+  readonly adminUrl?: string;
+  readonly caFile?: string;
+  readonly production?: boolean;
+}
+
+export interface AdminCall {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export const DEFAULT_DATA_DIR = './sandbox-data';
+
+export class AdminClient {
+  readonly #url: string;
+  readonly #agent: Agent;
+
+  /** @throws CommandFailure when no sandbox can be found */
+  constructor(options: ConnectionOptions) {
+    const dataDir = dataDirOf(options);
+    const addresses = options.adminUrl === undefined ? readAddresses(dataDir) : null;
+    const testUrl = options.adminUrl ?? addresses?.adminUrl;
+    if (testUrl === undefined) {
+      throw new CommandFailure(EXIT.unreachable, [
+        `No sandbox is running on the folder ${dataDir}.`,
+        'Start one with: sandbox serve, or name another with --data or --admin-url.',
+      ]);
+    }
+    this.#url = options.production === true ? testUrl.replace(/\/admin$/, '/production/admin') : testUrl;
+    this.#agent = new Agent({
+      connect: { ca: readCa(options.caFile ?? addresses?.caFile ?? join(dataDir, 'ca.pem')) },
+    });
+  }
+
+  /** The parsed answer, null for an empty one. @throws CommandFailure with the sandbox's own words */
+  async call({ method, path, body }: AdminCall): Promise<unknown> {
+    const response = await this.#request(method, path, body);
+    const text = await response.body.text();
+    const answer: unknown = text === '' ? null : JSON.parse(text);
+    if (response.statusCode < 400) return answer;
+    const { error_description: description = text } = (answer ?? {}) as { error_description?: string };
+    throw new CommandFailure(exitCodeOf(response.statusCode), [description]);
+  }
+
+  /** The lines of an endless answer. */
+  async *lines(path: string, signal?: AbortSignal): AsyncGenerator<string> {
+    const response = await this.#request('GET', path, undefined, signal);
+    let rest = '';
+    for await (const chunk of response.body.setEncoding('utf8')) {
+      const parts = `${rest}${chunk}`.split('\n');
+      rest = parts.pop() ?? '';
+      yield* parts;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #request(method: AdminCall['method'], path: string, body: unknown, signal?: AbortSignal) {
+    try {
+      return await request(`${this.#url}${path}`, {
+        method,
+        dispatcher: this.#agent,
+        bodyTimeout: 0,
+        headersTimeout: 0,
+        ...(signal === undefined ? {} : { signal }),
+        ...(body === undefined
+          ? {}
+          : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      });
+    } catch (error) {
+      throw new CommandFailure(EXIT.unreachable, [
+        `The sandbox at ${this.#url} cannot be reached: ${(error as Error).message || 'connection refused'}`,
+        'Is it running? Start it with: sandbox serve',
+      ]);
+    }
+  }
+}
+
+export function dataDirOf({ data }: ConnectionOptions): string {
+  return data ?? process.env.SANDBOX_DATA_DIR ?? DEFAULT_DATA_DIR;
+}
+
+function readCa(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const words = refusedBySystem(error, path)?.lines[0] ?? `The CA file ${path} cannot be read.`;
+    throw new CommandFailure(EXIT.usage, [words, '  → name the CA of the sandbox with --ca-file']);
+  }
+}
+
+function exitCodeOf(status: number): number {
+  if (status === 404) return EXIT.nothingMatched;
+  return status === 400 ? EXIT.usage : EXIT.serviceError;
+}
+
+const REFUSALS: Readonly<Record<string, readonly [why: string, whatToDo: string]>> = {
+  ENOENT: ['there is no such file or folder', 'check its name'],
+  EACCES: ['this user may not read or write it', 'give this user the right to it, or name another'],
+  EPERM: ['this user may not do that', 'give this user the right to it, or name another'],
+  EISDIR: ['it is a folder', 'name a file instead'],
+  ENOTDIR: ['a part of its path is not a folder', 'check its path'],
+  EEXIST: ['a part of its path is not a folder', 'check its path'],
+  ELOOP: ['its symbolic links lead round in a circle', 'mend the links, or name what they should lead to'],
+  EROFS: ['the file system is read-only', 'name a place that can be written'],
+  ENOSPC: ['the disk is full', 'free some space there, then try again'],
+  EDQUOT: ["the user's disk quota is used up", 'free some space there, then try again'],
+  EIO: ['the disk reports an error', 'look at the system log: the disk may be failing'],
+  EMFILE: ['too many files are open at once', 'raise the limit of open files (ulimit -n)'],
+  ENAMETOOLONG: ['the name is too long', 'choose a shorter name'],
+};
+
+/** @param path where the error itself does not say it; @returns null for anything else */
+export function refusedBySystem(error: unknown, path?: string): CommandFailure | null {
+  const { code, path: own, syscall } = error as NodeJS.ErrnoException;
+  // So Node tells of a folder with its parents on a read-only file system.
+  const isMade = code === 'ENOENT' && syscall === 'mkdir';
+  const refusal = isMade ? REFUSALS.EROFS : typeof code === 'string' ? REFUSALS[code] : undefined;
+  if (refusal === undefined) return null;
+  const [why, whatToDo] = refusal;
+  const place = own ?? path;
+  const what = place === undefined ? why : `${place}: ${why}`;
+  return new CommandFailure(code === 'ENOSPC' ? EXIT.diskFull : EXIT.usage, [what, `  → ${whatToDo}`]);
+}
+
+/** Exit codes of the commands, and the one error they end with: three lines at most for people. */
+export const EXIT = {
+  diskFull: 1,
+  usage: 2,
+  nothingMatched: 3,
+  unreachable: 5,
+  serviceError: 6,
+  locked: 8,
+  bug: 70,
+} as const;
+
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+  readonly exitCode: number;
+  readonly lines: readonly string[];
+
+  constructor(exitCode: number, lines: readonly string[]) {
+    super(lines[0]);
+    this.exitCode = exitCode;
+    this.lines = lines;
+  }
+}
+
+// Shared by all commands: address of the sandbox, output, dry runs, confirmation, and exit codes.
 
 export interface VerbOptions extends ConnectionOptions {
   readonly json?: boolean;

@@ -1,4 +1,4 @@
-/** The verbs about webhook registrations. */
+/** Commands for webhook registrations. */
 
 import type { Command } from 'commander';
 import type { Registration } from '../model.ts';

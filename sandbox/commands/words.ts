@@ -1,8 +1,7 @@
-/** Reads the words of a command line: `field=value` pairs, headers, numbers, JSON files. */
+/** Parses arguments: `field=value` pairs, headers, numbers, JSON files. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import { CommandFailure, EXIT } from './failure.ts';
-import { refusedBySystem } from './refused-by-system.ts';
+import { CommandFailure, EXIT, refusedBySystem } from './verb.ts';
 
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];

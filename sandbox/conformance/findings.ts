@@ -1,11 +1,13 @@
-/** What the shapes that the specification does not show turned out to be, as far as this service lets them be seen. */
+/**
+ * The findings: how this service answers the questions that the specification leaves open, and the report.
+ */
+
 import { parse } from 'lossless-json';
 import { type Answer, glimpse } from './http.ts';
-import { SkippedRuleError } from './rule.ts';
+import { type Row, SkippedRuleError, typeSketch, type Verdict } from './rule.ts';
 import { findApiKeyHeader } from './rules/authorization.ts';
 import { approvedInvoice, download } from './stories.ts';
 import { type SuiteContext, skip } from './suite-context.ts';
-import { typeSketch } from './type-sketch.ts';
 
 export interface Finding {
   readonly section: string;
@@ -170,4 +172,51 @@ function headersOf(headers: Answer['headers'], wanted: RegExp): string {
     .filter(([name]) => wanted.test(name))
     .map(([name, value]) => `${name}: ${value}`)
     .join('; ');
+}
+
+// The report: a line per rule under its section, then the answers to the open questions.
+
+export interface Report {
+  /** Base URL of the service that was checked. */
+  readonly service: string;
+  readonly rows: readonly Row[];
+  readonly findings: readonly Finding[];
+}
+
+const MARKS: Readonly<Record<Verdict, string>> = { pass: 'pass', fail: 'FAIL', skipped: 'skip' };
+const COLORS: Readonly<Record<Verdict, string>> = { pass: '32', fail: '1;31', skipped: '33' };
+
+export interface PrintOptions {
+  readonly isColored: boolean;
+}
+
+export function renderReport({ rows, findings, service }: Report, { isColored }: PrintOptions): string {
+  const widest = Math.max(0, ...rows.map(({ rule }) => rule.length));
+  const paint = (text: string, code: string) => (isColored ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const lines = rows.map(({ section, rule, verdict, seen }) => {
+    const mark = paint(MARKS[verdict], COLORS[verdict]);
+    return `${mark}  ${section.padEnd(4)} ${rule.padEnd(widest)}  ${paint(oneLine(seen), '2')}`;
+  });
+  const open = findings.flatMap(({ section, question, found, reason }) => [
+    `${section.padEnd(4)} ${question}`,
+    `     ${paint(oneLine(found ?? `(${reason})`), '2')}`,
+  ]);
+  return [
+    ...lines,
+    '',
+    paint('What the shapes that the specification does not show turned out to be', '1'),
+    ...open,
+    '',
+    `${summary(rows)} (${service})`,
+    '',
+  ].join('\n');
+}
+
+export function summary(rows: readonly Row[]): string {
+  const count = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict).length;
+  return `${rows.length} rules: ${count('pass')} hold, ${count('fail')} broken, ${count('skipped')} skipped`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ');
 }

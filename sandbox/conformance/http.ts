@@ -1,4 +1,6 @@
-/** One plain HTTPS call at a time: no retries, no redirects, no decompression, so that a rule sees what was answered. */
+/**
+ * One HTTPS call at a time, without retries, redirects or decompression, so that a rule sees the answer unchanged.
+ */
 
 import { isLosslessNumber, parse } from 'lossless-json';
 import { Agent, request } from 'undici';

@@ -8,13 +8,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { collectFindings } from './findings.ts';
+import { collectFindings, type Report, renderReport, summary } from './findings.ts';
 import { UnreachableError } from './http.ts';
-import { type OpenContextOptions, openSuiteContext } from './open-suite-context.ts';
 import { startOwnSandboxes } from './own-sandbox.ts';
-import { type Report, renderReport, summary } from './print-report.ts';
 import { RefusedCredentialsError } from './service.ts';
 import { isNamed, RULES, runSuite } from './suite.ts';
+import { type OpenContextOptions, openSuiteContext } from './suite-context.ts';
 
 const EXIT = { done: 0, broken: 1, usage: 2, refused: 4, unreachable: 5, bug: 70 } as const;
 const SPECIFIED_RESPONSE_LIMIT_SECONDS = 30;

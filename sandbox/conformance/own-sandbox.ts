@@ -1,10 +1,10 @@
-/** Starts sandboxes of its own, as anybody would: by the command, as child processes, in folders that vanish. */
+/** Starts sandboxes by their command, as child processes in temporary folders. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { OpenContextOptions, Target } from './open-suite-context.ts';
+import type { OpenContextOptions, Target } from './suite-context.ts';
 
 export interface OwnSandboxes {
   readonly options: Pick<OpenContextOptions, 'target' | 'hasty' | 'otherEnvironment'>;

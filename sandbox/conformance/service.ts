@@ -1,4 +1,4 @@
-/** The API of the service as a client knows it: tokens, ping and the three invoice endpoints (spec 4). */
+/** The service's API as a client sees it: tokens, ping and the three invoice endpoints (spec 4). */
 import { type Answer, type Call, type Http, jsonObject, textOf } from './http.ts';
 
 export interface Credentials {

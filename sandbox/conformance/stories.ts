@@ -1,4 +1,4 @@
-/** What has to happen in the application before rules can look at it. Each story happens once for all its rules. */
+/** The preparations of rules in the application. Each story runs once for all its rules. */
 import { createHash } from 'node:crypto';
 import { Decimal } from 'decimal.js';
 import type {

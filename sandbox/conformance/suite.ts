@@ -1,4 +1,4 @@
-/** Runs the rules side by side and turns each into a row; a rule never ends the suite, an absent service does. */
+/** Runs the rules in parallel. A failing rule never ends the suite; an absent service does. */
 import { UnreachableError } from './http.ts';
 import { BrokenRuleError, type Row, type Rule, SkippedRuleError } from './rule.ts';
 import { authorizationRules } from './rules/authorization.ts';

@@ -3,17 +3,16 @@
  * brief delay, then logged and not requeued. Registrations do not wait for one another: each has its own
  * connections and its own line. Once there was a burst, what no fault can strike is sent by a thread.
  */
+
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Moment } from '../faults/fault-rule.ts';
-import type { Faults } from '../faults/faults.ts';
+import { type Faults, type Moment, numberParam } from '../faults/faults.ts';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.ts';
 import { stampOf } from '../stamp.ts';
-import { DeliveryDetours } from './delivery-detours.ts';
 import { DeliveryLog, type DeliveryLogOptions } from './delivery-log.ts';
 import { ReceiverPool, type Release } from './receiver-pool.ts';
 import type { MadeAttempt } from './sender.ts';
 import { SenderThread } from './sender-thread.ts';
-import { UnderWay } from './under-way.ts';
 
 export interface DeliveriesOptions extends DeliveryLogOptions {
   readonly faults: Faults;
@@ -236,4 +235,109 @@ export class Deliveries {
       registrationId: delivery.registrationId,
     };
   }
+}
+
+// Faults on the way of a delivery: it is dropped, delayed, doubled, or reordered.
+
+/** How a delivery goes on: so many times more than once, each after a pause. null when it is never sent. */
+export type Detour = { readonly copies: number; readonly copyDelayMs: number } | null;
+
+export class DeliveryDetours {
+  readonly #faults: Faults;
+  /** Lets go of a delivery that waits for a later event of its invoice; one at a time for each line. */
+  readonly #held = new Map<string, () => void>();
+
+  constructor(faults: Faults) {
+    this.#faults = faults;
+  }
+
+  /** Resolves when the delivery may be sent. @throws what `signal` was aborted with */
+  async take(delivery: Delivery, moment: Moment, signal: AbortSignal): Promise<Detour> {
+    if (this.#faults.strike('drop', moment) !== null) return null;
+    const duplicate = this.#faults.strike('duplicate', moment);
+    const reorder = this.#faults.strike('reorder', moment);
+    const delay = this.#faults.strike('delay', moment);
+    if (delay !== null) await sleep(numberParam(delay, 'delayMs'), undefined, { signal });
+    // One that comes while another waits is the later event: it overtakes.
+    if (reorder !== null && !this.#held.has(lineOf(delivery))) {
+      await this.#holdForLater(lineOf(delivery), numberParam(reorder, 'delayMs'), signal);
+    }
+    if (duplicate === null) return { copies: 0, copyDelayMs: 0 };
+    return { copies: numberParam(duplicate, 'times'), copyDelayMs: numberParam(duplicate, 'delayMs') };
+  }
+
+  /** The end of a delivery lets an earlier one go that it has overtaken. */
+  ended(delivery: Delivery): void {
+    if (this.#held.size > 0) this.#held.get(lineOf(delivery))?.();
+  }
+
+  async #holdForLater(line: string, atMostMs: number, closing: AbortSignal): Promise<void> {
+    const timer = new AbortController();
+    this.#held.set(line, () => timer.abort());
+    const signal = AbortSignal.any([timer.signal, closing]);
+    await sleep(atMostMs, undefined, { signal }).catch(() => {});
+    this.#held.delete(line);
+    closing.throwIfAborted();
+  }
+}
+
+/** Deliveries of one invoice to one registration: only among these there is an order to upset. */
+function lineOf({ invoiceId, registrationId }: Delivery): string {
+  return `${registrationId} ${invoiceId}`;
+}
+
+// Counts deliveries in progress or scheduled, so that callers can wait for them or stop them.
+
+export class UnderWay {
+  #stopping = patientController();
+  #count = 0;
+  readonly #awaitingIdle: (() => void)[] = [];
+
+  /** Aborts when all of them are to stop. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** After a stop, for those to come. */
+  goOn(): void {
+    this.#stopping = patientController();
+  }
+
+  /** Resolves when there is none. */
+  async idle(): Promise<void> {
+    while (this.#count > 0) await new Promise<void>((resolve) => this.#awaitingIdle.push(resolve));
+  }
+
+  /** To be followed by `track`, or `ended`. */
+  begun(): void {
+    this.#count += 1;
+  }
+
+  /** @throws what the delivery threw, unless that is the stop's doing: a defect, which ends the process */
+  async track(delivering: Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      await delivering;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.ended();
+    }
+  }
+
+  ended(): void {
+    this.#count -= 1;
+    if (this.#count === 0) for (const go of this.#awaitingIdle.splice(0)) go();
+  }
+}
+
+/** Every delivery under way listens to it; thousands are no leak. */
+function patientController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }

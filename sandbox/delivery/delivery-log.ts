@@ -1,4 +1,4 @@
-/** The delivery log: what was sent to whom, each attempt, and how it ended (spec 8: logged and not requeued). */
+/** The delivery log: each delivery with its attempts and outcome (spec 8: logged and not requeued). */
 import { randomUUID } from 'node:crypto';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.ts';
 import { stampOf } from '../stamp.ts';

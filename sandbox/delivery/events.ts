@@ -1,10 +1,8 @@
-/** Builds the envelope of spec 2.4 to 2.7 as the exact text that deliveries carry. */
+/** Builds the envelope of spec 2.4 to 2.7 as exact text. */
 import { invoiceFields } from '../choices.ts';
-import { ExactNumber, exactJson } from '../exact-json.ts';
-import { type Moment, numberParam } from '../faults/fault-rule.ts';
-import type { Faults } from '../faults/faults.ts';
+import { type Faults, type Moment, numberParam } from '../faults/faults.ts';
 import type { BillingEvent, EventType, Invoice, Partner, StatedTotals } from '../model.ts';
-import { moneyText, parseMoney } from '../money.ts';
+import { ExactNumber, exactJson, moneyText, parseMoney } from '../money.ts';
 import { stampOf } from '../stamp.ts';
 
 /** The four fields of spec 2.7 and of the regenerate answer (spec 4.3). */

@@ -4,8 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Registration } from '../model.ts';
-import type { PostResult } from './post-once.ts';
-import { ReceiverPool } from './receiver-pool.ts';
+import { type PostResult, ReceiverPool } from './receiver-pool.ts';
 
 /** Bodies for one registration, many at a time since each message costs. */
 export interface ToSend {

@@ -1,5 +1,5 @@
-/** Every fault the sandbox can be told to have: its name, what it does, where it may strike, its settings. */
-import type { Place } from './fault-rule.ts';
+/** Every fault: name, effect, places, parameters. */
+import type { Place } from './faults.ts';
 
 export interface FaultDefinition {
   readonly description: string;

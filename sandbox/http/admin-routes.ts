@@ -1,17 +1,31 @@
 /**
- * The admin API: what a person does in the application, for commands, scripts and the page. It is for the
- * machine it runs on: other machines, other names and pages of other origins are refused, so no website can work it
- * through a browser.
+ * The admin API. One table has each operation with method, path, description, body shape and handler; routes and OpenAPI document are made from it.
  */
+
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Account } from '../account.ts';
 import { billedRows } from '../billed-rows.ts';
 import type { Connection } from '../connection.ts';
 import { RefusalError } from '../refusal.ts';
 import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
-import { OPERATIONS } from './admin-operations.ts';
 import { openapiDocument } from './openapi.ts';
-import type { Call, QuerySchema } from './operations/operation.ts';
+import { ACCOUNT_OPERATIONS } from './operations/account-operations.ts';
+import { FAULT_OPERATIONS } from './operations/fault-operations.ts';
+import { INVOICE_OPERATIONS } from './operations/invoice-operations.ts';
+import type { Call, Operation, QuerySchema } from './operations/operation.ts';
+import { DELIVERY_OPERATIONS, REGISTRATION_OPERATIONS } from './operations/registration-operations.ts';
+import { SCHEDULE_OPERATIONS } from './operations/schedule-operations.ts';
+
+export const OPERATIONS: readonly Operation[] = [
+  ...ACCOUNT_OPERATIONS,
+  ...INVOICE_OPERATIONS,
+  ...REGISTRATION_OPERATIONS,
+  ...SCHEDULE_OPERATIONS,
+  ...DELIVERY_OPERATIONS,
+  ...FAULT_OPERATIONS,
+];
+
+// The admin API, for commands, scripts and the page of this machine: other machines, other names and pages of other origins are refused.
 
 export interface AdminRoutesOptions {
   readonly account: Account;

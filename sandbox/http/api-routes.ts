@@ -1,10 +1,12 @@
-/** The endpoints of the API: token, ping, and the three of an invoice (spec 4.1 to 4.5), with their errors (spec 7). */
+/**
+ * The endpoints of the API: token, ping, and three for an invoice (spec 4.1 to 4.5), with their errors (spec 7).
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import { detailsHead, detailsLineItem, errorBody, exportCsvHeaders } from '../choices.ts';
-import { exactJson } from '../exact-json.ts';
-import type { Moment, Place } from '../faults/fault-rule.ts';
+import type { Moment, Place } from '../faults/faults.ts';
 import type { Invoice } from '../model.ts';
+import { exactJson } from '../money.ts';
 import { RefusalError } from '../refusal.ts';
 import { type Answer, answer, json } from './answer.ts';
 import { guarded, issueToken } from './callers.ts';

@@ -1,4 +1,4 @@
-/** Who may call the API: how a client gets a token, and what comes with each call (spec 4.1, 5, 7). */
+/** Authentication of API calls (spec 4.1, 5, 7). */
 import type { FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import { API_KEY_HEADER, errorBody, GRANTED_SCOPES } from '../choices.ts';

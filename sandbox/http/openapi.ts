@@ -1,4 +1,4 @@
-/** The OpenAPI document of the admin API, made from the table that makes its routes. */
+/** The OpenAPI document of the admin API, made from the table of its operations. */
 import type { Operation } from './operations/operation.ts';
 
 export function openapiDocument(operations: readonly Operation[]): object {

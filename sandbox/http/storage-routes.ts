@@ -1,4 +1,4 @@
-/** Object storage: presigned GET and HEAD with Range and ETag, errors in XML as such stores answer (spec 2.7, 4.3). */
+/** Object storage: presigned GET and HEAD with Range and ETag, errors in XML (spec 2.7, 4.3). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import { CSV_CONTENT_TYPE } from '../choices.ts';

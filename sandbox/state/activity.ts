@@ -1,4 +1,4 @@
-/** What happens in the sandbox, line by line, for people who watch: the log tail and the page read it. */
+/** The activity of the sandbox line by line, for the log and the page. */
 import { EventEmitter } from 'node:events';
 import { stampOf } from '../stamp.ts';
 

@@ -1,6 +1,5 @@
 /**
- * A running sandbox leaves its addresses in its data folder, where commands find it; the file doubles as the
- * lock that keeps a second one out of the folder.
+ * The file with the addresses of a running sandbox in its data folder. Commands find the sandbox by it, and it locks the folder.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,6 +1,5 @@
 /**
- * What a data folder was made with. Credentials, ids and tenants follow from the seed, so a restart has to find the
- * one that its invoices were made with, whether it is named again or not.
+ * The seed of a data folder. Credentials, ids and tenants follow from it, so a restart must use the same one.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -99,7 +99,7 @@ test('records every action of an operator: fetch, publish, import, pause, retry,
   await go('/operator');
   await page.getByLabel(/^Invoice CSV/).setInputFiles(file);
   expect(await press('Check it')).toMatch(
-    new RegExp(`exported by hand\\.csv holds 2 shipments of invoice ${exported.invoiceId}`),
+    new RegExp(`exported by hand\\.csv contains 2 shipments of invoice ${exported.invoiceId}`),
   );
   expect(await press('Import')).toContain('exported by hand.csv: loaded, 2 shipments');
   await eventually(() => loaded(exported.invoiceId));

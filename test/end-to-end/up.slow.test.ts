@@ -253,10 +253,10 @@ describe('billsync up', () => {
       pid: number;
     };
     const begun = Date.now();
-    const before = logged.length;
+    const before = up.stderr().length;
     expect(await stop('SIGINT')).toBe(0);
     // Its processes ended by themselves, and nobody was told that something is wrong.
-    expect(logged.slice(before)).not.toMatch(/is restarted|alert raised/);
+    expect(up.stderr().slice(before)).not.toMatch(/is restarted|alert raised/);
     expect(Date.now() - begun).toBeLessThan(60_000);
     expect(isRunning(pid)).toBe(false);
     expect(findProcesses([realpathSync(dataDir)])).toEqual([]);

@@ -1,6 +1,6 @@
 /** Amounts keep their digits on the way into JSON, and nothing else is changed. */
 import { expect, test } from 'vitest';
-import { ExactNumber, exactJson } from '../../sandbox/exact-json.ts';
+import { ExactNumber, exactJson } from '../../sandbox/money.ts';
 
 test.each(['12.30', '-0.0001', '123456789012345678.9012', '0'])('%s is written as it is', (digits) => {
   expect(exactJson({ amount: new ExactNumber(digits), rows: [new ExactNumber(digits)] })).toBe(

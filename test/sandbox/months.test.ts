@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { type PlannedInvoice, planMonths } from '../../sandbox/billing/months.ts';
-import { seededTenants } from '../../sandbox/billing/tenants.ts';
+import { seededTenants } from '../../sandbox/billing/new-invoice.ts';
 import type { Shipment } from '../../sandbox/model.ts';
 import { startSandbox } from '../../sandbox/service.ts';
 

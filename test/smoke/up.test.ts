@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findProcesses } from '../../lib/processes.ts';
-import { AdminClient } from '../../sandbox/commands/admin-client.ts';
+import { AdminClient } from '../../sandbox/commands/verb.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';

@@ -1,8 +1,7 @@
 /** What `sandbox seed --months` bills, as rows of a published file: the data that people first see, without the way there. */
 
-import type { Plant } from '../../sandbox/billing/month-lines.ts';
-import { type Planted, planMonths } from '../../sandbox/billing/months.ts';
-import { seededTenants } from '../../sandbox/billing/tenants.ts';
+import { type Plant, type Planted, planMonths } from '../../sandbox/billing/months.ts';
+import { seededTenants } from '../../sandbox/billing/new-invoice.ts';
 import type { Shipment, Tenant } from '../../sandbox/model.ts';
 import { anInvoice, aShipment, type FixtureInvoice } from './reports-fixture.ts';
 

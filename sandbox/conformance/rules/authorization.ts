@@ -1,4 +1,4 @@
-/** Tokens, API keys and every way to be refused (spec 2.1, 4.1, 4.2, 5, 7, 9). */
+/** Tokens, API keys and refusals (spec 2.1, 4.1, 4.2, 5, 7, 9). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, digitsOf, glimpse, jsonObject, textOf } from '../http.ts';
 import { broken, hold, holdAll, type Rule } from '../rule.ts';

@@ -1,4 +1,4 @@
-/** The invoice CSV, byte by byte and row by row (spec 2.8, 2.9). */
+/** The invoice CSV: bytes and rows (spec 2.8, 2.9). */
 import { HEADERS, type Header, lineEnds } from '../csv.ts';
 import { hold, holdAll, type Rule } from '../rule.ts';
 import {

@@ -1,4 +1,4 @@
-/** How deliveries are made, repeated and given up (spec 4.6, 6, 8). */
+/** How deliveries are sent, repeated and given up (spec 4.6, 6, 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoggedDelivery } from '../application.ts';
 import type { Heard, Reply } from '../receiver.ts';

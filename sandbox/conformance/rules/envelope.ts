@@ -1,4 +1,4 @@
-/** What deliveries carry: envelope, metadata, payload, and who they are about (spec 2.4 to 2.7, 2.9, 6). */
+/** The contents of deliveries: envelope, metadata, payload (spec 2.4 to 2.7, 2.9, 6). */
 import { digitsOf, jsonObject, textOf } from '../http.ts';
 import { type Heard, invoiceIdOf } from '../receiver.ts';
 import { broken, hold, holdAll, type Rule } from '../rule.ts';

@@ -1,4 +1,4 @@
-/** States, moves, the events of each, and schedules that approve by themselves (spec 3, 6). */
+/** States, transitions, their events, and schedules that approve automatically (spec 3, 6). */
 import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.ts';
 import { broken, hold, type Rule } from '../rule.ts';
 import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, unexportedInvoice } from '../stories.ts';

@@ -1,4 +1,4 @@
-/** Webhook registrations and each of their settings (spec 2.3, 5). */
+/** Webhook registrations and their settings (spec 2.3, 5). */
 import type { WebhookSettings } from '../application.ts';
 import { broken, hold, type Rule } from '../rule.ts';
 import { approvedInvoice, CUSTOM_HEADERS, hear, hearEvent, openEndpoint, SOON_MS } from '../stories.ts';

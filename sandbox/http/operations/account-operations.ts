@@ -1,5 +1,5 @@
-/** The account as a whole: how it stands, its keys, its activity, filling and emptying it. */
-import { seedInvoices, seedMonths } from '../../seeding.ts';
+/** Operations on an account: status, keys, activity, seeding, reset. */
+import { seedInvoices, seedMonths } from '../../sandbox-account.ts';
 import { atMost, MOST_AT_ONCE, type Operation, shape, text, whole } from './operation.ts';
 
 export const ACCOUNT_OPERATIONS: readonly Operation[] = [

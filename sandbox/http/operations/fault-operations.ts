@@ -1,6 +1,6 @@
-/** Switching faults on and off. */
+/** Operations on faults. */
 import { FAULTS } from '../../faults/fault-catalogue.ts';
-import { type NewFault, PLACES } from '../../faults/fault-rule.ts';
+import { type NewFault, PLACES } from '../../faults/faults.ts';
 import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
 import { type Operation, shape, text, whole } from './operation.ts';
 

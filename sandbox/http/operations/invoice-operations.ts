@@ -1,4 +1,4 @@
-/** What a person does with invoices. */
+/** Operations on invoices. */
 import { setImmediate } from 'node:timers/promises';
 import type { Account } from '../../account.ts';
 import type { NewInvoice } from '../../billing/new-invoice.ts';

@@ -1,4 +1,4 @@
-/** What an operation of the admin API is, and the shapes that several of them share. */
+/** The type of an operation of the admin API, and shapes that several operations share. */
 import type { Account } from '../../account.ts';
 import type { Invoice } from '../../model.ts';
 

@@ -1,4 +1,4 @@
-/** What a person does with billing schedules. */
+/** Operations on billing schedules. */
 import type { NewSchedule } from '../../billing/schedules.ts';
 import { brief, flag, type Operation, shape, tenantsShape, text, whole } from './operation.ts';
 

@@ -1,6 +1,6 @@
 /** Fault switches: every fault of the catalogue with its rate, count, target and settings, and those that are on. */
 import { FAULTS, type FaultDefinition } from '../../faults/fault-catalogue.ts';
-import { type NewFault, PLACES, type Place } from '../../faults/fault-rule.ts';
+import { type NewFault, PLACES, type Place } from '../../faults/faults.ts';
 import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
 import { EVENT_TYPES } from '../../model.ts';
 import { type Form, given } from '../form.ts';

@@ -1,7 +1,7 @@
 /** The first page: how the account stands, what just happened, and what a client needs to connect. */
 
 import { INTERNAL_STATUSES } from '../../model.ts';
-import { seedInvoices } from '../../seeding.ts';
+import { seedInvoices } from '../../sandbox-account.ts';
 import type { Asked, Route } from '../page-routes.ts';
 import type { Page } from '../render.ts';
 

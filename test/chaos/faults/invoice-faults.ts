@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT } from '../../../lib/wire/errors.ts';
-import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
+import type { NewFault } from '../../../sandbox/faults/faults.ts';
 import type { Stage, ToldAlert, WatchedFault } from './play-fault.ts';
 
 const LOADED = 'billsync_loads_total\\{outcome="loaded",role="worker"\\} [1-9]';

@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProcesses } from '../../../lib/processes.ts';
-import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
+import type { NewFault } from '../../../sandbox/faults/faults.ts';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
 import { discard, run } from './invoice-faults.ts';
 import type { Stage, WatchedFault } from './play-fault.ts';

@@ -1,9 +1,9 @@
 /** Holds the suite against a service that nobody of the sandbox wrote, as against a real account: it only looks. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collectFindings, type Finding } from '../../../sandbox/conformance/findings.ts';
-import { type OpenSuiteContext, openSuiteContext } from '../../../sandbox/conformance/open-suite-context.ts';
 import type { Row } from '../../../sandbox/conformance/rule.ts';
 import { runSuite } from '../../../sandbox/conformance/suite.ts';
+import { type OpenSuiteContext, openSuiteContext } from '../../../sandbox/conformance/suite-context.ts';
 import { type ForeignService, startForeignService } from '../../support/foreign-service.ts';
 
 let foreign: ForeignService;

@@ -1,14 +1,14 @@
 /** Proves the suite both ways: a right service keeps every rule, and each broken one is found out by the right rule. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { collectFindings } from '../../../sandbox/conformance/findings.ts';
+import type { Row } from '../../../sandbox/conformance/rule.ts';
+import { RULES, runSuite } from '../../../sandbox/conformance/suite.ts';
 import {
   type OpenContextOptions,
   openSuiteContext,
   type Target,
-} from '../../../sandbox/conformance/open-suite-context.ts';
-import type { Row } from '../../../sandbox/conformance/rule.ts';
-import { RULES, runSuite } from '../../../sandbox/conformance/suite.ts';
-import type { NewFault } from '../../../sandbox/faults/fault-rule.ts';
+} from '../../../sandbox/conformance/suite-context.ts';
+import type { NewFault } from '../../../sandbox/faults/faults.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/service.ts';
 import { type Lie, startLyingProxy } from './lying-proxy.ts';
 
