@@ -13,7 +13,8 @@ import {
 import { claimableJson, claimJson, totalsJson, wholeClaimJson } from '../../finance/disputes/claim-json.ts';
 import { type ClaimWithStatus, totalsOf } from '../../finance/disputes/claim-status.ts';
 import type { Disputes } from '../../finance/disputes/disputes.ts';
-import { type Claimable, FINDING_NAMES } from '../../finance/disputes/findings.ts';
+import { FINDING_NAMES } from '../../finance/disputes/finding-kinds.ts';
+import type { Claimable } from '../../finance/disputes/findings.ts';
 import { CLAIM_FORMATS, type ClaimFormat } from '../../finance/disputes/workbook.ts';
 import { writeWhole } from '../../lib/files/files.ts';
 import { userName } from '../../lib/runtime.ts';

@@ -7,7 +7,7 @@ import type { ReportCell, ReportRow } from '../../reports/report-result.ts';
 import type { InvoiceAddress } from '../../workflows/client/invoice-client.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import { findInvoice, invoiceName } from '../find-invoices.ts';
-import { type PublishedReader, publishedPath } from '../published.ts';
+import type { PublishedReader } from '../published.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Column, paint, printable, renderTable } from '../terminal/table.ts';
 import { collect, contextOf, group, instant, seconds, verb, withJson } from '../verb.ts';
@@ -318,6 +318,7 @@ export interface DiffPage {
 /** @throws CliError (exit 3) when there is only one version */
 export async function printDiff({ settings, output, invoice }: DiffPage): Promise<void> {
   const { diffVersions } = await import('../../warehouse/published-copy.ts');
+  const { publishedPath } = await import('../published.ts');
   const diff = await diffVersions({
     databasePath: publishedPath(settings),
     invoiceId: String(invoice.invoice_id),

@@ -9,6 +9,7 @@ import type { ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
 import { type ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
+import { FINDINGS, type Finding, type FindingName, NAMED } from './finding-kinds.ts';
 import type { Published } from './published.ts';
 
 export interface FindRequest extends SessionRequest {
@@ -167,59 +168,6 @@ function byAmount(one: Valued, other: Valued): number {
   if (one.amount !== other.amount) return one.amount > other.amount ? -1 : 1;
   return String(one.row.tracking_number) < String(other.row.tracking_number) ? -1 : 1;
 }
-
-/** Of a report from whose rows claims are made. */
-export interface Finding {
-  /** Columns that tell its rows apart, besides `partner_id`. */
-  readonly keys: readonly string[];
-  /** What is claimed of a row that is a line; null: a statement of `statements.sql` finds the lines of its rows. */
-  readonly claimed: ((row: ReportRow) => string) | null;
-  readonly reason: string;
-}
-
-export const FINDINGS = {
-  duplicates: {
-    keys: ['carrier', 'tracking_number', 'currency_code'],
-    claimed: null,
-    reason: 'Charged more than once',
-  },
-  outliers: {
-    keys: ['invoice_id', 'row_number'],
-    claimed: (row) => String(row.difference),
-    reason: 'Charged far above the usual price of this service, zone and weight',
-  },
-  'rate-variance': {
-    keys: ['carrier', 'service_level', 'currency_code'],
-    claimed: null,
-    reason: 'Charged above the agreed rate',
-  },
-  rebills: {
-    keys: ['invoice_id', 'replacement_id', 'currency_code'],
-    claimed: null,
-    reason: 'Charged more on the replacement than on the voided invoice',
-  },
-  'price-changes': {
-    // A row has a zone only with by=zone.
-    keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
-    claimed: null,
-    reason: 'Charged above the price of the months before',
-  },
-  'dimensional-weight': {
-    keys: ['invoice_id', 'row_number'],
-    claimed: (row) => String(row.difference ?? 0),
-    reason: 'Billed by a weight far above the usual of this service and origin',
-  },
-  'late-billed': {
-    keys: ['invoice_id', 'row_number'],
-    claimed: (row) => String(row.billing_cost),
-    reason: 'Charged too late',
-  },
-} satisfies Readonly<Record<string, Finding>>;
-
-/** What is claimed without a report: lines that a person names by their tracking numbers. */
-export const NAMED = 'shipments';
-export type FindingName = keyof typeof FINDINGS | typeof NAMED;
-export const FINDING_NAMES = [...Object.keys(FINDINGS), NAMED] as readonly FindingName[];
 
 /** The key of a row in forms and commands; null: claims are not made from that report. */
 export function rowKey(report: string, row: ReportRow): string | null {

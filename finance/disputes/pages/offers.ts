@@ -5,7 +5,8 @@ import type { Offered } from '../../../dashboard/guest-pages.ts';
 import { CLAIM_STATES, ClaimRefusedError, changedText, checkNext } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
-import { type Claimable, FINDING_NAMES } from '../findings.ts';
+import { FINDING_NAMES } from '../finding-kinds.ts';
+import type { Claimable } from '../findings.ts';
 
 /** What is named one by one; the rest is counted. */
 const MOST_NAMED = 100;

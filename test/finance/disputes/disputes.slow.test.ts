@@ -7,7 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { lineKey } from '../../../finance/disputes/claim.ts';
 import { totalsOf } from '../../../finance/disputes/claim-status.ts';
 import { type Disputes, disputePaths, openDisputes } from '../../../finance/disputes/disputes.ts';
-import { type FindingName, type FindRequest, findLines, rowKey } from '../../../finance/disputes/findings.ts';
+import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
+import { type FindRequest, findLines, rowKey } from '../../../finance/disputes/findings.ts';
 import { sumOfAmounts as sum } from '../../../lib/wire/decimal.ts';
 import type { ReportRow } from '../../../reports/report-result.ts';
 import { runReport } from '../../../reports/report-session.ts';

@@ -1,0 +1,56 @@
+/** The kinds of findings that can be claimed; apart from their queries, so that `--help` loads no database. */
+
+import type { ReportRow } from '../../reports/report-result.ts';
+
+/** A report whose rows can be claimed. */
+export interface Finding {
+  /** Columns that identify its rows, besides `partner_id`. */
+  readonly keys: readonly string[];
+  /** The claimed amount of a row that is one line; null: a statement of `statements.sql` finds the lines of its rows. */
+  readonly claimed: ((row: ReportRow) => string) | null;
+  readonly reason: string;
+}
+
+export const FINDINGS = {
+  duplicates: {
+    keys: ['carrier', 'tracking_number', 'currency_code'],
+    claimed: null,
+    reason: 'Charged more than once',
+  },
+  outliers: {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.difference),
+    reason: 'Charged far above the usual price of this service, zone and weight',
+  },
+  'rate-variance': {
+    keys: ['carrier', 'service_level', 'currency_code'],
+    claimed: null,
+    reason: 'Charged above the agreed rate',
+  },
+  rebills: {
+    keys: ['invoice_id', 'replacement_id', 'currency_code'],
+    claimed: null,
+    reason: 'Charged more on the replacement than on the voided invoice',
+  },
+  'price-changes': {
+    // A row has a zone only with by=zone.
+    keys: ['month', 'carrier', 'service_level', 'currency_code', 'zone'],
+    claimed: null,
+    reason: 'Charged above the price of the months before',
+  },
+  'dimensional-weight': {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.difference ?? 0),
+    reason: 'Billed by a weight far above the usual of this service and origin',
+  },
+  'late-billed': {
+    keys: ['invoice_id', 'row_number'],
+    claimed: (row) => String(row.billing_cost),
+    reason: 'Charged too late',
+  },
+} satisfies Readonly<Record<string, Finding>>;
+
+/** Claims without a report: lines that a person names by their tracking numbers. */
+export const NAMED = 'shipments';
+export type FindingName = keyof typeof FINDINGS | typeof NAMED;
+export const FINDING_NAMES = [...Object.keys(FINDINGS), NAMED] as readonly FindingName[];
