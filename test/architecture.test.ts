@@ -52,8 +52,14 @@ test('every package that is installed at run time is imported by the product', (
       .filter(({ part }) => !['test', 'scripts'].includes(part))
       .flatMap(({ text }) => [...text.matchAll(imported)].map(([, name]) => name)),
   );
-  // Both are direct dependencies so that other packages share one copy; the third has fonts and no code.
-  const notImported = ['protobufjs', '@opentelemetry/api', '@fontsource/arimo'];
+  // Two are direct dependencies so that other packages share one copy; the others have fonts, style sheets and icons, and no code.
+  const notImported = [
+    'protobufjs',
+    '@opentelemetry/api',
+    '@fontsource/arimo',
+    '@tabler/core',
+    '@primer/octicons',
+  ];
   expect(Object.keys(dependencies).filter((name) => !used.has(name) && !notImported.includes(name))).toEqual(
     [],
   );
