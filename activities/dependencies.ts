@@ -1,4 +1,4 @@
-/** What the activities are created from: by `worker/start-worker.ts`, and by tests. */
+/** The dependencies of the activities, provided by `worker/start-worker.ts` and by tests. */
 
 import type { Logger } from 'pino';
 import type { Archive } from '../archive/archive.ts';

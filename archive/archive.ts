@@ -8,7 +8,7 @@ import type { ArchivedEvent, Fact, OnUnreadable } from './records.ts';
 export type { ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable, UnreadableRecord } from './records.ts';
 
 export interface StoredFile {
-  /** Of the bytes in the archive. */
+  /** SHA-256 of the archived bytes. */
   readonly sha256: string;
   /** For DuckDB; null when the bytes do not have the requested hash. */
   readonly path: string | null;

@@ -38,7 +38,7 @@ export interface UnreadableRecord {
 /** Called for each damaged record that is skipped; not for a line torn by a crash, which was never confirmed. */
 export type OnUnreadable = (record: UnreadableRecord) => void;
 
-/** Of several records with one id, the first of these verdicts is the event: one that can be acted on. */
+/** Precedence of verdicts among records with one id: the first is the event that counts. */
 export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
 
 /** Ids are compared without case, as file systems may. @throws RangeError an id that cannot name a file */

@@ -1,4 +1,4 @@
-/** What the status of an answer means, for the API and for storage: the only place that maps a status to an error. */
+/** Maps the status of an answer of the API or of storage to an error. */
 
 import { type ErrorBody, parseErrorBody } from '../lib/wire/api.ts';
 import { MalformedAnswerError } from '../lib/wire/json.ts';

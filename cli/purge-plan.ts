@@ -28,7 +28,7 @@ export interface OldCopy {
 
 export interface OldEvent {
   readonly eventId: string;
-  /** Of the body. */
+  /** Size of the body. */
   readonly sizeBytes: number;
 }
 

@@ -74,7 +74,7 @@ export function withQuery(
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** Of these an empty value is asked for: shipments that have none. */
+/** Parameters whose empty value selects shipments without one. */
 function meansNone(name: string): boolean {
   return name === 'zone' || name.startsWith('is_');
 }

@@ -27,7 +27,7 @@ export interface Leading {
 export function leadingTo({ report: { drilldowns }, result, query, before }: Leading): LeadTo {
   const filters = filtersIn(query);
   return (rows, column) => {
-    // Of two numbers side by side the difference is of both, so it leads nowhere by itself.
+    // A difference belongs to two figures, so it has no link of its own.
     if (before !== null && (column === 'difference' || column === 'change_percent')) return null;
     const isBefore = before !== null && column.endsWith('_before');
     const lead = drilldownOfCell(

@@ -8,7 +8,7 @@ export function asksForFigures({ query }: Pick<FastifyRequest, 'query'>): boolea
   return one(query as Query, 'format') === 'json';
 }
 
-/** What a page and its figures share, so that they are made once for both. */
+/** Work that a page and its figures share, done once for both. */
 export function addressOfPage({ url, query }: Pick<FastifyRequest, 'url' | 'query'>): string {
   return withQuery(url.split('?')[0] ?? '', query as Query, { format: null });
 }

@@ -15,11 +15,11 @@ export interface GuestPage {
   readonly title: string;
   /** HTML of the page below its heading, every value in it escaped. */
   readonly html: string;
-  /** What it shows, for who asks with `format=json`. */
+  /** The contents of the page for `format=json`. */
   readonly figures: unknown;
 }
 
-/** What the dashboard does for its guests. */
+/** The functions of the dashboard for these pages. */
 export interface GuestHost {
   send(reply: FastifyReply, page: GuestPage): Promise<FastifyReply>;
   /** null: no operator is configured, the pages only show. */
@@ -51,13 +51,13 @@ export interface GuestOperators {
   offer(reply: FastifyReply, by: string, make: () => Promise<Offered>): Promise<FastifyReply>;
 }
 
-/** What an operator can begin with rows of reports. */
+/** An operator action on rows of reports. */
 export interface RowChoice {
-  /** Of the button. */
+  /** Label of the button. */
   readonly label: string;
   /** Where the form goes: its fields are `report`, `asked` (JSON: filters, parameters) and `row`, once for each. */
   readonly action: string;
-  /** What a row is told by; null: nothing can be begun with it. */
+  /** Key of a row; null: the action does not apply to it. */
   keyOf(report: string, row: ReportRow): string | null;
 }
 
@@ -70,13 +70,13 @@ export interface Hit {
 }
 
 export interface GuestPages {
-  /** Of the menu. */
+  /** Label in the menu. */
   readonly address: string;
   readonly label: string;
   /** Name of an icon of the set. */
   readonly icon: string;
   readonly rows: RowChoice | null;
-  /** What of these pages the search field finds. */
+  /** Results of these pages for the search field. */
   find?(words: string): Promise<readonly Hit[]>;
   register(app: FastifyInstance, host: GuestHost): void;
 }

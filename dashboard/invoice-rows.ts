@@ -26,7 +26,7 @@ export async function withTenants(ask: Ask, rows: readonly ReportRow[]): Promise
   }));
 }
 
-/** Of a row these columns. */
+/** Selects these columns of a row. */
 export function pick(row: ReportRow, columns: readonly string[]): ReportRow {
   return Object.fromEntries(columns.map((column) => [column, row[column] ?? null]));
 }

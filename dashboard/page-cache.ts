@@ -65,14 +65,14 @@ interface Page {
 
 const UNASKED = { askedAt: null, kept: null, making: null, failedFor: null, isFirst: false };
 
-const MOST_PAGES = 200;
-const MOST_RECENT = 6;
+const MAX_PAGES = 200;
+const MAX_RECENT = 6;
 const PATIENCE_MS = 700;
 /** Older pages are not shown any more; their reader waits, however long it takes. */
 const SHOWN_AS_FORMER_MS = 15 * 60_000;
 /** Nobody came back to a page for so long: it is not made ahead any more. */
 const WANTED_FOR_MS = 60 * 60_000;
-const MOST_WANTED = 20;
+const MAX_WANTED = 20;
 
 export function createPageCache(
   publishedPath: string,
@@ -127,9 +127,9 @@ export function createPageCache(
       });
     },
     present: async <T>(name: string, make: () => Promise<T>) =>
-      once(parts, { name, stamp: await stampOf(publishedPath), make, most: MOST_PAGES }),
+      once(parts, { name, stamp: await stampOf(publishedPath), make, most: MAX_PAGES }),
     recent: async <T>(name: string, make: () => Promise<T>) =>
-      once(recent, { name, stamp: await stampOf(publishedPath), make, most: MOST_RECENT }),
+      once(recent, { name, stamp: await stampOf(publishedPath), make, most: MAX_RECENT }),
     offer(address, make, { isFirst = false } = {}) {
       if (!pages.has(address)) pages.set(address, { ...UNASKED, make, isFirst });
     },
@@ -140,7 +140,7 @@ export function createPageCache(
       const wanted = all
         .filter(([, page]) => isWanted(page))
         .sort(([, one], [, other]) => (other.askedAt ?? 0) - (one.askedAt ?? 0))
-        .slice(0, MOST_WANTED);
+        .slice(0, MAX_WANTED);
       const isWatched = wanted.length > 0;
       const first = all.filter(([, page]) => page.isFirst && (isWatched || page.kept === null));
       const offered = all.filter(([, page]) => isWatched && page.askedAt === null && page.kept === null);
@@ -169,11 +169,11 @@ interface Wanted<T> {
   readonly name: string;
   readonly stamp: string;
   readonly make: () => Promise<T>;
-  /** So many are kept, those that were asked for last. */
+  /** The most recently requested pages are kept. */
   readonly most: number;
 }
 
-/** What was made of this file, or is being made. A failure is not kept. */
+/** Pages of this file, finished or in progress. Failures are not kept. */
 function once<T>(parts: Map<string, Part>, { name, stamp, make, most }: Wanted<T>): Promise<T> {
   const known = parts.get(name);
   const own = known?.stamp === stamp ? known : { stamp, promise: make() };
@@ -192,7 +192,7 @@ function isWanted({ askedAt }: Page): boolean {
   return askedAt !== null && Date.now() - askedAt < WANTED_FOR_MS;
 }
 
-/** What can be shown to nobody any more, and the page nobody asked for longest when there are too many. */
+/** Removes pages of replaced files, and the least recently requested pages above the limit. */
 function forget(pages: Map<string, Page>, stamp: string): void {
   for (const [address, page] of pages) {
     const { kept } = page;
@@ -200,7 +200,7 @@ function forget(pages: Map<string, Page>, stamp: string): void {
     if (isPast && !isWanted(page) && !page.isFirst && page.making === null) pages.delete(address);
   }
   const oldest = pages.keys().next().value;
-  if (pages.size > MOST_PAGES && oldest !== undefined) pages.delete(oldest);
+  if (pages.size > MAX_PAGES && oldest !== undefined) pages.delete(oldest);
 }
 
 async function stampOf(path: string): Promise<string> {

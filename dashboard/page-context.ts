@@ -1,4 +1,4 @@
-/** What every page is made of: the published file through a cache, and what only this process knows. */
+/** The inputs of every page: the published file through a cache, and the state of this process. */
 
 import { dirname, join } from 'node:path';
 import type { FastifyReply } from 'fastify';
@@ -19,8 +19,8 @@ import {
 import { addressOfPage, asksForFigures, patienceFor, sendFigures } from './figures.ts';
 import type { GuestPages } from './guest-pages.ts';
 import type { PageCache, Shown } from './page-cache.ts';
-import { type Ask, askPublished } from './published-questions.ts';
-import type { ToldError } from './tell-error.ts';
+import type { PageError } from './page-error.ts';
+import { type Ask, queryPublished } from './published-questions.ts';
 import { count, type Frame, instant, renderPage, type ViewName, type ViewValues } from './views.ts';
 
 export interface PageContext {
@@ -30,8 +30,8 @@ export interface PageContext {
   readonly cache: PageCache;
   /** A page that takes longer is sent as it becomes known. */
   readonly firstWordsMs: number;
-  /** What a reader is told of a failure; what is not expected is logged. */
-  readonly tell: (error: unknown, url: string) => ToldError;
+  /** The page for an error; unexpected errors are logged. */
+  readonly tell: (error: unknown, url: string) => PageError;
   /** Everything that queries waits here for its turn. */
   readonly inTurn: Semaphore;
   readonly health: Health;
@@ -53,7 +53,7 @@ export interface PageContext {
  */
 export function ask<T>(context: PageContext, work: (ask: Ask) => Promise<T>): Promise<T> {
   const published = { path: context.publishedPath, timeLimitMs: context.timeLimitMs };
-  return context.inTurn(() => askPublished(published, work));
+  return context.inTurn(() => queryPublished(published, work));
 }
 
 /** Opens reports with the page's filters, lets `work` run them, and closes them again. */
@@ -66,7 +66,7 @@ export async function withReports<T>(
   return inSession(context, { ...(filters ? { filters } : {}), counted }, work);
 }
 
-/** What stands in the publication, counted once for all pages without filters. */
+/** Totals of the publication, computed once for all pages without filters. */
 export function countedOf(context: PageContext): Promise<Counted> {
   return context.cache.present('counted', () => inSession(context, {}, (session) => session.count()));
 }
@@ -91,7 +91,7 @@ export interface Page {
   readonly title: string;
   readonly section: string;
   readonly values: ViewValues;
-  /** What it shows, for who asks for it with `format=json`; undefined: it has no figures. */
+  /** The contents for `format=json`; undefined: a page without figures. */
   readonly figures?: unknown;
   /** The days it is asked for, as a query; the menu keeps them. */
   readonly period?: string;
@@ -107,10 +107,10 @@ export async function frame(context: PageContext, page: Page): Promise<string> {
   return framed(context, { value: { ...page, asOf: await presentAsOf(context) }, isFormer: false });
 }
 
-/** What the frame of every page shows of the published file. It does not wait for its turn, so that frames are sent at once. */
+/** The data of every page's frame. It does not wait for its turn, so that frames are sent at once. */
 function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext) {
   return cache.present('frame', () =>
-    askPublished({ path, timeLimitMs }, async (asking) => {
+    queryPublished({ path, timeLimitMs }, async (asking) => {
       const states = await asking('states');
       const waiting = states.find(({ state }) => state === 'needs_attention');
       return { asOf: await asOfNow(asking), waiting: Number(waiting?.invoices ?? 0) };
@@ -196,7 +196,7 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   return Object.fromEntries(found);
 }
 
-/** What stands above every page, as it is when it is sent. */
+/** The banner above every page, at the time it is sent. */
 function unwellIn(health: Health): Frame['unwell'] {
   return Object.entries(health.report().components)
     .filter(([, { isHealthy }]) => !isHealthy)

@@ -37,7 +37,7 @@ export type Ask = (
  * @throws NotPublishedError when there is no published file yet
  * @throws ReportInterruptedError when all of it takes longer than the limit
  */
-export async function askPublished<T>(
+export async function queryPublished<T>(
   published: { readonly path: string; readonly timeLimitMs: number },
   work: (ask: Ask) => Promise<T>,
 ): Promise<T> {

@@ -24,6 +24,7 @@ import { registerOperator } from './operator/register-operator.ts';
 import { answerPreflights, registerRemoteCodec } from './operator/remote-codec.ts';
 import { createPageCache } from './page-cache.ts';
 import { frame, type PageContext, sendFramed, sendPage } from './page-context.ts';
+import { pageError } from './page-error.ts';
 import { registerAlerts } from './pages/alerts.ts';
 import { registerEvents } from './pages/events.ts';
 import { registerHealth } from './pages/health.ts';
@@ -39,7 +40,6 @@ import { openSavedViews } from './saved-views/saved-views.ts';
 import { registerSearch } from './shipments/search.ts';
 import { type Explain, registerShipment } from './shipments/shipment-page.ts';
 import { registerShipments } from './shipments/shipments-page.ts';
-import { tellError } from './tell-error.ts';
 import { ASSETS, renderPart } from './views.ts';
 import { startWarmUp } from './warm-up.ts';
 
@@ -55,11 +55,11 @@ export interface DashboardOptions {
   /** Takes the settings' secrets out of pages. */
   readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
-  /** What stands behind each line that has a tracking number; without it a shipment's page lists the lines alone. */
+  /** Explains a tracking number; without it a shipment's page only lists the lines. */
   readonly explain?: Explain;
   /** Pages that other parts bring. */
   readonly guests?: readonly GuestPages[];
-  /** What operators may have done; without them, or without it, the pages only show. */
+  /** The actions of operators; without it the pages are read-only. */
   readonly operator?: OperatorOptions;
   /** After this a page's queries are interrupted; what the settings say by default. */
   readonly timeLimitMs?: number;
@@ -92,8 +92,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const app = fastify({
     logger: false,
     exposeHeadRoutes: true,
-    // What never became a request of ours, as a path of many thousand letters, is not repeated.
-    frameworkErrors: (_error, _request, reply) => sayNothing(reply),
+    // A refused request, such as an overlong path, is not echoed.
+    frameworkErrors: (_error, _request, reply) => closeSilently(reply),
     routerOptions: { ignoreTrailingSlash: true },
   });
   if (operator !== null) answerPreflights(app, settings.admin);
@@ -117,7 +117,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     }),
     firstWordsMs: options.firstWordsMs ?? FIRST_WORDS_MS,
-    tell: (error, url) => tellError(error, { url, log }),
+    tell: (error, url) => pageError(error, { url, log }),
     inTurn: createSemaphore(QUERIES_AT_ONCE),
     health: options.health,
     quarantine: options.quarantine ?? null,
@@ -191,7 +191,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-function sayNothing(reply: FastifyReply): void {
+function closeSilently(reply: FastifyReply): void {
   reply.code(404).headers(HEADERS).type('text/plain').send('There is nothing at this address.\n');
 }
 

@@ -18,7 +18,7 @@ export interface StreamedPage {
   readonly title: string;
   readonly section: string;
   readonly period?: string;
-  /** What is known before anything is read, since it is sent first; 200 by default. */
+  /** The status, which is sent before anything is read; 200 by default. */
   readonly status?: number;
   /** Only the figures can tell whether it is refused: nothing is sent before them. */
   readonly statusComesWithFigures?: boolean;
@@ -52,7 +52,7 @@ export async function sendWhenKnown(
     return sendShown(context, reply.code(shown.value.status ?? status), shown);
   }
   const whole = Promise.all([page, lead]);
-  // Who streams waits for each by itself.
+  // Streamed parts are awaited one by one.
   whole.catch(() => undefined);
   const waited = new AbortController();
   const first = statusComesWithFigures

@@ -63,7 +63,7 @@ export interface Frame {
 
 export type MenuEntry = readonly [address: string, label: string, icon: string];
 
-/** What a template is given; no value may have the name of a helper, which would stand in its place. */
+/** The values of a template; none may have the name of a helper. */
 export type ViewValues = Readonly<Record<string, unknown>> & {
   readonly [name in keyof typeof HELPERS]?: never;
 };
@@ -94,7 +94,7 @@ function asset(name: string, extension: string, content: string | Buffer) {
   return { address: `/${name}-${mark}.${extension}`, content, compressed: gzipSync(content, { level: 9 }) };
 }
 
-/** What every template can call. */
+/** Helpers of all templates. */
 const HELPERS = {
   ...{ count, money, instant, stateLabel, words, icon, stateBadge },
   attribute: escapeAttribute,

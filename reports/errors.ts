@@ -1,4 +1,4 @@
-/** What can go wrong with a report: one class for each cause that callers treat differently. */
+/** Errors of reports: one class for each cause that callers handle differently. */
 
 import { UnreadableFileError } from '../lib/files/published-file.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';

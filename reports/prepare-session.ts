@@ -33,7 +33,7 @@ export interface Prepared {
   readonly level: ReportLevel;
   /** By level, with the filters; read once. */
   readonly count: () => Promise<readonly LevelCount[]>;
-  /** Of a period; that of the filters is found once. */
+  /** Completeness of a period; that of the filters is computed once. */
   readonly completeness: (days?: Days) => Promise<Completeness>;
   /** By level, without filters. */
   readonly all: readonly LevelSize[];

@@ -76,7 +76,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   });
   const query: PublishedFile['query'] = async (sql, values = {}) => {
     try {
-      // What is prepared is planned, and often a second time when it is run.
+      // A prepared statement is planned, and often planned again when it runs.
       if (Object.keys(values).length === 0) return await connection.runAndReadAll(sql);
       const statement = await connection.prepare(sql);
       statement.bind({ ...values });

@@ -11,7 +11,7 @@ export interface LevelSize {
   readonly level: string;
   /** Without any filter. */
   readonly allShipments: number;
-  /** Of any state, without any filter. */
+  /** All invoices, in any state, without filters. */
   readonly allInvoices: number;
 }
 

@@ -39,7 +39,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'step', kind: 'step' },
     { name: 'up_to', kind: 'step', may: 'be missing' },
   ],
-  /** What a shipment cost us ourselves; several lines of one tracking number are added. */
+  /** Our own cost of a shipment; several lines of one tracking number are added. */
   costs: [
     { name: 'carrier', kind: 'text' },
     { name: 'tracking_number', kind: 'text' },
@@ -52,7 +52,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'rule', kind: 'text' },
     { name: 'reason', kind: 'text' },
   ],
-  /** What was paid of an invoice; several payments of one invoice are added. A null tenant is any. */
+  /** Payments of an invoice; several are added. A null tenant matches any. */
   payments: [
     { name: 'invoice_number', kind: 'text' },
     { name: 'currency_code', kind: 'currency' },
@@ -74,7 +74,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
-  /** What was budgeted for a month; a null tenant or carrier is the budget of all. */
+  /** Budget of a month; a null tenant or carrier is the budget of all. */
   budget: [
     { name: 'month', kind: 'month' },
     { name: 'tenant', kind: 'text', may: 'be empty' },

@@ -156,7 +156,7 @@ export class Account {
     this.store.close();
   }
 
-  /** What an account has from the start: its tenants and its first API key. */
+  /** The initial data of an account: its tenants and its first API key. */
   #furnish(): void {
     if (this.store.get('note', 'furnished') !== undefined) return;
     this.store.put('note', 'furnished', { value: this.now().toISOString() });

@@ -80,7 +80,7 @@ export interface ExportFile {
   readonly malformation: string | null;
 }
 
-/** What events and details claim about an invoice when a fault makes them differ from its rows. */
+/** Values in events and details that a fault makes differ from the rows. */
 export interface StatedTotals {
   readonly totalAmount: string;
   readonly transactionCount: number;

@@ -148,7 +148,7 @@ export function asPerson(
 /** A receiver needs a moment to load what it heard of. */
 const LOADED_WITHIN_MS = 10_000;
 /** Rows of planned invoices lie in the journal one by one. */
-const MOST_OF_A_MONTH = 10_000;
+const MAX_MONTH_SHIPMENTS = 10_000;
 
 /**
  * Generates invoices in every status, as they would lie around in an account of some weeks.
@@ -173,8 +173,8 @@ export async function seedInvoices({ billing }: Account, count: number, shipment
  * @returns how many there were made
  */
 export async function seedMonths(account: Account, months: number, shipments = 40): Promise<number> {
-  if (shipments > MOST_OF_A_MONTH)
-    throw new RefusalError('invalid_request', `shipments goes up to ${MOST_OF_A_MONTH} with months.`);
+  if (shipments > MAX_MONTH_SHIPMENTS)
+    throw new RefusalError('invalid_request', `shipments goes up to ${MAX_MONTH_SHIPMENTS} with months.`);
   const { billing, seed, deliveries, registrations } = account;
   const tenants = billing.tenants();
   let made = 0;

@@ -18,7 +18,7 @@ import { openFolderSettings } from './state/folder-settings.ts';
 export interface SandboxOptions {
   /** Where state and keys are kept across restarts; left out, a temporary folder that `close` removes. */
   readonly dataDir?: string;
-  /** Of API and admin; 0 takes a free one. Left out, the port of the last start, when it is free. */
+  /** Port of API and admin; 0 takes a free one. By default the port of the last start, when it is free. */
   readonly port?: number;
   readonly storagePort?: number;
   /** Address to listen at and name in URLs, `127.0.0.1` by default. */

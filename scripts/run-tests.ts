@@ -24,7 +24,7 @@ interface Count {
   readonly failed: number;
 }
 
-/** Of tests that could not be started. */
+/** Counted as failed: tests that could not be started. */
 const NOT_RUN: Count = { passed: 0, failed: 1 };
 const CACHE = join(import.meta.dirname, '../.cache');
 const COUNT_FILE = join(CACHE, 'test-count.json');

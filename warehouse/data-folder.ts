@@ -56,7 +56,7 @@ async function writeMarker(marker: string, environment: EnvironmentName): Promis
 
 export interface WarehousePaths {
   readonly database: string;
-  /** Of a rebuild in progress. */
+  /** The database of a rebuild in progress. */
   readonly rebuilding: string;
   readonly lock: string;
   /** The copy for readers. */
@@ -99,7 +99,7 @@ export async function requireDiskSpace(database: string, needBytes: number): Pro
   }
 }
 
-/** Of the database with its log, in bytes. */
+/** Size of the database with its log, in bytes. */
 export async function sizeOf(database: string): Promise<number> {
   const sizes = await Promise.all(
     [database, `${database}.wal`].map((path) =>

@@ -17,7 +17,7 @@ export interface Explanation {
   readonly invoiceId: string;
   readonly invoiceNumber: string | null;
   readonly state: InvoiceState;
-  /** Of this version. */
+  /** Proof of this version. */
   readonly proof: Proof;
   /** The source that announced the file's hash; null: none. */
   readonly hashFrom: 'event' | 'regenerate' | null;

@@ -41,7 +41,7 @@ export interface Discrepancy {
 export interface OutrankedBy {
   /** null: no version counts, and the service named the hash of another file. */
   readonly version: number | null;
-  /** Of that version, or the hash that the service named. */
+  /** Hash of that version, or the hash that the service named. */
   readonly sha256: string;
   readonly proof: 'chosen' | 'announced' | 'named' | 'none';
 }
@@ -414,7 +414,7 @@ export interface RebuildOutcome {
   readonly holdsLess: boolean;
   /** Loads that were left out because their file was purged (ADR 20); missing: none. */
   readonly purgedLoads?: number;
-  /** Of `loads`, those that an interrupted rebuild had made; missing: no rebuild was resumed. */
+  /** Loads that an interrupted rebuild had made; missing: no rebuild was resumed. */
   readonly loadsBefore?: number;
 }
 

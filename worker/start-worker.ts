@@ -72,7 +72,7 @@ export interface WorkerOptions {
 export interface RunningWorker {
   /** Resolves when the worker polls Temporal for the first time; it starts without Temporal and waits for it. */
   readonly ready: Promise<void>;
-  /** Of the account; empty until a token was issued. */
+  /** Partner ids of the account; empty until a token was issued. */
   partnerIds(): readonly string[];
   readonly archive: Archive;
   readonly warehouse: Warehouse;

@@ -50,7 +50,7 @@ export interface WarehouseActivities {
   /** Stores an event in archive and ledger; returns what the ledger then contains. */
   recordEvent(request: { readonly event: InvoiceEvent }): Promise<InvoiceLedger>;
   readLedger(request: InvoiceRequest): Promise<InvoiceLedger>;
-  /** Of the invoices that the ledger knows. */
+  /** Statuses of the invoices that the ledger contains. */
   readLedgerStatuses(request: { readonly invoiceIds: readonly string[] }): Promise<readonly LedgerStatus[]>;
   /** Stores the answer of the details endpoint: a rebuild cannot request it again. */
   recordDetails(request: RecordDetailsRequest): Promise<void>;
@@ -182,7 +182,7 @@ export type BackfillWorkflowStatus =
   /** Failed, terminated, or unknown to Temporal. */
   | { readonly state: 'ended' };
 
-/** What the ledger contains of an invoice, for a run that continues the work of earlier ones. */
+/** The ledger's data about an invoice, for a run that continues earlier ones. */
 export interface InvoiceLedger {
   /** null: nothing is recorded. */
   readonly state: InvoiceState | null;
@@ -191,7 +191,7 @@ export interface InvoiceLedger {
   readonly voidBasis: VoidBasis | null;
   /** A person undid a void, and nothing has voided the invoice since. */
   readonly isRestored: boolean;
-  /** Of the failure that is being retried; null: none. */
+  /** Code of the failure that is being retried; null: none. */
   readonly failureCode: string | null;
 }
 
@@ -212,7 +212,7 @@ export interface NeedsAttentionRequest {
   readonly invoiceId: string;
   /** E.g. `hash-mismatch`, `csv-rejected`. */
   readonly code: string;
-  /** What happened, what was tried, what to do. */
+  /** The problem, the attempts, and the remedy. */
   readonly reason: string;
 }
 
@@ -230,7 +230,7 @@ export interface ForwardInboxResult {
 export interface FindOverdueRequest {
   /** ISO 8601 UTC: invoices that are due by then. */
   readonly until: string;
-  /** Of each kind; the others stay due. */
+  /** Maximum of each kind; the others stay due. */
   readonly limit: number;
 }
 
@@ -271,7 +271,7 @@ export const TENANT_STATEMENTS = 'tenant-statements';
 export interface ScheduledReport {
   /** Name of the schedule; the same name replaces it. */
   readonly name: string;
-  /** Of the catalogue, or `TENANT_STATEMENTS`. */
+  /** A report of the catalogue, or `TENANT_STATEMENTS`. */
   readonly report: string;
   /** As in `reports/report-filters.ts`, with dates as they were typed. */
   readonly filters: Readonly<Record<string, string | readonly string[]>>;

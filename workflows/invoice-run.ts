@@ -37,7 +37,7 @@ import { DEFAULT_PACE, nthBackoff, type Pace } from './pace.ts';
 
 const { invoices } = proxySinks<InvoiceSinks>();
 
-/** What signals requested since the last `takeRequests`. */
+/** Requests of signals since the last `takeRequests`. */
 export interface Requests {
   readonly isRetry: boolean;
   readonly isLookUp: boolean;

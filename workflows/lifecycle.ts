@@ -51,7 +51,7 @@ export interface Knowledge {
   readonly attention: Attention | null;
 }
 
-/** What the warehouse's ledger contains of the invoice, from earlier runs. */
+/** The ledger's data about the invoice, from earlier runs. */
 export interface Ledger {
   readonly rank: Rank;
   readonly loadedSha256: string | null;

@@ -175,7 +175,7 @@ export interface BackfillProgress {
   readonly isComplete: boolean;
   readonly isOver: boolean;
   readonly control: BackfillControl;
-  /** Of the completed batches. */
+  /** Totals of the completed batches. */
   readonly counts: BackfillCounts;
 }
 

@@ -168,7 +168,7 @@ function text(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value);
 }
 
-/** Of the amount beside it; a file in several currencies has more amounts than this one. */
+/** The currency of the amount beside it; a file in several currencies has more amounts. */
 function currencyOf({ currency_code: code, currencies }: ReportRow): string | null {
   return String(currencies ?? '').includes(',') ? `${code} of ${currencies}` : text(code);
 }

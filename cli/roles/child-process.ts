@@ -45,7 +45,7 @@ export interface UpProcess {
   readonly started: Promise<void>;
   /** Resolves when the worker polls Temporal for the first time. */
   readonly polling: Promise<void>;
-  /** Of its last start; empty before. */
+  /** From its last start; empty before. */
   addresses(): Readonly<Record<string, string>>;
   /** The newest; null before the first and while it does not run. */
   state(): ChildState | null;

@@ -57,7 +57,7 @@ where i.invoice_id::varchar = lower($invoice) or i.invoice_number = $invoice
 order by i.first_seen_at
 
 -- name: invoice-amounts
--- What the rows of one load amount to, in each currency
+-- The totals of one load, by currency
 select currency_code, count(*) as shipments, sum(billing_cost)::decimal(38, 4) as billing_cost
 from shipment_rows
 where load_id = try_cast($load as integer)
@@ -72,7 +72,7 @@ where invoice_id::varchar = $invoice
 order by rule, recorded_at
 
 -- name: invoice-events
--- What was received about one invoice, in order of arrival
+-- The events of one invoice, in order of arrival
 select event_id, received_at, event_type, verdict, reason, is_test_event, duplicates, event_timestamp, announced_sha256
 from events
 where invoice_id::varchar = $invoice
@@ -87,7 +87,7 @@ where invoice_id::varchar = $invoice
 order by first_had_at, file_sha256
 
 -- name: invoice-statements
--- Who said what of one invoice besides its events, in order of time: the service's details, billsync, persons
+-- Other records of one invoice in order of time: details of the service, records of billsync, decisions
 select recorded_at as at, 'the service' as who, 'details: ' || coalesce(invoice_status, 'no status that we know') as what,
     stated_total as detail
 from details_ledger
@@ -104,7 +104,7 @@ where a.invoice_id::varchar = $invoice
 order by "at", what
 
 -- name: events-list
--- What was received, newest first, duplicates counted, test events and refused ones included
+-- All received events, newest first, with counts of duplicates, including test events and refused ones
 -- params: each null means all; $since is an instant
 select event_id, received_at, event_type, verdict, reason, is_test_event, duplicates, invoice_id, invoice_number,
     tenant_id, partner_tenant_id, event_timestamp

@@ -9,7 +9,7 @@ import type { Offered } from '../guest-pages.ts';
 
 export interface Agreement extends Offered {
   readonly by: string;
-  /** Of what was made for it, when nobody agrees. Never throws. */
+  /** Removes temporary work when the action is not confirmed. Never throws. */
   forget?(): void;
 }
 
@@ -22,8 +22,8 @@ export interface Agreements {
 }
 
 const GOOD_FOR_MS = 15 * 60_000;
-/** Of each the oldest goes first, with its file. */
-const MOST = 200;
+/** Limits per operator; the oldest is dropped first, with its file. */
+const MAX_AGREEMENTS = 200;
 
 export function createAgreements(nowMs: () => number = () => performance.now()): Agreements {
   const open = new Map<string, { readonly agreement: Agreement; readonly untilMs: number }>();
@@ -35,7 +35,7 @@ export function createAgreements(nowMs: () => number = () => performance.now()):
 
   function sweep(): void {
     for (const [word, { agreement, untilMs }] of open) {
-      if (untilMs <= nowMs() || open.size > MOST) forget(word, agreement);
+      if (untilMs <= nowMs() || open.size > MAX_AGREEMENTS) forget(word, agreement);
     }
   }
 

@@ -1,4 +1,4 @@
-/** Who may act: an operator by a password of its own, on a page of ours. */
+/** Authorization of operators: a separate password, and a form of our own page. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../lib/config/settings.ts';

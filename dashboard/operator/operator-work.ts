@@ -1,4 +1,4 @@
-/** What an operator may have done from the dashboard; whoever starts it says how (cli/operator). */
+/** The actions of operators in the dashboard; cli/operator implements them. */
 
 import type { AuditLog } from '../../lib/audit-log.ts';
 import type { DecodePayloads } from './remote-codec.ts';
@@ -18,9 +18,9 @@ export type RequestedAction =
 
 export interface Described {
   readonly title: string;
-  /** What will happen, and what becomes of it: sentences. */
+  /** Sentences about the effect, for confirmation. */
   readonly consequences: readonly string[];
-  /** Of the button. */
+  /** Label of the button. */
   readonly label: string;
   /** Null: nobody asks why; else what the field is called. */
   readonly reasonLabel: string | null;
@@ -29,12 +29,12 @@ export interface Described {
   /** As the audit log names it: the words of the command that does the same. */
   readonly command: string;
   readonly target: readonly string[];
-  /** Of the page it was asked from. */
+  /** Path of the page with the form. */
   readonly back: string;
 }
 
 export interface Performed {
-  /** What came of it, a sentence. */
+  /** The result, as a sentence. */
   readonly detail: string;
   /** A page that tells how it goes on; null: there is none. */
   readonly next: { readonly path: string; readonly label: string } | null;

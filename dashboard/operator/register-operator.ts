@@ -18,9 +18,9 @@ import { receiveUpload } from './upload.ts';
 const SECTION = '/operator';
 const NEWEST = 200;
 /** A week. */
-const MOST_QUIET_HOURS = 168;
+const MAX_QUIET_HOURS = 168;
 /** Ids of a backfill; more go through `billsync backfill --ids FILE`. */
-const MOST_FORM_BYTES = 1024 * 1024;
+const MAX_FORM_BYTES = 1024 * 1024;
 
 /** Adds `/operator` and what lies below it. @returns what guests may offer, and where their forms are posted */
 export async function registerOperator(
@@ -39,7 +39,7 @@ export async function registerOperator(
     values: Readonly<Record<string, unknown>>,
   ) => sendPage(reply, await frame(context, { view, title, section: SECTION, values }));
 
-  /** What cannot be done is a sentence, not a failure of the page. */
+  /** A refused action answers with a sentence, not with an error page. */
   async function refused(reply: FastifyReply, error: unknown, back: string): Promise<FastifyReply> {
     if (!(error instanceof BillsyncError)) throw error;
     return page(reply.code(409), 'operator-done', 'That cannot be done', {
@@ -104,7 +104,7 @@ export async function registerOperator(
   const guarded = (inner: FastifyInstance): void => {
     inner.decorateRequest('operator', '');
     inner.addHook('onRequest', guard);
-    const text = { parseAs: 'string', bodyLimit: MOST_FORM_BYTES } as const;
+    const text = { parseAs: 'string', bodyLimit: MAX_FORM_BYTES } as const;
     inner.addContentTypeParser('application/x-www-form-urlencoded', text, (_request, body, done) =>
       done(null, new URLSearchParams(String(body))),
     );
@@ -182,7 +182,7 @@ function fieldOf(body: unknown, name: string): string | null {
   return body instanceof URLSearchParams ? body.get(name) : null;
 }
 
-/** What a link asks for. */
+/** The action of a link. */
 function requestedBy(query: Query): RequestedAction | null {
   const action = one(query, 'action');
   const target = one(query, 'target') ?? '';
@@ -201,7 +201,7 @@ function requestedBy(query: Query): RequestedAction | null {
       return target === '' ? null : { action, key: target };
     case 'quiet': {
       const hours = Number(one(query, 'hours'));
-      const isSound = target !== '' && Number.isInteger(hours) && hours >= 1 && hours <= MOST_QUIET_HOURS;
+      const isSound = target !== '' && Number.isInteger(hours) && hours >= 1 && hours <= MAX_QUIET_HOURS;
       return isSound ? { action, key: target, hours } : null;
     }
     default:

@@ -14,7 +14,7 @@ export type DecodePayloads = (message: unknown) => Promise<object | null>;
 /** Temporal's pages and command add the last word to the address that they are told. */
 const PATH = '/operator/codec/decode';
 /** A page of a long history. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Before the guard: a browser asks without a password whether it may ask with one. */
 export function answerPreflights(app: FastifyInstance, admin: Settings['admin']): void {
@@ -35,7 +35,7 @@ export function registerRemoteCodec(
   app: FastifyInstance,
   { admin, decode }: { readonly admin: Settings['admin']; readonly decode: DecodePayloads },
 ): void {
-  app.post(PATH, { bodyLimit: MOST_BYTES }, async (request, reply) => {
+  app.post(PATH, { bodyLimit: MAX_BYTES }, async (request, reply) => {
     if (operatorOf(request.headers.authorization, admin) === null)
       return reply
         .code(401)

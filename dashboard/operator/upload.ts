@@ -17,7 +17,7 @@ export class UploadError extends BillsyncError {
 }
 
 /** An invoice of two million rows has 260 MB. */
-const MOST_BYTES = 1024 ** 3;
+const MAX_BYTES = 1024 ** 3;
 
 export interface Uploaded {
   readonly path: string;
@@ -29,7 +29,7 @@ export interface Uploaded {
 export async function receiveUpload(
   body: Readable,
   contentType: string,
-  { folder, mostBytes = MOST_BYTES }: { readonly folder: string; readonly mostBytes?: number },
+  { folder, mostBytes = MAX_BYTES }: { readonly folder: string; readonly mostBytes?: number },
 ): Promise<Uploaded> {
   await makeFolder(folder);
   const path = join(folder, `${randomUUID()}.csv`);

@@ -8,7 +8,7 @@ import { ask, type PageContext, sendFramed } from '../page-context.ts';
 import type { Ask } from '../published-questions.ts';
 
 /** Names behind ids are looked up for the newest; the others show their id. */
-const MOST_NAMED = 200;
+const MAX_NAMED = 200;
 const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 
@@ -16,7 +16,7 @@ const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
     const open = await openAlerts(join(dirname(context.publishedPath), 'run'));
-    const wanted = [...new Set(open.flatMap(idsIn))].slice(0, MOST_NAMED);
+    const wanted = [...new Set(open.flatMap(idsIn))].slice(0, MAX_NAMED);
     const names = await ask(context, (asking) => namesOf(asking, wanted)).catch(() => NO_NAMES);
     const alerts = open.map((alert) => {
       const invoiceId = ownIdOf(alert);
@@ -42,7 +42,7 @@ function ownIdOf({ key }: OpenAlert): string | null {
   return ABOUT_INVOICE.exec(key)?.[1] ?? null;
 }
 
-/** Of the invoice that it is about, and of others that it names, as one that is about many does. */
+/** Ids of the alert's invoice and of others in its text. */
 function idsIn(alert: OpenAlert): readonly string[] {
   const own = ownIdOf(alert);
   return [...new Set([...(own === null ? [] : [own]), ...(alert.detail.match(ID) ?? [])])];

@@ -1,4 +1,4 @@
-/** What a form's filters can be set to, read once for each publication. */
+/** The choices of filter forms, read once per publication. */
 
 import { ask, type PageContext } from '../page-context.ts';
 

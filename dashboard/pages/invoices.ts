@@ -35,7 +35,7 @@ const SORTS: readonly (readonly [string, string])[] = [
   ['shipments', 'shipments'],
 ];
 
-/** What only the files of invoices tell. */
+/** Columns that need the files of invoices. */
 const SORTS_BY_FILE: readonly string[] = ['tenant', 'cost', 'shipments'];
 
 /** Serves `/invoices` with its filters, and a page for each invoice. */
@@ -100,7 +100,7 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
   };
 }
 
-/** What the list shows of an invoice. */
+/** The columns of the list. */
 function shownOf(row: ReportRow): ReportRow {
   const { reason_code: _1, discrepancy_rules: _2, loaded_at: _3, ...rest } = row;
   const { partner_id: _4, tenant_id: _5, partner_tenant_id: _6, ...shown } = rest;
@@ -153,7 +153,7 @@ function workflowOf(
   return { id, url };
 }
 
-/** What the invoice states beside what is loaded of it; empty before anything is loaded. */
+/** Stated and loaded totals side by side; empty before a load. */
 function comparedOf(row: ReportRow) {
   const amount = (name: string, currency: string): string =>
     row[name] === null || row[name] === undefined ? '' : money(row[name], row[currency]);

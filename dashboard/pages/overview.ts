@@ -27,7 +27,7 @@ import { spendOf } from './spend.ts';
 /** About the size in which it is shown. */
 const CHART = { width: 1000, mostBars: 10 };
 
-/** Of each kind of work; the others are one step away. */
+/** Rows per kind of work; a link leads to the others. */
 const MAX_NEEDED = 4;
 
 /** Serves `/`. */
@@ -149,7 +149,7 @@ interface Standing {
   readonly contradicted: readonly ReportRow[];
 }
 
-/** What waits for a person, the first of each kind, and where all of a kind are listed. */
+/** Items that need action: the first of each kind, with a link to all. */
 function neededOf({ attention, contradicted }: Standing, gaps: readonly ReportRow[]) {
   const invoice = ({ invoice_id: id, invoice_number: number, tenant }: ReportRow) => ({
     ...{ address: `/invoices/${id}`, name: number ?? id, tenant },

@@ -1,9 +1,9 @@
-/** What was refused, with why; read live, since requeueing does not wait for a publication. */
+/** Refused items with their reasons; read live, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
 import { frame, type PageContext, sendFramed, sendPage } from '../page-context.ts';
 
-const MOST_OF_A_BODY = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 /** Serves `/quarantine`, read from the folder and not from the publication. */
 export function registerQuarantine(app: FastifyInstance, context: PageContext): void {
@@ -31,7 +31,7 @@ export function registerQuarantine(app: FastifyInstance, context: PageContext): 
       );
     }
     const body =
-      shown.body === null ? null : Buffer.from(shown.body.subarray(0, MOST_OF_A_BODY)).toString('utf8');
+      shown.body === null ? null : Buffer.from(shown.body.subarray(0, MAX_BODY_BYTES)).toString('utf8');
     return sendPage(
       reply,
       await frame(context, {

@@ -16,7 +16,7 @@ import { comparedPeriod } from './compared-period.ts';
 
 const ROWS_ON_A_PAGE = 100;
 
-/** What `report.eta` shows of an answer, and the same for programs. */
+/** The data of `report.eta`, and the same for programs. */
 export async function shownReport(
   report: ReportDefinition,
   query: Query,
@@ -128,7 +128,7 @@ function leadsAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
   };
 }
 
-/** Of several currencies the one in which most was shipped stands alone, unless others were asked for; null: all there are. */
+/** The currency with the most shipments, unless the address names one; null: all currencies. */
 export function currenciesOf(
   { rows }: Pick<ReportResult, 'rows'>,
   query: Query,

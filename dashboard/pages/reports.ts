@@ -35,7 +35,7 @@ import { comparedPeriod } from './compared-period.ts';
 
 import { shownReport } from './report-page.ts';
 
-const MOST_ROWS_OF_LISTS = 500;
+const MAX_ROWS_OF_LISTS = 500;
 const DOWNLOADS: readonly (readonly [format: ReportFormat, label: string])[] = [
   ['xlsx', 'Excel'],
   ['csv', 'CSV'],
@@ -191,7 +191,7 @@ async function reportPage(
   };
 }
 
-/** What an operator can begin with rows; null: nobody can. */
+/** Operator actions on rows; null: none. */
 function choiceIn({ canAct, guests }: PageContext): RowChoice | null {
   return (canAct ? guests.find(({ rows }) => rows !== null)?.rows : null) ?? null;
 }
@@ -235,7 +235,7 @@ function answer(context: PageContext, { report, query, parameters }: Asked): Pro
   );
 }
 
-/** What a page shows is kept for a while, so that another order, page or column of it asks nothing again. */
+/** Results are cached for a while, so that another order, page or column needs no query. */
 function recentAnswer(context: PageContext, asked: Asked): Promise<ReportResult> {
   const { report, query, parameters } = asked;
   const name = JSON.stringify([report.name, filtersOf(query), parameters, one(query, 'compare') ?? null]);
@@ -245,7 +245,7 @@ function recentAnswer(context: PageContext, asked: Asked): Promise<ReportResult>
 /** On a page a list that may be long is limited and says so, its downloads are whole unless a limit was typed. */
 function shownParameters(report: ReportDefinition, query: Query): Record<string, string> {
   const isLong = report.parameters.some(({ name }) => name === 'limit');
-  return { ...(isLong ? { limit: String(MOST_ROWS_OF_LISTS) } : {}), ...parametersOf(report, query) };
+  return { ...(isLong ? { limit: String(MAX_ROWS_OF_LISTS) } : {}), ...parametersOf(report, query) };
 }
 
 /** The report's own parameters are sent as `p_name`, so that none is taken for a filter. */

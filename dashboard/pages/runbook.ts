@@ -1,4 +1,4 @@
-/** What to do about each alert; the page that alerts link to. */
+/** The runbook: the page that alerts link to. */
 
 import type { FastifyInstance } from 'fastify';
 import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';

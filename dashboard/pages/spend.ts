@@ -1,4 +1,4 @@
-/** What the overview says of money: a period beside the one before, its currencies, and what moved most. */
+/** Spend on the overview: a period compared with the previous one, by currency, with the largest changes. */
 
 import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
@@ -14,7 +14,7 @@ import { leadingTo } from '../drill-down.ts';
 import { type PageContext, withReports } from '../page-context.ts';
 import { currenciesOf } from './report-page.ts';
 
-const MOST_MOVERS = 5;
+const MAX_MOVERS = 5;
 const MOVERS = [
   { what: 'Tenants', report: 'tenants', keys: ['tenant'], parameters: {} },
   { what: 'Carriers', report: 'carriers', keys: ['carrier'], parameters: {} },
@@ -182,7 +182,7 @@ function moversOf(
   const leadTo = leadingTo({ report, result, query: asked, before });
   const rows = result.rows
     .filter(({ currency_code, difference }) => currency_code === currency && Number(difference) !== 0)
-    .slice(0, MOST_MOVERS);
+    .slice(0, MAX_MOVERS);
   const columns = result.columns.filter(({ name }) => keys.includes(name) || COLUMNS.includes(name));
   const largest = Math.max(...rows.map(({ difference }) => Math.abs(Number(difference))));
   const shown = (row: ReportRow, name: string) => {
@@ -195,7 +195,7 @@ function moversOf(
       difference: shown(row, 'difference')?.text,
       exact: `${shown(row, 'billing_cost_before')?.text} before, ${shown(row, 'billing_cost')?.text} now`,
       change: shown(row, 'change_percent')?.text ?? '',
-      /** Of the largest difference, in percent. */
+      /** Share of the largest difference, in percent. */
       share: Math.round((Number(row.difference) / largest) * 100),
       // A difference of two periods leads to the first of them.
       address: leadTo([row], 'billing_cost')?.address ?? null,

@@ -6,7 +6,7 @@ import { isOfOurs } from '../operator/operator-guard.ts';
 import { type PageContext, sendFramed } from '../page-context.ts';
 import { checkAddress, type SavedViews } from './saved-views.ts';
 
-const MOST_FORM_BYTES = 16 * 1024;
+const MAX_FORM_BYTES = 16 * 1024;
 
 /** Serves `/views`. Whoever may look may keep what they look at; a form of another site may not. */
 export function registerSavedViews(app: FastifyInstance, context: PageContext, views: SavedViews): void {
@@ -22,7 +22,7 @@ export function registerSavedViews(app: FastifyInstance, context: PageContext, v
     });
   });
   app.register(async (inner) => {
-    const text = { parseAs: 'string', bodyLimit: MOST_FORM_BYTES } as const;
+    const text = { parseAs: 'string', bodyLimit: MAX_FORM_BYTES } as const;
     inner.addContentTypeParser('application/x-www-form-urlencoded', text, (_request, body, done) =>
       done(null, new URLSearchParams(String(body))),
     );

@@ -36,9 +36,9 @@ class SavedViewsBusyError extends Error {
 }
 
 const PATIENCE_MS = 5_000;
-const LONGEST_NAME = 80;
-const LONGEST_ADDRESS = 8_000;
-const MOST_VIEWS = 200;
+const MAX_NAME = 80;
+const MAX_ADDRESS = 8_000;
+const MAX_VIEWS = 200;
 const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
 const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 
@@ -66,8 +66,8 @@ export function openSavedViews(path: string): SavedViews {
       const kept = checkView(view);
       await change((views) => {
         const others = views.filter(({ name }) => name !== kept.name);
-        if (others.length >= MOST_VIEWS)
-          throw new ReportFilterError('name', `There are ${MOST_VIEWS} views already: remove one first.`);
+        if (others.length >= MAX_VIEWS)
+          throw new ReportFilterError('name', `There are ${MAX_VIEWS} views already: remove one first.`);
         return [...others, kept];
       });
     },
@@ -90,15 +90,15 @@ async function read(path: string): Promise<readonly SavedView[]> {
 /** @throws ReportFilterError */
 function checkView({ name, address }: SavedView): SavedView {
   const named = name.trim().normalize('NFC');
-  if (named === '' || [...named].length > LONGEST_NAME || /\p{Cc}|\p{Cs}/u.test(named))
+  if (named === '' || [...named].length > MAX_NAME || /\p{Cc}|\p{Cs}/u.test(named))
     throw new ReportFilterError(
       'name',
-      `Give the view a name of at most ${LONGEST_NAME} characters on one line.`,
+      `Give the view a name of at most ${MAX_NAME} characters on one line.`,
     );
   return { name: named, address: checkAddress(address) };
 }
 
-/** Of a page of ours, written anew, so that no other site and no script can be meant. @throws ReportFilterError */
+/** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportFilterError */
 export function checkAddress(address: string): string {
   const base = 'http://pages.invalid';
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
@@ -106,7 +106,7 @@ export function checkAddress(address: string): string {
     url?.origin !== base ||
     !address.startsWith('/') ||
     !PAGES.test(url.pathname) ||
-    address.length > LONGEST_ADDRESS
+    address.length > MAX_ADDRESS
   )
     throw new ReportFilterError('address', 'Only pages of figures of this dashboard can be kept as a view.');
   // A page's place in a list is no view of it.

@@ -1,4 +1,4 @@
-/** What an address asks of the list of shipments, and addresses that ask for its shipments. */
+/** Parses and builds addresses of the list of shipments. */
 
 import { DEFAULT_COLUMNS, DEFAULT_SORT } from '../../reports/shipments/columns.ts';
 import { CONDITION_NAMES, type ShipmentConditions } from '../../reports/shipments/conditions.ts';
@@ -6,8 +6,8 @@ import type { ShipmentsRequest } from '../../reports/shipments/list-shipments.ts
 import { all, one, type Query } from '../address.ts';
 
 const ROWS_ON_A_PAGE = 100;
-/** What one answer may hold; there is always a next one. */
-const MOST_ROWS_ON_A_PAGE = 10_000;
+/** Maximum rows of one answer; there is always a next page. */
+const MAX_ROWS_ON_A_PAGE = 10_000;
 
 export function conditionsOf(query: Query): ShipmentConditions {
   const named = Object.keys(query).filter((name) => CONDITION_NAMES.includes(name) || name.startsWith('is_'));
@@ -26,11 +26,11 @@ export function askedOf(query: Query, usual: readonly string[] = DEFAULT_COLUMNS
     columns: columns.length > 0 ? columns : usual,
     sort: one(query, 'sort') ?? DEFAULT_SORT,
     after: one(query, 'after'),
-    limit: Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_ROWS_ON_A_PAGE ? limit : ROWS_ON_A_PAGE,
+    limit: Number.isSafeInteger(limit) && limit >= 1 && limit <= MAX_ROWS_ON_A_PAGE ? limit : ROWS_ON_A_PAGE,
   };
 }
 
-/** Of which shipments an address asks, whatever page, order and columns. */
+/** The conditions of an address, without page, order and columns. */
 export function withoutPlace(query: Query): Query {
   const place = ['after', 'sort', 'columns', 'limit', 'format'];
   return Object.fromEntries(Object.entries(query).filter(([name]) => !place.includes(name)));

@@ -32,7 +32,7 @@ import { renderPart } from '../views.ts';
 import { askedOf, conditionsOf, withoutPlace } from './shipments-address.ts';
 
 /** A file is made in memory, which took 1.3 GB for so many lines; whoever wants more takes `billsync export`. */
-const MOST_EXPORTED = 100_000;
+const MAX_EXPORTED = 100_000;
 /** Every form but the terminal's, a page of so many lines, and JSON, which here is the figures of this page. */
 const EXPORTS: readonly (readonly [format: ReportFormat, label: string])[] = [
   ['xlsx', 'Excel'],
@@ -104,13 +104,13 @@ async function exportOf(
     );
   const totals = await withReports(context, filtersOf(query), (session) => totalsOf(context, query, session));
   const found = totals.rows.reduce((sum, row) => sum + Number(row.shipments), 0);
-  if (found > MOST_EXPORTED) {
+  if (found > MAX_EXPORTED) {
     throw new ReportFilterError(
       'format',
-      `These are ${grouped(String(found))} shipments, and one file takes at most ${grouped(String(MOST_EXPORTED))}: narrow the list, or let "billsync export" write all of them.`,
+      `These are ${grouped(String(found))} shipments, and one file takes at most ${grouped(String(MAX_EXPORTED))}: narrow the list, or let "billsync export" write all of them.`,
     );
   }
-  const asked = { ...askedOf(query, []), after: undefined, limit: MOST_EXPORTED };
+  const asked = { ...askedOf(query, []), after: undefined, limit: MAX_EXPORTED };
   const { result } = await answer(context, query, asked);
   const rendered = await renderReport(result, known);
   const about = withQuery('/shipments', query, { format: 'about' });
@@ -153,7 +153,7 @@ async function listPage(
   };
   try {
     const asked = askedOf(query);
-    // What a cell leads to is needed of every row, whatever is shown of it.
+    // Links need these columns of every row, even when they are hidden.
     const needed = [...(asked.columns ?? []), 'tracking_number', 'invoice_id', 'currency_code'];
     const found = await answer(context, query, { ...asked, columns: needed });
     return {

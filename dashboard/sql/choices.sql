@@ -1,4 +1,4 @@
--- What the filters of a form can be set to. A reading for each column, because DuckDB finds the few values of one column
+-- The choices of filter forms. One query for each column, because DuckDB finds the few values of one column
 -- by the column's own dictionary; currencies are noted with each invoice.
 select 'tenants' as filter, coalesce(tenant, partner_tenant_id, tenant_id) as value
 from (select distinct tenant, partner_tenant_id, tenant_id from tenants)

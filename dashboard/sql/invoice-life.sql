@@ -1,4 +1,4 @@
--- What happened to one invoice, in order: deliveries, files, loads, and its changes of state.
+-- The history of one invoice: deliveries, files, loads, and changes of state.
 select received_at as happened_at, 'delivery' as kind,
     coalesce(event_type, 'delivery') || case when is_test_event then ' (test)' else '' end
         || case when verdict = 'accepted' then '' else ', ' || verdict || coalesce(': ' || reason, '') end

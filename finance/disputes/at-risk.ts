@@ -1,4 +1,4 @@
-/** What all findings are worth together: each line once, with its deadline and what became of it. */
+/** The total of all findings: each line once, with its deadline and state. */
 
 import { ReportFilterError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';

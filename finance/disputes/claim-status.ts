@@ -13,7 +13,7 @@ import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 export interface ClaimWithStatus extends Claim {
   /** ISO 8601 UTC; null: its invoice is not voided. */
   readonly voidedAt: string | null;
-  /** What is claimed now: zero when the invoice was voided, or the claim was closed before it was sent. */
+  /** The current amount: zero when the invoice was voided, or the claim was closed before it was sent. */
   readonly outstanding: string;
   /** Decimal text: its part of the credits that came since it was opened. */
   readonly recovered: string;

@@ -10,7 +10,7 @@ export interface ClaimedLine {
   readonly invoiceLevel: string;
   readonly invoiceId: string;
   readonly invoiceNumber: string | null;
-  /** Of the invoice's file. */
+  /** Row number in the invoice's file. */
   readonly rowNumber: number;
   readonly tenant: string | null;
   readonly carrier: string;
@@ -135,7 +135,7 @@ export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: Clai
 const MAX_NOTE_LENGTH = 2_000;
 
 /** @throws ClaimRefusedError the note is too long */
-export function noteOf(note: string): string {
+export function checkNote(note: string): string {
   const kept = note.trim().normalize('NFC');
   if (kept.length <= MAX_NOTE_LENGTH) return kept;
   throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);

@@ -10,9 +10,9 @@ import {
   ClaimRefusedError,
   type ClaimState,
   checkNext,
+  checkNote,
   isAlive,
   lineKey,
-  noteOf,
 } from './claim.ts';
 import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
 import { type Claimable, claimableOf, type FindRequest, type Found, findLines } from './findings.ts';
@@ -34,7 +34,7 @@ export interface Disputes {
   find(
     request: Omit<FindRequest, 'databasePath'>,
   ): Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
-  /** What all findings within the filters are worth, each line once. */
+  /** The total of all findings within the filters, each line once. */
   atRisk(filters: FindRequest['filters']): Promise<AtRisk>;
   /**
    * All of them or none.
@@ -60,7 +60,7 @@ export function disputePaths(dataDir: string): { readonly folder: string; readon
   return { folder: disputes, windowsPath: claimWindows };
 }
 
-/** Of two periods, the findings of all kinds. */
+/** The findings of all kinds in two periods. */
 const MAX_KEPT = 12;
 
 /** Opens no file before it is used; several processes may use it at once. */
@@ -137,7 +137,7 @@ export async function openClaims(
       id: `D-${nextNumber + index}`,
       ...line,
     }));
-    const change = { kind: 'opened', at: now().toISOString(), by, note: noteOf(note), claims } as const;
+    const change = { kind: 'opened', at: now().toISOString(), by, note: checkNote(note), claims } as const;
     const written = await journal.append(change);
     const after = await journal.read();
     if (after.counts(written)) return claims.map(({ id }) => after.all.get(id) as Claim);
@@ -184,7 +184,7 @@ export async function changeClaims(
   if (state === null && note.trim() === '') throw new ClaimRefusedError('The note is empty');
   if (state === 'sent' || state === 'open') refuseVoided(await world.standing(before), found, state);
   const written = await journal.append({
-    ...{ kind: 'changed', at: world.now().toISOString(), by, note: noteOf(note), state },
+    ...{ kind: 'changed', at: world.now().toISOString(), by, note: checkNote(note), state },
     claims: found.map(({ id, version }) => ({ id, version: version + 1 })),
   });
   const after = await journal.read();

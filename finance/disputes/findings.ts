@@ -190,7 +190,7 @@ export function claimableOf(
 ): readonly Claimable[] {
   const byLine = Map.groupBy(claims, lineKey);
   const byNumber = Map.groupBy(claims, numberKey);
-  /** What was credited of a number and answers no claim, as far as no line before has taken it off. */
+  /** Credits of a number without a claim, less the amount that earlier lines used. */
   const unassigned = new Map<string, bigint>();
 
   /** Duplicates are found less their credits; elsewhere what was credited, and answers no other claim, is taken off. */

@@ -128,7 +128,7 @@ function read(journal: string): Claims {
   return { all: claims, problems, nextNumber: highest + 1, counts: (change) => counted.has(change) };
 }
 
-/** What was written whole ends its own line, and the next one begins with an empty one. */
+/** A complete write ends its line; the next write starts with a line break. */
 function problemAt(
   { index, isTorn }: { readonly index: number; readonly isTorn: boolean },
   why: string,

@@ -1,4 +1,4 @@
-/** What is published about the lines that are claimed, or to be claimed: their credits, charges and invoices. */
+/** Published data about claimed lines: their credits, charges and invoices. */
 
 import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
@@ -18,10 +18,10 @@ export interface Credit {
   readonly invoiceDate: string | null;
 }
 
-/** What is published about tracking numbers and invoices. */
+/** Published data about tracking numbers and invoices. */
 export interface Published {
   creditsOf(line: NumberOf): readonly Credit[];
-  /** Of the number in all, decimal text, positive. */
+  /** Total of the number, positive decimal text. */
   creditedOf(line: NumberOf): string;
   /** How many charges of the number are counted now. */
   chargesOf(line: NumberOf): number;

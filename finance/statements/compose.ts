@@ -69,7 +69,7 @@ export interface Composing {
   readonly tenant: StatementTenant;
   readonly period: string;
   readonly by: DateBasis;
-  /** What was sent to this tenant before. */
+  /** Statements that were sent to this tenant before. */
   readonly sent: readonly Statement[];
   /** The first month that was stated or has to be corrected. */
   readonly since: string;

@@ -44,7 +44,7 @@ export function sentFolder(dataDir: string): string {
   return dataFolder(dataDir).sentStatements;
 }
 
-/** Of a tenant, for names of files and folders; 16 hex digits. */
+/** Key of a tenant for names of files and folders; 16 hex digits. */
 export function shortKey(tenant: StatementTenant): string {
   return createHash('sha256').update(keyOf(tenant)).digest('hex').slice(0, 16);
 }

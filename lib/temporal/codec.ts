@@ -200,7 +200,7 @@ export async function encryptionKeys(
   const existing = await readKeys(path);
   if (existing !== null) return existing;
   if (!temporal.isLocal) throw new EncryptionKeyMissingError();
-  // Of several processes that start at once, one creates the file and all read the same key.
+  // When several processes start at once, one creates the file and all read the same key.
   await makeFolder(dirname(path));
   await createDurably(
     path,

@@ -35,7 +35,7 @@ import {
 
 export interface EmbeddedTemporal {
   readonly address: string;
-  /** Of the server; changes when it is restarted. */
+  /** Pid of the server; changes when it is restarted. */
   readonly pid: number;
   /** Ends the server unless another process supervises it. */
   stop(): Promise<void>;

@@ -89,7 +89,7 @@ export class CsvScanner {
   #offset = 0;
   #recordOffset = 0;
   #longestRecordBytes = 0;
-  /** Of the records that DuckDB will hold at once, the last of which has not passed yet. */
+  /** Bytes of the records that DuckDB holds at once. */
   #bytesAtOnce = 0;
   readonly #recordsPerCut: number;
   readonly #cuts: number[] = [];

@@ -15,9 +15,9 @@ import { wellFormed } from './text.ts';
 /** Objects and lists within each other: below this nothing is kept, below `MAX_JSON_DEPTH` nothing is read. */
 const KEPT_DEPTH = 10;
 const MAX_TEXT = 4_096;
-/** Of one object; a larger one is a list of items by their names. */
+/** Maximum keys of one object; a larger object is a list of items by name. */
 const MAX_FIELDS = 500;
-/** Of all kept objects; no header has as many. */
+/** Maximum keys of all kept objects; no header has as many. */
 const MAX_TOTAL_FIELDS = 20_000;
 
 type Fields = Record<string, unknown>;

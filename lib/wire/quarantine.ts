@@ -12,11 +12,11 @@ export interface QuarantinedItem {
   readonly reason: string;
   readonly invoiceId: string | null;
   readonly eventId: string | null;
-  /** Of a file, whose bytes are in the archive; null for deliveries. */
+  /** Hash of a file in the archive; null for deliveries. */
   readonly sha256: string | null;
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** Of a delivery's body, without the query of its URL, or of the archived file. */
+  /** Size of a delivery's body without the query of its URL, or of the archived file. */
   readonly sizeBytes: number;
 }
 

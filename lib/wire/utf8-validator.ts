@@ -20,7 +20,7 @@ export interface Utf8Fault {
 /** Validates chunk by chunk; a character may be cut anywhere between two chunks. */
 export class Utf8Validator {
   readonly #missing: Missing = { bytes: 0, low: 0x80, high: 0xbf };
-  /** Of the character that has begun. */
+  /** Bytes of the incomplete character. */
   #begun: number[] = [];
 
   /** Almost always empty, then it costs about 0.1 ns a byte. */

@@ -149,7 +149,7 @@ function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
   return `${total} Most: ${named.join(', ')}.`;
 }
 
-/** What tells a row from the others: its text columns that the chart names, else the first. */
+/** The label of a row: the text columns of the chart, else the first text column. */
 function nameOf({ charts, columns }: ReportResult, row: ReportRow): string {
   const known = charts
     .map(({ roles }) => `${roles.key}`.split('+'))

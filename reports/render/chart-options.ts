@@ -1,4 +1,4 @@
-/** What ECharts is told for each kind of chart. */
+/** The ECharts options of each kind of chart. */
 
 import type { EChartsCoreOption } from 'echarts/core';
 import stringWidth from 'string-width';
@@ -19,8 +19,8 @@ import { type Point, sumOf } from './chart-points.ts';
 import { grouped } from './labels.ts';
 
 const [FALL, , , RISE, , , , TOTAL] = PALETTE;
-export const MOST_BARS = 15;
-const MOST_SERIES = 8;
+export const MAX_BARS = 15;
+const MAX_SERIES = 8;
 
 export interface Drawing {
   readonly title: string;
@@ -34,7 +34,7 @@ export interface Drawing {
   readonly incompleteFrom?: string | null;
 }
 
-/** What ECharts is told, the height in pixels, and which point each series has at each index. */
+/** The ECharts options, the height in pixels, and the point of each series at each index. */
 type Drawn = [option: EChartsCoreOption, height: number, places: readonly (readonly (Point | undefined)[])[]];
 
 export function optionOf(drawing: Drawing): Drawn {
@@ -103,9 +103,9 @@ export function barsOf(points: readonly Point[], mostBars: number): readonly Poi
 /** The largest lines, the others summed as `other (n)`. */
 export function linesOf(points: readonly Point[]): readonly [string, readonly Point[]][] {
   const all = largestFirst(points);
-  if (all.length <= MOST_SERIES) return all.sort(([one], [other]) => (one < other ? -1 : 1));
-  const kept = all.slice(0, MOST_SERIES - 1).sort(([one], [other]) => (one < other ? -1 : 1));
-  const rest = all.slice(MOST_SERIES - 1);
+  if (all.length <= MAX_SERIES) return all.sort(([one], [other]) => (one < other ? -1 : 1));
+  const kept = all.slice(0, MAX_SERIES - 1).sort(([one], [other]) => (one < other ? -1 : 1));
+  const rest = all.slice(MAX_SERIES - 1);
   const name = `other (${rest.length})`;
   const byKey = Map.groupBy(
     rest.flatMap(([, members]) => members),
@@ -212,8 +212,8 @@ const SYMBOLS = [
 ];
 
 function heatmapOption({ spec, points, unit, width }: Drawing): Drawn {
-  const columns = [...new Set(points.map((point) => point.key))].slice(0, MOST_BARS);
-  const lines = [...new Set(points.map((point) => point.series))].slice(0, MOST_BARS);
+  const columns = [...new Set(points.map((point) => point.key))].slice(0, MAX_BARS);
+  const lines = [...new Set(points.map((point) => point.series))].slice(0, MAX_BARS);
   const shown = points.filter(
     (point) => point.value !== null && columns.includes(point.key) && lines.includes(point.series),
   );
@@ -251,7 +251,7 @@ function heatmapOption({ spec, points, unit, width }: Drawing): Drawn {
         data: cells,
         itemStyle: { borderColor: '#ffffff', borderWidth: 1 },
         label: {
-          show: cellWidth >= LEAST_LABELLED_CELL,
+          show: cellWidth >= MIN_LABELLED_CELL,
           formatter: ({ value: cell }: { value: number[] }) => short(cell[2] ?? 0),
           color: '#000000',
           backgroundColor: 'rgba(255,255,255,0.75)',
@@ -264,7 +264,7 @@ function heatmapOption({ spec, points, unit, width }: Drawing): Drawn {
   return [option, 110 + lines.length * 30, [shown]];
 }
 
-const LEAST_LABELLED_CELL = 48;
+const MIN_LABELLED_CELL = 48;
 
 /**
  * Bars that stand on the sum of those before them; the first and the last stand on the ground. Each stands on an unseen

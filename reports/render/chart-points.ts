@@ -11,7 +11,7 @@ export interface Point {
   readonly series: string;
   /** Exact text; null: nothing is known there. */
   readonly value: string | null;
-  /** Of which it is made. */
+  /** Rows of the point. */
   readonly rows: readonly ReportRow[];
 }
 

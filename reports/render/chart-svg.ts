@@ -3,7 +3,7 @@
 import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
-import { barsOf, type Drawing, MOST_BARS, optionOf } from './chart-options.ts';
+import { barsOf, type Drawing, MAX_BARS, optionOf } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
 import { drawInThread } from './draw-in-thread.ts';
 import { columnLabel, grouped } from './labels.ts';
@@ -32,7 +32,7 @@ const NARROW_WIDTH = 350;
 /** A chart for each currency, since amounts of two currencies never share an axis. */
 export async function drawCharts(
   result: ReportResult,
-  { width = DEFAULT_WIDTH, mostBars = MOST_BARS, leadTo = () => null }: ChartOptions = {},
+  { width = DEFAULT_WIDTH, mostBars = MAX_BARS, leadTo = () => null }: ChartOptions = {},
 ): Promise<Chart[]> {
   if (result.rows.length === 0) return [];
   const drawing = result.charts.flatMap((spec) =>
@@ -57,7 +57,7 @@ export async function practiseDrawing(): Promise<void> {
   ];
   for (const width of [DEFAULT_WIDTH, NARROW_WIDTH, DEFAULT_WIDTH]) {
     for (const spec of specs) {
-      const drawing = { title: '', unit: '', spec, points: pointsOf(spec, rows), mostBars: MOST_BARS, width };
+      const drawing = { title: '', unit: '', spec, points: pointsOf(spec, rows), mostBars: MAX_BARS, width };
       await drawInThread(drawing);
     }
   }

@@ -6,7 +6,7 @@
 import { visible } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn, ReportResult, StreamedResult } from '../report-result.ts';
 
-/** Of any rows with their columns; the header has the columns' names, not their labels. */
+/** Renders any rows; the header has the columns' names, not their labels. */
 export function renderCsv({ columns, rows }: Pick<ReportResult, 'columns' | 'rows'>): string {
   return headerOf(columns) + linesOf(rows, columns);
 }

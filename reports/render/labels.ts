@@ -119,7 +119,7 @@ function needed(cell: unknown): number {
 
 const known = new Map<string, number>();
 
-/** Of ISO 4217, as far as it is known here; else 2. */
+/** Decimals of an ISO 4217 currency; 2 when unknown. */
 export function digitsOf(currency: string): number {
   const found = known.get(currency);
   if (found !== undefined) return found;
@@ -186,7 +186,7 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What a table on a page shows of a cell. */
+/** The text of a cell in a table of a page. */
 export interface ShownCell {
   readonly text: string;
   /** The whole value, where `text` is rounded; else null. */

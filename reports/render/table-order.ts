@@ -28,7 +28,7 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
   return { ...result, rows: [...result.rows].sort(order), order: `${sort}, as requested` };
 }
 
-/** What rows that count no line twice add up to; of two periods as well. */
+/** Totals of rows that count no line twice, also of two periods. */
 export function summedColumns({ drilldowns: [drilldown] }: ReportDefinition): readonly string[] {
   const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => drilldown?.exact[name] === name);
   return equal.includes('billing_cost')

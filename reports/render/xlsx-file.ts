@@ -96,7 +96,7 @@ function digitsOf(decimal: string): number {
   return decimal.replace(/\D/g, '').replace(/^0+/, '').length;
 }
 
-/** Of a column in characters, by its heading and its longest cell: 12 at least, 48 at most. */
+/** Width of a column in characters, by its heading and longest cell: 12 to 48. */
 export function widthOf({ rows }: { readonly rows: readonly ReportRow[] }, column: ReportColumn): number {
   const longest = rows.reduce(
     (most, row) => Math.max(most, cellLabel(row[column.name] ?? null, column).length),

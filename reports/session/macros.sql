@@ -55,7 +55,7 @@ create or replace temp macro per(amount, units) as
 create or replace temp macro percent_of(part, whole) as
     case when whole > 0 then as_hundredths(rounded_quotient(ten_thousandths(part) * 10000, ten_thousandths(whole))) end;
 
--- What a group was credited: its negative lines, which its billing cost contains.
+-- The credits of a group: its negative lines, which its billing cost contains.
 create or replace temp macro credits_of(cost) as coalesce(sum(cost) filter (where cost < 0), 0);
 
 -- The part of what was charged that was credited again, in percent, of a cost that contains its credits.
@@ -305,7 +305,7 @@ create or replace temp macro lines_by(asked, lines) as table
         if(asks_for(asked, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as of_weight
     from query_table(lines);
 
--- What may be wrong with a line: each has the bit of its place in line_faults.
+-- Possible faults of a line: each is a bit in line_faults.
 create or replace temp macro fault_names() as [
     'origin is missing',
     'billable weight is missing',

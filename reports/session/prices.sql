@@ -73,7 +73,7 @@ cells as (
     from (
         select
             * exclude (most, most_frequent, prices),
-            -- What more than half of them cost is in the middle, whatever the others do; few lists are left to go through.
+            -- A price of more than half of the lines is the median, so only few lists need sorting.
             case
                 when 2 * most > shipments then counted_value(most_frequent, shipments)
                 else middle_values(list_sort(prices), shipments)
@@ -189,7 +189,7 @@ create or replace temp table rated_weights (
 )
 
 -- name: rated-weights
--- What each billed weight is rated as by each carrier, by the steps of --weights. All is counted in 10^-14 lb
+-- The rated weight of each billed weight and carrier, by the steps of --weights. Units are 10^-14 lb
 -- (exact_weight).
 create or replace temp table rated_weights as
 with bands as (
@@ -201,7 +201,7 @@ with bands as (
         exact_weight(up_to, unit) as up_to
     from weights
     union all
-    -- Whoever is not named rates in whole pounds.
+    -- Other carriers rate in whole pounds.
     select '', 'lb', 10000, 10000000000, null where not exists (select 1 from weights where carrier is null)
 ),
 carriers as (

@@ -50,7 +50,7 @@ budgets as (
         month, lower(tenant) as tenant_name, lower(carrier) as carrier_name, currency_code,
         min(tenant) as tenant, min(carrier) as carrier, sum(amount) as amount
     from budget
-    -- Who asks for some months, carriers or tenants is shown the budget of these and that of all.
+    -- With filters, the budget of the selected months, carriers or tenants, and that of all.
     where (
         getvariable('date_from') is null
         or last_day(cast(month || '-01' as date)) >= cast(getvariable('date_from') as date)
@@ -63,7 +63,7 @@ budgets as (
     )
     group by month, tenant_name, carrier_name, currency_code
 ),
--- What each line of the budget is for, by currency.
+-- The subject of each budget line, by currency.
 matched as (
     select
         b.month,

@@ -63,7 +63,7 @@ select
     packages_of(t.shipments, r.repeats) as packages,
     t.credits,
     t.share_of_cost,
-    -- Of shares that are not rounded: 10,000 times the squares of the costs by the square of their sum. Two digits are divided first and
+    -- Unrounded shares: 10,000 times the squares of the costs by the square of their sum. Two digits are divided first and
     -- two then, since ten thousand times the squares of ten million million are beyond 128 bits.
     case
         when t.has_shares

@@ -72,7 +72,7 @@ repeated as (
 places as (
     select distinct of_origin as origin from totals
 ),
--- What a share is of: the lines of the leftmost column where there are several.
+-- The base of a share: the lines of the leftmost column when there are several.
 shared as (
     select
         t.*,

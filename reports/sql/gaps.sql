@@ -294,7 +294,7 @@ neighbours as (
     join known as k on k.sequence = s.sequence and k.counter = s.counter and (s.party is null or k.party = s.party)
     group by all
 ),
--- Whoever gives out numbers need not do so in order of time.
+-- Invoice numbers need not be in order of time.
 number_gaps as (
     select
         'number' as kind,

@@ -51,7 +51,7 @@ numbers as (
     left join looked_up as m on m.mark = mark_of(s.tracking_number)
     group by all
 ),
--- What a tenant bears is what it and those before it bear, less what those before it bear, so that rounding loses nothing.
+-- A tenant's share is the running total up to it less the running total before it, so that rounding loses nothing.
 shares as (
     select
         n.tenant,

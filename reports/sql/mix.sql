@@ -67,7 +67,7 @@ read as (
         cast(sum(whole_shipments) as bigint) as whole_shipments,
         sum(cast(zone_number(zone) * shipments as decimal(38, 4))) as zone_sum,
         cast(coalesce(sum(shipments) filter (where zone_number(zone) is not null), 0) as bigint) as zone_count,
-        -- Of all lines: whether zones are a scale does not depend on the dates.
+        -- All lines: whether zones are a scale does not depend on the dates.
         cast(coalesce(sum(whole_shipments) filter (where zone is not null), 0) as bigint) as zones,
         cast(coalesce(sum(whole_shipments) filter (where zone_number(zone) is not null), 0) as bigint) as numbered_zones,
         min(zone_number(zone)) as least_zone,

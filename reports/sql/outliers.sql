@@ -60,7 +60,7 @@ cells as (
         p.period_from,
         p.period_to,
         cast(sum(m.shipments) as bigint) as n,
-        -- Of more than half of them nothing needs to be sorted: their price is the median, and the median distance is zero.
+        -- A price of more than half of the lines is the median, with a median distance of zero, without sorting.
         2 * max(m.shipments) > sum(m.shipments) as is_firm,
         cast(ten_thousandths(arg_max(m.billing_cost, m.shipments)) as bigint) as most_frequent,
         list(counted_value(cast(ten_thousandths(m.billing_cost) as bigint), m.shipments)) as prices,

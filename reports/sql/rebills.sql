@@ -107,7 +107,7 @@ replacements as (
     from shared as s
     group by all
 ),
--- What was voided at no cost, or at less, has no share of cost to ask for.
+-- A voided invoice with zero or negative cost has no share of cost.
 chosen as (
     select r.*
     from replacements as r

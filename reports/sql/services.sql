@@ -124,7 +124,7 @@ compared as (
     from alike
     group by all
 ),
--- What a service's packages cost above as many at the ground mean, times the number of ground packages, in
+-- The cost of a service's packages above as many at the ground mean, times the number of ground packages, in
 -- ten-thousandths: a whole number, so that the premiums below are rounded once.
 over_ground as (
     select

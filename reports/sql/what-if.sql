@@ -42,7 +42,7 @@ with cells as (
     select
         carrier,
         currency_code,
-        -- What is exchanged of it, and what must be the same.
+        -- The exchanged attributes, and those that must be equal.
         if($by = 'service', service_level, '') as of_service,
         if($by = 'zone', zone, '') as of_zone,
         if($by = 'service', '', service_level) as service,

@@ -47,7 +47,7 @@ export class Announcements {
     this.#book = book;
   }
 
-  /** What happened to an invoice, told to all who hear of it. */
+  /** Sends a change of an invoice to all subscribed webhooks. */
   emit(eventType: EventType, current: Invoice): void {
     const { store, faults, activity, registrations, deliveries } = this.#options;
     const moment = this.#book.moment('event', current, eventType);

@@ -62,7 +62,7 @@ export class InvoiceBook {
     return tenant === undefined ? [] : wordsOf(tenant);
   }
 
-  /** What the CSV of an invoice is written from. */
+  /** The data of an invoice's CSV. */
   csvSource(invoice: Invoice): CsvSource {
     const tenantColumn = this.tenantOf(invoice)?.name ?? this.partner.name;
     return { invoice, tenantColumn, find: (id) => this.invoice(id) };

@@ -20,7 +20,7 @@ export interface PlannedInvoice {
 /** A line of an invoice that an auditor is to find; a line may be one for several reasons. */
 export interface Planted {
   readonly what: Plant;
-  /** Of the invoice's file, from 1. */
+  /** Row number in the invoice's file, from 1. */
   readonly rowNumber: number;
   /** Decimal text: what is wrong of its cost; of a credit, what is given back. */
   readonly amount: string;
@@ -57,7 +57,7 @@ export function* planMonths(wanted: MonthsWanted): Generator<PlannedInvoice> {
         credits: index % 2 === 0 ? 'far above the usual' : 'billed twice',
       });
       const isGone = index === 1 && month === 1;
-      // What was not billed in the end is not billed twice, and nothing of it is credited.
+      // Lines that were never billed are neither billed twice nor credited.
       if (!isGone) before.set(index, leftOver);
       const plan = (billed: readonly BilledLine[], ends: PlannedInvoice['ends']): PlannedInvoice => ({
         ...{ invoice: invoiceOf(tenant, period, billed), ends, planted: plantedIn(billed) },
@@ -120,7 +120,7 @@ export type Plant =
 
 export interface BilledLine {
   readonly line: Shipment;
-  /** What is planted, with the amount: see `Planted`. */
+  /** Planted findings with their amounts: see `Planted`. */
   readonly wrong: Readonly<Partial<Record<Plant, string>>>;
 }
 
@@ -131,7 +131,7 @@ export interface Period {
   readonly invoiced: string;
 }
 
-/** What the next invoice of the tenant has of this one. */
+/** Lines that the tenant's next invoice takes from this one. */
 export interface LeftOver {
   /** Billed a second time. */
   readonly twice: BilledLine | null;
@@ -149,7 +149,7 @@ export interface MonthToBill {
   readonly lateLines: number;
   /** First day of the higher prices. */
   readonly raisedFrom: string;
-  /** Of the same tenant's invoice before. */
+  /** From the tenant's previous invoice. */
   readonly earlier: LeftOver;
   /** Which finding of this invoice the next one credits. */
   readonly credits: 'far above the usual' | 'billed twice';
@@ -248,7 +248,7 @@ function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
     SERVICES[usual !== undefined || random.below(10) < 7 ? 0 : 1 + random.below(2)] ?? SERVICES[0];
   const zone = usual ?? random.pick(ZONES);
   const pounds = usual === undefined ? random.pick(POUNDS) : 3;
-  // What is billed twice a month later is not late besides.
+  // Lines that are billed twice a month later are not late as well.
   const firstDay = at < 3 ? 9 : 0;
   const shipDate =
     shippedOn ?? daysAfter(period.start, firstDay + random.below(Number(period.end.slice(8)) - firstDay));

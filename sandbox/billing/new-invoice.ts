@@ -39,7 +39,7 @@ export function seededPartner(seed: number, environment: Environment, kind: Part
 
 // Partner-level invoices (spec 2.9).
 
-/** What a partner-level invoice of a 3PL sums: all shipments of all tenants in one currency (spec 2.9). */
+/** The invoices that a partner-level invoice sums: all shipments of all tenants in one currency (spec 2.9). */
 export function sourcesOf(wanted: NewInvoice, book: InvoiceBook): readonly Invoice[] {
   if (wanted.partnerLevel !== true || book.partner.kind === 'enterprise') return [];
   if (wanted.shipments !== undefined) {
@@ -106,7 +106,7 @@ export interface InvoicePlan {
 }
 
 const DEFAULT_SHIPMENTS = 25;
-const MOST_SHIPMENTS = 20_000_000;
+const MAX_SHIPMENTS = 20_000_000;
 const DUE_AFTER_DAYS = 15;
 const SETTABLE = [
   'invoiceNumber',
@@ -185,8 +185,8 @@ function ownReference(sequence: number): string | null {
 
 function countOf(shipments: NewInvoice['shipments']): number {
   const count = typeof shipments === 'number' ? shipments : DEFAULT_SHIPMENTS;
-  if (Number.isInteger(count) && count >= 0 && count <= MOST_SHIPMENTS) return count;
-  return refuse(`shipments is ${count}; it goes from 0 to ${MOST_SHIPMENTS}.`);
+  if (Number.isInteger(count) && count >= 0 && count <= MAX_SHIPMENTS) return count;
+  return refuse(`shipments is ${count}; it goes from 0 to ${MAX_SHIPMENTS}.`);
 }
 
 function readLines(lines: readonly Partial<Shipment>[]): Shipment[] {

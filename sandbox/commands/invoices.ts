@@ -117,7 +117,7 @@ export function group(name: string, description: string, verbs: readonly Command
   return command;
 }
 
-/** What the options and the file say together; options win, field by field. */
+/** Merges options and file; options take precedence, field by field. */
 function invoiceOf({ file, tenant, partnerLevel, shipments, set }: TriggerOptions): Record<string, unknown> {
   const fromFile = file === undefined ? {} : jsonFile(file);
   const fields = { ...(fromFile.set as object | undefined), ...pairs(set) };

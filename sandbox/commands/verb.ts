@@ -222,7 +222,7 @@ export async function ask(
   say: (answer: unknown) => readonly string[],
 ): Promise<void> {
   await conclude(options, async () => {
-    if (options.dryRun === true) return sayCall(options, call);
+    if (options.dryRun === true) return printCall(options, call);
     const client = new AdminClient(options);
     try {
       const answer = await client.call(call);
@@ -287,7 +287,7 @@ function plain(value: unknown): string {
   return JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');
 }
 
-function sayCall(options: VerbOptions, call: AdminCall): void {
+function printCall(options: VerbOptions, call: AdminCall): void {
   const body = call.body === undefined ? '' : ` with ${JSON.stringify(call.body)}`;
   if (options.json === true) printJson({ dryRun: true, ...call });
   else print([`Would ${call.method} ${call.path}${body}`]);

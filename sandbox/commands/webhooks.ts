@@ -112,7 +112,7 @@ function settingsOf(options: SettingsOptions): Record<string, unknown> {
   });
 }
 
-/** Of a registration, in the admin API. */
+/** Path of a registration in the admin API. */
 export function pathOf(registrationId: string): string {
   return `/registrations/${encodeURIComponent(registrationId)}`;
 }

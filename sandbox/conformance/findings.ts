@@ -11,9 +11,9 @@ import { type SuiteContext, skip } from './suite-context.ts';
 
 export interface Finding {
   readonly section: string;
-  /** What the specification leaves open. */
+  /** The open question. */
   readonly question: string;
-  /** What was seen; null when it could not be. */
+  /** The observation; null when there is none. */
   readonly found: string | null;
   /** Why it could not be seen. */
   readonly reason: string | null;
@@ -26,7 +26,7 @@ interface Question {
 }
 
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
-/** What every HTTP client and server says; the rest of a delivery's headers may be a signature. */
+/** Standard headers; the other headers of a delivery may be a signature. */
 const ORDINARY_HEADERS = ['host', 'connection', 'content-length', 'content-type', 'user-agent', 'accept'];
 
 const QUESTIONS: readonly Question[] = [

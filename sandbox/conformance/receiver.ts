@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 import { isObject, jsonObject, textOf } from './http.ts';
 
-export interface Heard {
+export interface ReceivedRequest {
   /** Milliseconds since the suite started, for distances only. */
   readonly atMs: number;
   readonly method: string;
@@ -32,13 +32,13 @@ export interface Reply {
 }
 
 /** Chooses the answer to the nth request for one event, from 1. */
-export type Choose = (heard: Heard, attempt: number) => Reply;
+export type Choose = (received: ReceivedRequest, attempt: number) => Reply;
 
 const POLL_MS = 20;
 
 export class Receiver {
   readonly #server: Server;
-  readonly #heard = new Map<string, Heard[]>();
+  readonly #received = new Map<string, ReceivedRequest[]>();
   readonly #replies = new Map<string, Choose>();
 
   private constructor(server: Server) {
@@ -61,7 +61,7 @@ export class Receiver {
     });
     const server = createServer({ cert, key });
     const receiver = new Receiver(server);
-    server.on('request', (request, response) => void receiver.#hear(request, response));
+    server.on('request', (request, response) => void receiver.#receive(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return receiver;
   }
@@ -73,15 +73,15 @@ export class Receiver {
     return `https://127.0.0.1:${port}/${path}`;
   }
 
-  heard(path: string): readonly Heard[] {
-    return this.#heard.get(path) ?? [];
+  received(path: string): readonly ReceivedRequest[] {
+    return this.#received.get(path) ?? [];
   }
 
-  /** Waits until a path heard enough; resolves with what it heard, however little, when the time is over. */
-  async wait(path: string, isEnough: (heard: readonly Heard[]) => boolean, withinMs: number) {
+  /** Waits until a path received enough; resolves with what it received, however little, when the time is over. */
+  async wait(path: string, isEnough: (received: readonly ReceivedRequest[]) => boolean, withinMs: number) {
     const deadline = performance.now() + withinMs;
-    while (!isEnough(this.heard(path)) && performance.now() < deadline) await sleep(POLL_MS);
-    return this.heard(path);
+    while (!isEnough(this.received(path)) && performance.now() < deadline) await sleep(POLL_MS);
+    return this.received(path);
   }
 
   async close(): Promise<void> {
@@ -89,7 +89,7 @@ export class Receiver {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #hear(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const atMs = performance.now();
     const path = (request.url ?? '/').slice(1);
     const chunks: Buffer[] = [];
@@ -98,11 +98,11 @@ export class Receiver {
     } catch {
       return;
     }
-    const heard = toHeard(atMs, request, Buffer.concat(chunks));
-    const all = this.#heard.get(path) ?? [];
-    this.#heard.set(path, [...all, heard]);
-    const attempt = all.filter(({ eventId }) => eventId === heard.eventId).length + 1;
-    const reply = this.#replies.get(path)?.(heard, attempt) ?? { status: 404 };
+    const received = receivedRequest(atMs, request, Buffer.concat(chunks));
+    const all = this.#received.get(path) ?? [];
+    this.#received.set(path, [...all, received]);
+    const attempt = all.filter(({ eventId }) => eventId === received.eventId).length + 1;
+    const reply = this.#replies.get(path)?.(received, attempt) ?? { status: 404 };
     const { status, body = '', afterMs = 0 } = reply;
     if (status === 'hang') return;
     if (afterMs > 0) await sleep(afterMs);
@@ -110,7 +110,7 @@ export class Receiver {
   }
 }
 
-function toHeard(atMs: number, request: IncomingMessage, body: Buffer): Heard {
+function receivedRequest(atMs: number, request: IncomingMessage, body: Buffer): ReceivedRequest {
   const envelope = jsonObject(body) ?? {};
   const metadata = isObject(envelope.metadata) ? envelope.metadata : {};
   const payload = isObject(envelope.payload) ? envelope.payload : {};

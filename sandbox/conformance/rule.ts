@@ -57,7 +57,7 @@ export interface Row {
   readonly id: string;
   readonly rule: string;
   readonly verdict: Verdict;
-  /** What was seen; for a skipped rule why it was skipped. */
+  /** The observation; for a skipped rule the reason. */
   readonly seen: string;
 }
 

@@ -10,7 +10,7 @@ import type {
 } from './application.ts';
 import { type Csv, readCsv } from './csv.ts';
 import { type Answer, digitsOf, glimpse, jsonObject, textOf } from './http.ts';
-import type { Choose, Heard } from './receiver.ts';
+import type { Choose, ReceivedRequest } from './receiver.ts';
 import { broken, hold } from './rule.ts';
 import type { Service } from './service.ts';
 import { type SuiteContext, skip } from './suite-context.ts';
@@ -50,38 +50,43 @@ export async function openEndpoint(context: SuiteContext, wanted: WantedEndpoint
 }
 
 /** The requests that came to an endpoint for one invoice, once there are enough of them. */
-export async function hear(
+export async function receive(
   context: SuiteContext,
   { path, invoiceId, count }: { path: string; invoiceId: string; count: number },
   withinMs = SOON_MS,
-): Promise<readonly Heard[]> {
-  const isOurs = (heard: Heard) => heard.invoiceId === invoiceId;
-  const all = await context.receiver.wait(path, (heard) => heard.filter(isOurs).length >= count, withinMs);
+): Promise<readonly ReceivedRequest[]> {
+  const isOurs = (received: ReceivedRequest) => received.invoiceId === invoiceId;
+  const all = await context.receiver.wait(
+    path,
+    (received) => received.filter(isOurs).length >= count,
+    withinMs,
+  );
   return all.filter(isOurs);
 }
 
 /** The one delivery of an event; holds that it came. */
-export async function hearEvent(
+export async function receiveEvent(
   context: SuiteContext,
   path: string,
   invoiceId: string,
   eventType: string,
-): Promise<Heard> {
-  const isIt = (heard: Heard) => heard.invoiceId === invoiceId && heard.eventType === eventType;
-  const all = await context.receiver.wait(path, (heard) => heard.some(isIt), SOON_MS);
+): Promise<ReceivedRequest> {
+  const isIt = (received: ReceivedRequest) =>
+    received.invoiceId === invoiceId && received.eventType === eventType;
+  const all = await context.receiver.wait(path, (received) => received.some(isIt), SOON_MS);
   return all.find(isIt) ?? broken(`no ${eventType} came within ${SOON_MS / 1_000} s`);
 }
 
 export interface ApprovedInvoice {
   readonly invoiceId: string;
   readonly tenant: Tenant | null;
-  readonly created: Heard;
-  readonly finalized: Heard;
-  /** Everything the endpoint heard of this invoice. */
-  readonly heard: readonly Heard[];
+  readonly created: ReceivedRequest;
+  readonly finalized: ReceivedRequest;
+  /** Everything the endpoint received of this invoice. */
+  readonly received: readonly ReceivedRequest[];
 }
 
-/** A tenant-level invoice that went from DRAFT to APPROVED, and what an endpoint for all events heard of it. */
+/** A tenant-level invoice that went from DRAFT to APPROVED, and what an endpoint for all events received of it. */
 export async function approvedInvoice(context: SuiteContext): Promise<ApprovedInvoice> {
   const { application } = context;
   const { path } = await openEndpoint(context, { headers: CUSTOM_HEADERS });
@@ -119,16 +124,16 @@ export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvo
 /** An approved invoice that was canceled afterwards, and its three events in the order they came. */
 export async function canceledInvoice(
   context: SuiteContext,
-): Promise<ApprovedInvoice & { readonly voided: Heard }> {
+): Promise<ApprovedInvoice & { readonly voided: ReceivedRequest }> {
   const { path } = await openEndpoint(context);
   const approved = await approve(context, path, { shipments: 2 }, null);
   const { invoiceId } = approved;
   await context.application.cancel(invoiceId);
-  const voided = await hearEvent(context, path, invoiceId, 'invoice_voided');
-  return { ...approved, voided, heard: await hear(context, { path, invoiceId, count: 3 }) };
+  const voided = await receiveEvent(context, path, invoiceId, 'invoice_voided');
+  return { ...approved, voided, received: await receive(context, { path, invoiceId, count: 3 }) };
 }
 
-/** An approved invoice whose export failed, and what was heard of it (spec 6, rule 6). */
+/** An approved invoice whose export failed, and what was received of it (spec 6, rule 6). */
 export async function unexportedInvoice(context: SuiteContext) {
   const { application } = context;
   const { path } = await openEndpoint(context);
@@ -137,8 +142,8 @@ export async function unexportedInvoice(context: SuiteContext) {
   await application.submit(invoiceId);
   await application.approve(invoiceId);
   const fence = await application.createInvoice({ shipments: 1 });
-  await hearEvent(context, path, fence.invoiceId, 'invoice_created');
-  return { invoiceId, heard: await hear(context, { path, invoiceId, count: 1 }) };
+  await receiveEvent(context, path, fence.invoiceId, 'invoice_created');
+  return { invoiceId, received: await receive(context, { path, invoiceId, count: 1 }) };
 }
 
 /** A file as it came through a regenerated URL, with the facts that were announced for it. */
@@ -210,9 +215,15 @@ export function decimalOf(value: unknown, name: string): Decimal {
 async function approve(context: SuiteContext, path: string, wanted: WantedInvoice, tenant: Tenant | null) {
   const { application } = context;
   const { invoiceId } = await application.createInvoice(wanted);
-  const created = await hearEvent(context, path, invoiceId, 'invoice_created');
+  const created = await receiveEvent(context, path, invoiceId, 'invoice_created');
   await application.submit(invoiceId);
   await application.approve(invoiceId);
-  const finalized = await hearEvent(context, path, invoiceId, 'invoice_finalized');
-  return { invoiceId, tenant, created, finalized, heard: await hear(context, { path, invoiceId, count: 2 }) };
+  const finalized = await receiveEvent(context, path, invoiceId, 'invoice_finalized');
+  return {
+    invoiceId,
+    tenant,
+    created,
+    finalized,
+    received: await receive(context, { path, invoiceId, count: 2 }),
+  };
 }

@@ -90,7 +90,7 @@ export interface Target {
   readonly apiKey: string | null;
   /** Trusted instead of the system's CAs; null keeps those. */
   readonly caPem: string | null;
-  /** Of the sandbox; null on a real account, where nothing may be changed. */
+  /** The sandbox's application; null on a real account, where nothing may be changed. */
   readonly adminUrl: string | null;
 }
 

@@ -32,7 +32,7 @@ const THREAD_RESTS_MS = 30_000;
 interface Job {
   readonly delivery: Delivery;
   readonly event: BillingEvent;
-  /** Of the journal, when it was queued. */
+  /** Journal position when it was queued. */
   readonly position: number;
 }
 
@@ -56,7 +56,7 @@ export class Deliveries {
     this.#log = new DeliveryLog(options);
     this.#detours = new DeliveryDetours(faults);
     this.#pool = new ReceiverPool(timeoutMs);
-    // What a receiver hears of is in the journal: a kill cannot make it come again as another event.
+    // Delivered events are in the journal, so that a restart after a kill does not send them under another id.
     const beforeSending = () => store.flush();
     this.#thread = new SenderThread({ ...options, beforeSending, restMs: THREAD_RESTS_MS });
   }
@@ -195,7 +195,7 @@ export class Deliveries {
     const moment = this.#moment(delivery, event);
     try {
       this.#underWay.signal.throwIfAborted();
-      // What a receiver hears of is in the journal: a kill cannot make it come again as another event.
+      // Delivered events are in the journal, so that a restart after a kill does not send them under another id.
       store.flush(position);
       const startedAt = stampOf(now());
       const start = performance.now();

@@ -36,7 +36,7 @@ const GRACE_MS = 5_000;
 
 export class ReceiverPool {
   readonly #lines = new Map<string, Line>();
-  /** What is looked up once for a registration; one that is edited is another object. */
+  /** Data that is computed once per registration; an edited registration is another object. */
   #targets = new WeakMap<Registration, Target>();
   readonly #timeoutMs: number;
 

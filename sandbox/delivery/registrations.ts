@@ -80,7 +80,7 @@ export class Registrations {
 
   /** The active registrations that hear of an event. */
   forEvent(event: Pick<BillingEvent, 'eventType' | 'tenantId'>): readonly Registration[] {
-    return this.list().filter((one) => one.active && hears(one, event));
+    return this.list().filter((one) => one.active && isSubscribed(one, event));
   }
 
   #check(settings: NewRegistration): Omit<Registration, 'registrationId' | 'active' | 'createdAt'> {
@@ -104,7 +104,7 @@ export class Registrations {
   }
 }
 
-function hears(
+function isSubscribed(
   registration: Registration,
   { eventType, tenantId }: Pick<BillingEvent, 'eventType' | 'tenantId'>,
 ) {

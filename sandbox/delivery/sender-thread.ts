@@ -30,7 +30,7 @@ export class SenderThread {
   #rest: NodeJS.Timeout | undefined;
   #lastKey = 0;
   readonly #underWay = new Map<number, WhenOver>();
-  /** What is handed over at the next turn of the event loop, in one message for each registration. */
+  /** Deliveries for the next turn of the event loop, in one message per registration. */
   readonly #batches = new Map<Registration, Batch>();
 
   constructor(options: SenderThreadOptions) {

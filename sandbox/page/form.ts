@@ -1,4 +1,4 @@
-/** What a browser's form sent, read field by field; a field that is missing is empty. */
+/** Reads the fields of a form; a missing field is empty. */
 import { RefusalError } from '../refusal.ts';
 
 export class Form {

@@ -1,4 +1,4 @@
-/** What a page says after a form did its work; addresses carry the word, never the sentence. */
+/** Notices after a form was processed; addresses contain the key, never the sentence. */
 export const NOTICES: Readonly<Record<string, string>> = {
   generated: 'The invoice was generated.',
   submitted: 'The invoice waits for approval. No event is emitted for that.',

@@ -24,19 +24,19 @@ import { webhookSection } from './sections/webhooks.ts';
 
 export interface PageRoutesOptions {
   readonly account: Account;
-  /** What a client of this account has to know, for the overview. */
+  /** Connection data of this account, for the overview. */
   readonly connection: () => Connection;
   readonly access: AdminAccess;
 }
 
-/** What a page or a form was asked for. */
+/** The request of a page or form. */
 export interface Asked {
   readonly account: Account;
   readonly connection: Connection;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Form;
   readonly form: Form;
-  /** What the form held when it was refused; empty on a fresh page. */
+  /** The fields of a refused form; empty on a new page. */
   readonly typed: Readonly<Record<string, string>>;
 }
 
@@ -151,7 +151,7 @@ interface Sending extends Place {
   readonly request: FastifyRequest;
   readonly status: number;
   readonly problem?: string;
-  /** Of the newest activity that the page may show; missing: of the newest there is. */
+  /** Number of the newest activity to show; missing: the newest. */
   readonly sequence?: number;
 }
 

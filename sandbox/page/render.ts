@@ -18,12 +18,12 @@ export interface Page {
 export const SECTIONS = ['overview', 'invoices', 'webhooks', 'schedules', 'deliveries', 'faults'] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** What stands around a page: where it lies, whose account it is, what was just done or refused. */
+/** The frame of a page: its address, its account, and the last notice. */
 export interface Surroundings {
   /** Path of the account's pages, empty or `/production`. */
   readonly base: string;
   readonly account: Account;
-  /** Of the newest activity it shows: the page asks for what came after. */
+  /** Number of the newest activity on the page, which polls for later ones. */
   readonly sequence: number;
   readonly notice: string | null;
   readonly problem: string | null;

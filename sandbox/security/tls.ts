@@ -22,7 +22,7 @@ export interface TlsMaterial {
   readonly keyPem: string;
 }
 
-/** What a data folder keeps: the certificate and what URLs and tokens are signed with. */
+/** Keys in the data folder: the certificate, and the secrets of URLs and tokens. */
 export interface ServiceKeys extends TlsMaterial {
   readonly signingSecret: string;
 }

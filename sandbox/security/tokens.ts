@@ -29,7 +29,7 @@ export function seededCredentials(seed: number | string, environment: Environmen
 // Access tokens (spec 2.1, 4.1, 5). A token contains its expiry and account under a signature, so that tokens survive a restart, and ends in `=`, so that
 // a client that trims or truncates it fails (spec 5).
 
-/** What is wrong with a token: the `error_description` of the 401 (spec 7). */
+/** The `error_description` of the 401 for an invalid token (spec 7). */
 export type TokenVerdict = { readonly valid: true } | { readonly valid: false; readonly description: string };
 
 export interface TokensOptions {

@@ -31,7 +31,7 @@ export class Activity {
     this.#emitter.emit('line', line);
   }
 
-  /** Of the newest line; 0 when there is none. */
+  /** Number of the newest line; 0 when there is none. */
   get sequence(): number {
     return this.#sequence;
   }

@@ -10,7 +10,7 @@ export interface FolderSettings {
   readonly seed: number;
   readonly partnerKind: PartnerKind;
   readonly wirePrefix: string;
-  /** What the credentials follow from: the seed when it was named, else chance, so that no two machines share them. */
+  /** Source of the credentials: the given seed, else a random one, so that no two machines share them. */
   readonly credentialSeed: number | string;
 }
 

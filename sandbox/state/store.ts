@@ -31,12 +31,12 @@ export function readLine(text: string): Line {
 }
 
 /** In UTF-8, of those that `length` counts. */
-const MOST_BYTES_OF_A_CHARACTER = 3;
+const MAX_BYTES_OF_A_CHARACTER = 3;
 /** For texts of a usual length, so that nothing is set aside for each. */
 const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 
 export function writeAll(file: number, text: string): void {
-  const fits = text.length * MOST_BYTES_OF_A_CHARACTER <= scratch.length;
+  const fits = text.length * MAX_BYTES_OF_A_CHARACTER <= scratch.length;
   const bytes = fits ? scratch.subarray(0, scratch.write(text)) : Buffer.from(text);
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }

@@ -9,7 +9,7 @@ import { CSV_HEADERS, type Invoice } from '../model.ts';
 import { moneyText } from '../money.ts';
 import { type BilledShipment, type InvoiceContent, shipmentsOf } from './shipments.ts';
 
-/** What a file needs to know of its invoice, and how to find the invoices that a partner-level one sums. */
+/** The invoice data of a file, and a lookup of the invoices that a partner-level one sums. */
 export interface CsvSource {
   readonly invoice: InvoiceContent & Pick<Invoice, 'invoiceId' | 'invoiceDate' | 'currencyCode'>;
   /** Tenant name, or partner name for partner-level invoices (spec 2.9). */
@@ -29,7 +29,7 @@ export interface CsvFacts {
 const CHUNK_BYTES = 64 * 1024;
 const CHUNKS_PER_TURN = 4;
 /** UTF-8 takes at most so many bytes for a UTF-16 unit. */
-const MOST_BYTES_PER_UNIT = 3;
+const MAX_BYTES_PER_UNIT = 3;
 
 /** The bytes of the file, in chunks of at most some 64 KiB. @throws RangeError for an unknown malformation. */
 export function* csvChunks(
@@ -73,7 +73,7 @@ function* csvViews(
   const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   let filled = 0;
   for (const record of records) {
-    const most = typeof record === 'string' ? record.length * MOST_BYTES_PER_UNIT : record.length;
+    const most = typeof record === 'string' ? record.length * MAX_BYTES_PER_UNIT : record.length;
     if (filled + most > CHUNK_BYTES && filled > 0) {
       yield buffer.subarray(0, filled);
       filled = 0;

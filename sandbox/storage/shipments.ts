@@ -14,7 +14,7 @@ export interface BilledShipment {
   readonly tenantId: string | null;
 }
 
-/** What the rows of an invoice follow from. */
+/** The inputs of an invoice's rows. */
 export type InvoiceContent = Pick<
   Invoice,
   | 'tenantId'

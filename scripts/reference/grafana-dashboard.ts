@@ -6,7 +6,7 @@ interface Panel {
   readonly unit?: 'short' | 's' | 'bytes' | 'percentunit' | 'dateTimeFromNow';
   /** Expression by legend; `$instance` is the instance that is looked at. */
   readonly queries: Readonly<Record<string, string>>;
-  /** Of 24 columns. */
+  /** Width in 24 columns. */
   readonly width: number;
   /** A stat is red from here. */
   readonly redFrom?: number;

@@ -21,8 +21,8 @@ export const summary =
   'a backfill of 100,000 ids, 95 % loaded and unchanged, its worker killed: rate, memory, histories (backfill [ids] [kills])';
 
 /** Where the server begins to warn (ADR 14); it ends a run at five times as much. */
-const MOST_EVENTS = 10_240;
-const MOST_BYTES = 10 * 1024 * 1024;
+const MAX_EVENTS = 10_240;
+const MAX_BYTES = 10 * 1024 * 1024;
 const TELL_EVERY = 5_000;
 
 /** @throws Error an id was told wrongly, twice or never, the warehouse says otherwise, or a history is too large */
@@ -141,8 +141,7 @@ async function checkHistories(client: Client): Promise<void> {
       runs += 1;
       events = Math.max(events, run.historyLength);
       bytes = Math.max(bytes, run.historySize ?? 0);
-      if (run.historyLength > MOST_EVENTS || (run.historySize ?? 0) > MOST_BYTES)
-        tooLarge.push(run.workflowId);
+      if (run.historyLength > MAX_EVENTS || (run.historySize ?? 0) > MAX_BYTES) tooLarge.push(run.workflowId);
     }
     const size = `${events} events and ${(bytes / 1024).toFixed(0)} KiB`;
     console.log(`${type}: ${runs} runs, at most ${size} of history`);

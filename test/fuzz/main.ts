@@ -10,7 +10,7 @@ import type { FuzzThreadData } from '../support/fuzz-thread.ts';
 
 /** A case takes milliseconds, and some are played a hundred at once; a busy machine may make a thread wait for seconds. */
 const HANG_MS = 60_000;
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 const THREAD = new URL('../support/fuzz-thread.ts', import.meta.url);
 
 interface Wanted {
@@ -76,9 +76,8 @@ async function fuzz({ target, seed, cases, seconds }: Wanted): Promise<number> {
     if (end instanceof Error) crashes.push({ nth, error: `The thread ended: ${end.stack ?? end.message}` });
     first = end === 'done' ? nth : nth + 1;
   } while (first < cases || Date.now() < untilMs);
-  for (const { nth, error } of crashes.slice(0, MOST_SHOWN))
-    process.stdout.write(`  case ${nth}: ${error}\n`);
-  if (hangs.length > 0) process.stdout.write(`  hung: ${hangs.slice(0, MOST_SHOWN).join(', ')}\n`);
+  for (const { nth, error } of crashes.slice(0, MAX_SHOWN)) process.stdout.write(`  case ${nth}: ${error}\n`);
+  if (hangs.length > 0) process.stdout.write(`  hung: ${hangs.slice(0, MAX_SHOWN).join(', ')}\n`);
   const took = Math.round((Date.now() - startedMs) / 1_000);
   process.stdout.write(
     `${target}: ${first} cases, ${crashes.length} crashes, ${hangs.length} hangs; seed ${seed}, ${took} s\n`,

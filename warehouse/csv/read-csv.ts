@@ -36,7 +36,7 @@ export interface Reading {
 
 export interface Read {
   readonly broken: BrokenRows;
-  /** Of rows without findings, in the shape of `readTotals`. */
+  /** Totals of rows without findings, in the shape of `readTotals`. */
   readonly totals: readonly Row[];
   /** With `tolerate`: the byte scan under these tolerances; null: they do not cover the form. */
   readonly scan: CsvScan | null;

@@ -9,7 +9,7 @@ import { EVENT_TYPES } from '../../lib/wire/names.ts';
 export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(CSV_COLUMNS.map(({ name, meaning, unit }) => [name, withUnit(meaning, unit)])),
 
-  // Who and what.
+  // Identity.
   invoice_id: 'The service’s id of the invoice (spec 2.6)',
   invoice_number: 'Number for people; null: unknown',
   partner_invoice_id: 'The partner’s own reference, if one was assigned',

@@ -63,7 +63,7 @@ export interface Views {
   readonly scripts: readonly string[];
   /** By view: the comment at the top of its file. */
   readonly heads: ReadonlyMap<string, string>;
-  /** Of all scripts and comments, in lower-case hex: a warehouse with the same one has these views. */
+  /** SHA-256 of all scripts and comments, in lower-case hex: a warehouse with the same one has these views. */
   readonly sha256: string;
 }
 

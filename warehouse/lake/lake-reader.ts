@@ -91,7 +91,7 @@ async function flush(path: string): Promise<void> {
 // before a ledger counts them, so a reader that first reads the ledgers and then the lake, in one transaction, finds every row that they count.
 
 interface Opened {
-  /** Of the file and the generation; a rebuild changes both. */
+  /** Identifies the file and the generation; a rebuild changes both. */
   readonly stamp: string;
   readonly instance: Promise<DuckDBInstance>;
   /** When the bucket's credentials were given, in epoch milliseconds. */

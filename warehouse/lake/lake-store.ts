@@ -161,7 +161,7 @@ export interface TidyOptions {
 }
 
 const DAY_MS = 86_400_000;
-const LEAST_FILES = 64;
+const MIN_FILES = 64;
 /** For one statement, which may merge the files of a whole lake or list a bucket. */
 const LIMIT_MS = 6 * 3_600_000;
 const MERGE =
@@ -173,7 +173,7 @@ const MERGE =
  * @returns null when another process is tidying
  */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
-  const { database, ledger, now, keepMs = DAY_MS, leastFiles = LEAST_FILES } = options;
+  const { database, ledger, now, keepMs = DAY_MS, leastFiles = MIN_FILES } = options;
   return ledger.tidying(async () => {
     const leftovers = await removeLeftovers(database, ledger);
     const count = async (name: string, params = {}): Promise<Row> =>

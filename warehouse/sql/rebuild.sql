@@ -23,7 +23,7 @@ select
 delete from ingest_cursors where stream = 'rebuild'
 
 -- name: delete-publications
--- Of an interrupted rebuild; there may have been another publication since.
+-- The state of an interrupted rebuild; there may have been another publication since.
 delete from publication_log
 
 -- name: highest-load

@@ -32,7 +32,7 @@ export interface InvoiceRoute {
   readonly confirmVoids?: boolean;
   /** Instead of the environment's; for tests that share a server. */
   readonly queues?: { readonly billing: string; readonly warehouse: string };
-  /** Of new runs; for tests. */
+  /** Settings of new runs; for tests. */
   readonly pace?: Partial<Pace>;
 }
 

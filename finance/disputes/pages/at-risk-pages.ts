@@ -76,7 +76,7 @@ function withUsualDays(asked: Omit<z.output<typeof Asked>, 'risk' | 'state'>, no
   return { ...asked, from: shiftDay(today, -USUAL_DAYS), to: today };
 }
 
-/** What can still be claimed, in all and by finding; amounts of two currencies or partners are never added. */
+/** Claimable amounts in total and by finding; amounts of two currencies or partners are never added. */
 function shownOf({ lines, notes }: AtRisk) {
   const open = lines.filter(({ state }) => state === 'new');
   const byRisk = Map.groupBy(open, ({ risk }) => risk);

@@ -1,4 +1,4 @@
-/** What an operator is asked to agree to before a claim is opened or changed, and the doing of it. */
+/** The confirmation of an operator before a claim is opened or changed, and the change. */
 
 import { z } from 'zod';
 import type { Offered } from '../../../dashboard/guest-pages.ts';
@@ -8,8 +8,8 @@ import type { Disputes } from '../disputes.ts';
 import { FINDING_NAMES } from '../finding-kinds.ts';
 import type { Claimable } from '../findings.ts';
 
-/** What is named one by one; the rest is counted. */
-const MOST_NAMED = 100;
+/** Lines that are listed; the others are counted. */
+const MAX_NAMED = 100;
 
 const Asked = z.object({
   filters: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
@@ -40,7 +40,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
           .map((line) => lineText(line).replace(/\.$/, ''))
           .join('; ') || 'no line of these rows was billed too high',
     });
-  const named = [...lines, ...passed].slice(0, MOST_NAMED);
+  const named = [...lines, ...passed].slice(0, MAX_NAMED);
   const rest = found.length - named.length;
   return {
     described: {
@@ -54,7 +54,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
       reasonLabel: 'Note, for yourselves',
       isReasonOptional: true,
       command: 'disputes open',
-      target: [from, ...lines.slice(0, MOST_NAMED).map(({ trackingNumber }) => trackingNumber)],
+      target: [from, ...lines.slice(0, MAX_NAMED).map(({ trackingNumber }) => trackingNumber)],
       back: '/disputes',
     },
     async perform(note, by) {
@@ -67,7 +67,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
   };
 }
 
-/** Of claims with the versions that were seen. @throws BillsyncError they do not take it, and why */
+/** Changes claims that still have the shown versions. @throws BillsyncError the change is not allowed */
 export async function offerChange(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const asked = form.get('state') ?? '';
   const state = CLAIM_STATES.find((each) => each === asked) ?? null;
@@ -91,7 +91,7 @@ export async function offerChange(disputes: Disputes, form: URLSearchParams): Pr
       title:
         state === null ? `Note on ${named}` : `${named} ${ids.length === 1 ? 'becomes' : 'become'} ${state}`,
       consequences: found
-        .slice(0, MOST_NAMED)
+        .slice(0, MAX_NAMED)
         .map(
           ({ id, state: now, trackingNumber, outstanding, recovered, currencyCode }) =>
             `${id} is ${now}: ${trackingNumber}, claimed ${outstanding} ${currencyCode}, recovered ${recovered} ${currencyCode}.`,

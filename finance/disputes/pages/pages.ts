@@ -16,7 +16,7 @@ import { render } from './render.ts';
 
 const ADDRESS = '/disputes';
 /** More are found by state and carrier. */
-const MOST_SHOWN = 500;
+const MAX_SHOWN = 500;
 
 interface Named {
   readonly Params: { readonly id: string };
@@ -60,7 +60,7 @@ function registerPages(
       const carriers = [...Map.groupBy(claims, ({ carrier }) => carrier.toLowerCase()).values()]
         .map(([of]) => of?.carrier ?? '')
         .sort();
-      const shown = chosen.slice(0, MOST_SHOWN);
+      const shown = chosen.slice(0, MAX_SHOWN);
       const html = render('claims', {
         ...{ asked, problems, totals, carriers, shown, states: CLAIM_STATES },
         ...{
@@ -104,7 +104,7 @@ function registerPages(
   );
 }
 
-/** What claims mostly become, first. */
+/** The usual order of states. */
 const BY_USE = ['sent', 'credited', 'rejected', 'closed', 'open'] as const;
 
 function registerForms(operators: NonNullable<GuestHost['operators']>, disputes: Disputes): void {
@@ -116,7 +116,7 @@ function registerForms(operators: NonNullable<GuestHost['operators']>, disputes:
   );
 }
 
-/** What is in an address that nobody wrote by hand; anything else is as if it were not there. */
+/** Known states; other values of an address are ignored. */
 const Asked = z.object({
   state: z.enum(CLAIM_STATES).nullable().catch(null),
   carrier: z.string().min(1).nullable().catch(null),

@@ -13,7 +13,7 @@ type AlertOfMany = {
   [Name in AlertName]: (typeof ENTRIES)[Name] extends { readonly each: string } ? Name : never;
 }[AlertName];
 
-/** What is wrong with what, stable: `disk/full`, `attention/<invoiceId>`. */
+/** Stable key of an alert: `disk/full`, `attention/<invoiceId>`. */
 export type AlertKey = Exclude<AlertName, AlertOfMany> | `${AlertOfMany}/${string}`;
 
 export const ALERT_NAMES = Object.keys(ENTRIES) as AlertName[];
@@ -43,7 +43,7 @@ export function anchorOf(name: string): string {
   return name.replaceAll('/', '-');
 }
 
-/** What ends a notice is the same for all of them. */
+/** All notices end in the same way. */
 function withItsEnd(entry: RunbookEntry): RunbookEntry {
   if (entry.isNotice !== true) return entry;
   const end =

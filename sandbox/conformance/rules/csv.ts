@@ -16,7 +16,7 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What a filled cell of each column looks like; columns of free text are not named. */
+/** The pattern of a filled cell by column; free text has none. */
 const FORMS: Readonly<Partial<Record<Header, RegExp>>> = {
   'Invoice Generation Date': DATE,
   'Invoice ID': UUID,

@@ -1,9 +1,9 @@
 /** How deliveries are sent, repeated and given up (spec 4.6, 6, 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoggedDelivery } from '../application.ts';
-import type { Heard, Reply } from '../receiver.ts';
+import type { ReceivedRequest, Reply } from '../receiver.ts';
 import { broken, hold, type Rule } from '../rule.ts';
-import { approvedInvoice, hear, openEndpoint, SOON_MS } from '../stories.ts';
+import { approvedInvoice, openEndpoint, receive, SOON_MS } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
 const AT_ONCE_MS = 3_000;
@@ -12,8 +12,8 @@ const SLACK_MS = 500;
 
 interface Voided {
   readonly invoiceId: string;
-  /** What the endpoint heard of the void. */
-  readonly heard: readonly Heard[];
+  /** The requests about the void. */
+  readonly received: readonly ReceivedRequest[];
   readonly canceledAtMs: number;
   readonly path: string;
   readonly webhookId: string;
@@ -48,8 +48,8 @@ export const deliveryRules: readonly Rule[] = [
     id: 'at-once',
     rule: 'The initial attempt comes immediately',
     check: async (context) => {
-      const { heard, canceledAtMs } = await voidInvoice(context, () => ({ status: 200 }), 1);
-      const waitedMs = (heard[0] ?? broken('nothing came')).atMs - canceledAtMs;
+      const { received, canceledAtMs } = await voidInvoice(context, () => ({ status: 200 }), 1);
+      const waitedMs = (received[0] ?? broken('nothing came')).atMs - canceledAtMs;
       hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms`);
       return `${Math.round(waitedMs)} ms after the invoice was canceled`;
     },
@@ -62,7 +62,7 @@ export const deliveryRules: readonly Rule[] = [
       slow: 6,
       check: async (context) => {
         const voided = await voidInvoice(context, (attempt) => ({ status: attempt === 1 ? status : 200 }), 2);
-        hold(voided.heard.length === 2, `${voided.heard.length} attempts`);
+        hold(voided.received.length === 2, `${voided.received.length} attempts`);
         const log = await settledLog(context, voided);
         hold(log.state === 'delivered' && log.attempts === 2, `${log.state} after ${log.attempts}`);
         return 'delivered at the second attempt';
@@ -75,8 +75,8 @@ export const deliveryRules: readonly Rule[] = [
     rule: 'The retry comes after a brief delay',
     slow: 6,
     check: async (context) => {
-      const { heard } = await context.tell(refusedTwice);
-      const gapMs = gapOf(heard);
+      const { received } = await context.tell(refusedTwice);
+      const gapMs = gapOf(received);
       hold(gapMs > 0 && gapMs <= context.briefDelayMs, `${Math.round(gapMs)} ms`);
       return `${(gapMs / 1_000).toFixed(1)} s`;
     },
@@ -87,10 +87,10 @@ export const deliveryRules: readonly Rule[] = [
     rule: 'There is one retry and no third attempt',
     slow: 12,
     check: async (context) => {
-      const { heard } = await context.tell(refusedTwice);
+      const { received } = await context.tell(refusedTwice);
       const { path, invoiceId } = await context.tell(refusedTwice);
-      const quietMs = 2 * gapOf(heard) + 500;
-      const more = await hear(context, { path, invoiceId, count: 3 }, quietMs);
+      const quietMs = 2 * gapOf(received) + 500;
+      const more = await receive(context, { path, invoiceId, count: 3 }, quietMs);
       hold(more.length === 2, `${more.length} attempts`);
       return `2 attempts, then ${(quietMs / 1_000).toFixed(1)} s of silence`;
     },
@@ -101,9 +101,9 @@ export const deliveryRules: readonly Rule[] = [
     rule: 'The retry carries the same eventId and the same bytes',
     slow: 6,
     check: async (context) => {
-      const { heard } = await context.tell(refusedTwice);
-      const [one, other] = heard;
-      hold(one !== undefined && other !== undefined, `${heard.length} attempts`);
+      const { received } = await context.tell(refusedTwice);
+      const [one, other] = received;
+      hold(one !== undefined && other !== undefined, `${received.length} attempts`);
       hold(
         one.eventId === other.eventId && one.body.equals(other.body),
         `${one.eventId}, then ${other.eventId}`,
@@ -131,14 +131,14 @@ export const deliveryRules: readonly Rule[] = [
     check: async (context) => {
       const { responseLimitMs, briefDelayMs } = context;
       const patience = responseLimitMs + briefDelayMs + SOON_MS;
-      const { heard } = await voidInvoice(
+      const { received } = await voidInvoice(
         context,
         (attempt) => reply(attempt === 1 ? 'hang' : 200),
         2,
         patience,
       );
-      hold(heard.length === 2, `${heard.length} attempts within ${patience / 1_000} s`);
-      const gapMs = gapOf(heard);
+      hold(received.length === 2, `${received.length} attempts within ${patience / 1_000} s`);
+      const gapMs = gapOf(received);
       const most = responseLimitMs + briefDelayMs + SLACK_MS;
       hold(
         gapMs >= responseLimitMs - SLACK_MS && gapMs <= most,
@@ -167,17 +167,17 @@ export const deliveryRules: readonly Rule[] = [
     check: async (context) => {
       const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
       const only = { eventTypes: ['invoice_voided'] };
-      const isOurs = (heard: Heard) => heard.invoiceId === invoiceId;
+      const isOurs = (received: ReceivedRequest) => received.invoiceId === invoiceId;
       const slow = await openEndpoint(context, {
         ...only,
-        reply: (heard) => reply(isOurs(heard) ? 'hang' : 200),
+        reply: (received) => reply(isOurs(received) ? 'hang' : 200),
       });
       const quick = await openEndpoint(context, only);
       const startMs = performance.now();
       await context.application.cancel(invoiceId);
-      const [heard] = await hear(context, { path: quick.path, invoiceId, count: 1 });
+      const [received] = await receive(context, { path: quick.path, invoiceId, count: 1 });
       await context.application.deleteWebhook(slow.webhookId);
-      const waitedMs = (heard ?? broken('the second webhook heard nothing')).atMs - startMs;
+      const waitedMs = (received ?? broken('the second webhook received nothing')).atMs - startMs;
       hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms beside a webhook that does not answer`);
       return `${Math.round(waitedMs)} ms beside a webhook that does not answer`;
     },
@@ -206,15 +206,15 @@ async function voidInvoice(
   const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
   const { path, webhookId } = await openEndpoint(context, {
     eventTypes: ['invoice_voided'],
-    reply: (heard, attempt) => (heard.invoiceId === invoiceId ? choose(attempt) : { status: 200 }),
+    reply: (received, attempt) => (received.invoiceId === invoiceId ? choose(attempt) : { status: 200 }),
   });
   const canceledAtMs = performance.now();
   await context.application.cancel(invoiceId);
-  const heard = await hear(context, { path, invoiceId, count }, withinMs);
-  return { invoiceId, path, webhookId, canceledAtMs, heard };
+  const received = await receive(context, { path, invoiceId, count }, withinMs);
+  return { invoiceId, path, webhookId, canceledAtMs, received };
 }
 
-function gapOf([one, other]: readonly Heard[]): number {
+function gapOf([one, other]: readonly ReceivedRequest[]): number {
   return one === undefined || other === undefined ? broken('there was no retry') : other.atMs - one.atMs;
 }
 

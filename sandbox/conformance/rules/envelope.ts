@@ -1,8 +1,8 @@
 /** The contents of deliveries: envelope, metadata, payload (spec 2.4 to 2.7, 2.9, 6). */
 import { digitsOf, jsonObject, textOf } from '../http.ts';
-import { type Heard, invoiceIdOf } from '../receiver.ts';
+import { invoiceIdOf, type ReceivedRequest } from '../receiver.ts';
 import { broken, hold, holdAll, type Rule } from '../rule.ts';
-import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, partnerInvoice } from '../stories.ts';
+import { approvedInvoice, canceledInvoice, openEndpoint, partnerInvoice, receiveEvent } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -56,8 +56,8 @@ export const envelopeRules: readonly Rule[] = [
     id: 'envelope',
     rule: 'Every delivery is an envelope of metadata and payload',
     check: async (context) => {
-      const { heard } = await context.tell(canceledInvoice);
-      const keys = heard.map(({ body }) =>
+      const { received } = await context.tell(canceledInvoice);
+      const keys = received.map(({ body }) =>
         Object.keys(jsonObject(body) ?? {})
           .sort()
           .join(),
@@ -66,7 +66,7 @@ export const envelopeRules: readonly Rule[] = [
         keys.every((key) => key === 'metadata,payload'),
         keys.join('; '),
       );
-      return `${heard.length} deliveries`;
+      return `${received.length} deliveries`;
     },
   },
   {
@@ -74,11 +74,13 @@ export const envelopeRules: readonly Rule[] = [
     id: 'metadata-fields',
     rule: 'Metadata has its six fields, identical for all event types',
     check: async (context) => {
-      const { heard } = await context.tell(canceledInvoice);
+      const { received } = await context.tell(canceledInvoice);
       holdAll(
-        heard.flatMap((one) => complaints(one.metadata, METADATA).map((text) => `${one.eventType}: ${text}`)),
+        received.flatMap((one) =>
+          complaints(one.metadata, METADATA).map((text) => `${one.eventType}: ${text}`),
+        ),
       );
-      return heard.map(({ eventType }) => eventType).join(', ');
+      return received.map(({ eventType }) => eventType).join(', ');
     },
   },
   {
@@ -86,9 +88,9 @@ export const envelopeRules: readonly Rule[] = [
     id: 'event-id-unique',
     rule: 'eventId is unique per event',
     check: async (context) => {
-      const { heard } = await context.tell(canceledInvoice);
-      const ids = new Set(heard.map(({ eventId }) => eventId));
-      hold(ids.size === heard.length, `${heard.length} deliveries with ${ids.size} ids`);
+      const { received } = await context.tell(canceledInvoice);
+      const ids = new Set(received.map(({ eventId }) => eventId));
+      hold(ids.size === received.length, `${received.length} deliveries with ${ids.size} ids`);
       return `${ids.size} events, ${ids.size} ids`;
     },
   },
@@ -111,11 +113,13 @@ export const envelopeRules: readonly Rule[] = [
     id: 'payload-fields',
     rule: 'The invoice payload has its fields, each of its type, for all event types',
     check: async (context) => {
-      const { heard } = await context.tell(canceledInvoice);
+      const { received } = await context.tell(canceledInvoice);
       holdAll(
-        heard.flatMap((one) => complaints(one.payload, PAYLOAD).map((text) => `${one.eventType}: ${text}`)),
+        received.flatMap((one) =>
+          complaints(one.payload, PAYLOAD).map((text) => `${one.eventType}: ${text}`),
+        ),
       );
-      const noId = heard.filter(({ payload }) => !isUuid(invoiceIdOf(payload)));
+      const noId = received.filter(({ payload }) => !isUuid(invoiceIdOf(payload)));
       hold(noId.length === 0, 'the invoice id is missing or no UUID');
       return `${Object.keys(PAYLOAD).length + 2} fields`;
     },
@@ -136,8 +140,8 @@ export const envelopeRules: readonly Rule[] = [
     id: 'neutral-spelling',
     rule: 'The neutral spelling of the same names exists as well',
     check: async (context) => {
-      const heard = await context.tell(hastyFinalized);
-      const { invoice, tenant } = prefixesOf(heard);
+      const received = await context.tell(hastyFinalized);
+      const { invoice, tenant } = prefixesOf(received);
       hold(invoice === 'service' && tenant === 'service', `prefixes ${invoice} and ${tenant}`);
       return 'serviceInvoiceId, serviceTenantId';
     },
@@ -214,8 +218,8 @@ export const envelopeRules: readonly Rule[] = [
     id: 'schema-version',
     rule: 'payloadSchemaVersion is v1',
     check: async (context) => {
-      const { heard } = await context.tell(canceledInvoice);
-      const versions = new Set(heard.map(({ metadata }) => metadata.payloadSchemaVersion));
+      const { received } = await context.tell(canceledInvoice);
+      const versions = new Set(received.map(({ metadata }) => metadata.payloadSchemaVersion));
       hold(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
       return 'v1';
     },
@@ -228,9 +232,9 @@ function statusRule(status: string, eventType: string): Rule {
     id: `status-${status}`,
     rule: `${eventType} carries invoiceStatus ${status}`,
     check: async (context) => {
-      const { heard } = await context.tell(canceledInvoice);
+      const { received } = await context.tell(canceledInvoice);
       const one =
-        heard.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
+        received.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
       hold(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
       return status;
     },
@@ -238,13 +242,13 @@ function statusRule(status: string, eventType: string): Rule {
 }
 
 /** A finalized event of the partner without tenants, whose service spells neutrally. */
-async function hastyFinalized(context: SuiteContext): Promise<Heard> {
+async function hastyFinalized(context: SuiteContext): Promise<ReceivedRequest> {
   const { application } = context.hasty;
   const { path } = await openEndpoint(context, { at: application });
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
   await application.submit(invoiceId);
   await application.approve(invoiceId);
-  return hearEvent(context, path, invoiceId, 'invoice_finalized');
+  return receiveEvent(context, path, invoiceId, 'invoice_finalized');
 }
 
 function complaints(
@@ -256,7 +260,7 @@ function complaints(
     .map(([name]) => `${name} is ${JSON.stringify(values[name]) ?? 'missing'}`);
 }
 
-function prefixesOf({ payload }: Heard): { invoice: string | null; tenant: string | null } {
+function prefixesOf({ payload }: ReceivedRequest): { invoice: string | null; tenant: string | null } {
   const prefix = (suffix: string) => {
     const name = Object.keys(payload).find((key) => key.endsWith(suffix) && !key.startsWith('partner'));
     return name?.slice(0, -suffix.length) ?? null;
@@ -265,7 +269,7 @@ function prefixesOf({ payload }: Heard): { invoice: string | null; tenant: strin
 }
 
 /** undefined when no such field is there at all. */
-function tenantIdOf({ payload }: Heard): unknown {
+function tenantIdOf({ payload }: ReceivedRequest): unknown {
   const name = Object.keys(payload).find((key) => key.endsWith('TenantId') && !key.startsWith('partner'));
   return name === undefined ? undefined : payload[name];
 }

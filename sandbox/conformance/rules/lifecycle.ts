@@ -1,7 +1,13 @@
 /** States, transitions, their events, and schedules that approve automatically (spec 3, 6). */
 import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.ts';
 import { broken, hold, type Rule } from '../rule.ts';
-import { approvedInvoice, canceledInvoice, hearEvent, openEndpoint, unexportedInvoice } from '../stories.ts';
+import {
+  approvedInvoice,
+  canceledInvoice,
+  openEndpoint,
+  receiveEvent,
+  unexportedInvoice,
+} from '../stories.ts';
 import { skip } from '../suite-context.ts';
 
 type Move = 'submit' | 'approve' | 'cancel';
@@ -36,9 +42,9 @@ export const lifecycleRules: readonly Rule[] = [
     id: 'event-order',
     rule: 'The events of an invoice follow its life: created, finalized, voided',
     check: async (context) => {
-      const { heard } = await context.tell(canceledInvoice);
-      const types = heard.map(({ eventType }) => eventType);
-      const instants = heard.map(({ metadata }) => Date.parse(String(metadata.eventTimestamp)));
+      const { received } = await context.tell(canceledInvoice);
+      const types = received.map(({ eventType }) => eventType);
+      const instants = received.map(({ metadata }) => Date.parse(String(metadata.eventTimestamp)));
       hold(types.join() === 'invoice_created,invoice_finalized,invoice_voided', types.join(', '));
       hold(
         instants.every((instant, at) => at === 0 || instant >= (instants[at - 1] ?? 0)),
@@ -62,7 +68,7 @@ export const lifecycleRules: readonly Rule[] = [
       });
       for (const { invoiceId, status } of invoices) {
         hold(status === 'APPROVED', `an invoice is ${status}`);
-        await hearEvent(context, path, invoiceId, 'invoice_finalized');
+        await receiveEvent(context, path, invoiceId, 'invoice_finalized');
       }
       hold(invoices.length > 0, 'the schedule generated nothing');
       return `${invoices.length} invoices APPROVED and announced`;
@@ -85,9 +91,9 @@ export const lifecycleRules: readonly Rule[] = [
     id: 'no-pending-event',
     rule: 'No event is emitted for PENDING_APPROVAL',
     check: async (context) => {
-      const { heard } = await context.tell(approvedInvoice);
-      const types = heard.map(({ eventType }) => eventType).join(', ');
-      const isSilent = heard.every(({ payload }) => payload.invoiceStatus !== 'pending');
+      const { received } = await context.tell(approvedInvoice);
+      const types = received.map(({ eventType }) => eventType).join(', ');
+      const isSilent = received.every(({ payload }) => payload.invoiceStatus !== 'pending');
       hold(types === 'invoice_created, invoice_finalized' && isSilent, types);
       return `between DRAFT and APPROVED: ${types}`;
     },
@@ -97,11 +103,11 @@ export const lifecycleRules: readonly Rule[] = [
     id: 'export-failure-silent',
     rule: 'When the export fails, invoice_finalized is not sent',
     check: async (context) => {
-      const { invoiceId, heard } = await context.tell(unexportedInvoice);
+      const { invoiceId, received } = await context.tell(unexportedInvoice);
       const { status } = await context.application.invoice(invoiceId);
-      const types = heard.map(({ eventType }) => eventType).join(', ');
-      hold(status === 'APPROVED' && types === 'invoice_created', `${status}, heard ${types}`);
-      return `${status}, heard ${types} only`;
+      const types = received.map(({ eventType }) => eventType).join(', ');
+      hold(status === 'APPROVED' && types === 'invoice_created', `${status}, received ${types}`);
+      return `${status}, received ${types} only`;
     },
   },
 ];

@@ -1,7 +1,7 @@
 /** Webhook registrations and their settings (spec 2.3, 5). */
 import type { WebhookSettings } from '../application.ts';
 import { broken, hold, type Rule } from '../rule.ts';
-import { approvedInvoice, CUSTOM_HEADERS, hear, hearEvent, openEndpoint, SOON_MS } from '../stories.ts';
+import { approvedInvoice, CUSTOM_HEADERS, openEndpoint, receive, receiveEvent, SOON_MS } from '../stories.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
 import { refusalOf } from './lifecycle.ts';
 
@@ -11,13 +11,13 @@ export const registrationRules: readonly Rule[] = [
   {
     section: '2.3',
     id: 'inactive-at-first',
-    rule: 'A new webhook is inactive and hears nothing',
+    rule: 'A new webhook is inactive and receives nothing',
     check: async (context) => {
       const silent = await openEndpoint(context, { active: false });
       const { active } = await webhook(context, silent.webhookId);
-      const heard = await heardUntilFence(context, silent.path);
-      hold(!active && heard === 0, `active ${active}, heard ${heard}`);
-      return 'inactive, heard nothing';
+      const received = await receivedUntilMarker(context, silent.path);
+      hold(!active && received === 0, `active ${active}, received ${received}`);
+      return 'inactive, received nothing';
     },
   },
   {
@@ -28,17 +28,17 @@ export const registrationRules: readonly Rule[] = [
       const { application } = context;
       const { path, webhookId } = await openEndpoint(context);
       const { invoiceId } = await application.createInvoice({ shipments: 1 });
-      await hearEvent(context, path, invoiceId, 'invoice_created');
+      await receiveEvent(context, path, invoiceId, 'invoice_created');
       await application.disableWebhook(webhookId);
-      const before = context.receiver.heard(path).length;
+      const before = context.receiver.received(path).length;
       await application.cancel(invoiceId);
-      await heardUntilFence(context, path);
-      const after = (await hear(context, { path, invoiceId, count: 1 })).map(({ eventType }) => eventType);
+      await receivedUntilMarker(context, path);
+      const after = (await receive(context, { path, invoiceId, count: 1 })).map(({ eventType }) => eventType);
       hold(
         after.join() === 'invoice_created',
-        `heard ${after.join(', ')} (${before} before it was disabled)`,
+        `received ${after.join(', ')} (${before} before it was disabled)`,
       );
-      return 'hears while enabled, nothing once disabled';
+      return 'receives while enabled, nothing once disabled';
     },
   },
   {
@@ -49,11 +49,11 @@ export const registrationRules: readonly Rule[] = [
       const { path, webhookId } = await openEndpoint(context);
       await context.application.deleteWebhook(webhookId);
       const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
-      await heardUntilFence(context, path);
+      await receivedUntilMarker(context, path);
       const isListed = (await context.application.webhooks()).some((one) => one.webhookId === webhookId);
-      const heard = context.receiver.heard(path).some((one) => one.invoiceId === invoiceId);
-      hold(!isListed && !heard, `listed ${isListed}, heard ${heard}`);
-      return 'gone from the list, hears nothing';
+      const received = context.receiver.received(path).some((one) => one.invoiceId === invoiceId);
+      hold(!isListed && !received, `listed ${isListed}, received ${received}`);
+      return 'gone from the list, receives nothing';
     },
   },
   {
@@ -89,7 +89,7 @@ export const registrationRules: readonly Rule[] = [
     (eventType): Rule => ({
       section: '2.3',
       id: `only-${eventType.replace('_', '-')}`,
-      rule: `A webhook for ${eventType} hears of nothing else`,
+      rule: `A webhook for ${eventType} receives nothing else`,
       check: async (context) => {
         const { application } = context;
         const { path } = await openEndpoint(context, { eventTypes: [eventType] });
@@ -97,9 +97,9 @@ export const registrationRules: readonly Rule[] = [
         await application.submit(invoiceId);
         await application.approve(invoiceId);
         await application.cancel(invoiceId);
-        await hearEvent(context, path, invoiceId, eventType);
-        await heardUntilFence(context, path);
-        const types = (await hear(context, { path, invoiceId, count: 1 })).map((one) => one.eventType);
+        await receiveEvent(context, path, invoiceId, eventType);
+        await receivedUntilMarker(context, path);
+        const types = (await receive(context, { path, invoiceId, count: 1 })).map((one) => one.eventType);
         hold(types.join() === eventType, types.join(', '));
         return types.join();
       },
@@ -108,7 +108,7 @@ export const registrationRules: readonly Rule[] = [
   {
     section: '2.3',
     id: 'selected-tenants',
-    rule: 'A webhook for selected tenants hears of them only',
+    rule: 'A webhook for selected tenants receives only their events',
     check: async (context) => {
       const { application } = context;
       const [one, other] = await application.tenants();
@@ -116,11 +116,13 @@ export const registrationRules: readonly Rule[] = [
       const { path } = await openEndpoint(context, { tenants: [one.tenantId] });
       const foreign = await application.createInvoice({ tenant: other.tenantId, shipments: 1 });
       const own = await application.createInvoice({ tenant: one.tenantId, shipments: 1 });
-      await hearEvent(context, path, own.invoiceId, 'invoice_created');
-      await heardUntilFence(context, path);
-      const isHeard = context.receiver.heard(path).some(({ invoiceId }) => invoiceId === foreign.invoiceId);
-      hold(!isHeard, `it hears of "${other.name}" as well`);
-      return `hears of "${one.name}", not of "${other.name}"`;
+      await receiveEvent(context, path, own.invoiceId, 'invoice_created');
+      await receivedUntilMarker(context, path);
+      const isReceived = context.receiver
+        .received(path)
+        .some(({ invoiceId }) => invoiceId === foreign.invoiceId);
+      hold(!isReceived, `it receives events of "${other.name}" as well`);
+      return `receives events of "${one.name}", not of "${other.name}"`;
     },
   },
   {
@@ -142,13 +144,13 @@ export const registrationRules: readonly Rule[] = [
     id: 'custom-headers',
     rule: 'Custom headers are sent with every request, HTTP Basic among them',
     check: async (context) => {
-      const { heard } = await context.tell(approvedInvoice);
-      for (const { headers, eventType } of heard) {
+      const { received } = await context.tell(approvedInvoice);
+      for (const { headers, eventType } of received) {
         for (const [name, value] of Object.entries(CUSTOM_HEADERS)) {
           hold(headers[name] === value, `${eventType} has ${name}: ${headers[name] ?? 'nothing'}`);
         }
       }
-      return `${Object.keys(CUSTOM_HEADERS).join(', ')} on ${heard.length} requests`;
+      return `${Object.keys(CUSTOM_HEADERS).join(', ')} on ${received.length} requests`;
     },
   },
   {
@@ -158,8 +160,8 @@ export const registrationRules: readonly Rule[] = [
     check: async (context) => {
       const { path, webhookId } = await openEndpoint(context, { active: false, headers: CUSTOM_HEADERS });
       await context.application.sendTest(webhookId);
-      const [heard] = await context.receiver.wait(path, (all) => all.length > 0, SOON_MS);
-      const { headers, eventType } = heard ?? broken('no test payload came');
+      const [received] = await context.receiver.wait(path, (all) => all.length > 0, SOON_MS);
+      const { headers, eventType } = received ?? broken('no test payload came');
       hold(headers['x-partner-system'] === CUSTOM_HEADERS['x-partner-system'], 'it lacks the custom headers');
       return `${eventType} came while the webhook was inactive`;
     },
@@ -194,12 +196,12 @@ async function refusedSettings(context: SuiteContext, settings: Partial<WebhookS
 
 /**
  * Lets an event pass through the service that a watching endpoint of its own hears, so that what the silent one
- * was to hear would have come by then; answers how much that one heard.
+ * was to hear would have come by then; answers how much that one received.
  */
-async function heardUntilFence(context: SuiteContext, silentPath: string): Promise<number> {
+async function receivedUntilMarker(context: SuiteContext, silentPath: string): Promise<number> {
   const { path, webhookId } = await openEndpoint(context, { eventTypes: ['invoice_created'] });
   const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
-  await hearEvent(context, path, invoiceId, 'invoice_created');
+  await receiveEvent(context, path, invoiceId, 'invoice_created');
   await context.application.deleteWebhook(webhookId);
-  return context.receiver.heard(silentPath).length;
+  return context.receiver.received(silentPath).length;
 }

@@ -119,7 +119,7 @@ export const storageRules: readonly Rule[] = [
   },
 ];
 
-/** What stores do and the document does not ask for: the sandbox has to, a real account may do without. */
+/** Usual behavior of stores that the specification does not require: the sandbox has it, a real account may not. */
 function notAsked(context: SuiteContext, seen: string): void {
   if (!context.hasApplication) skip(`${seen}; the document does not ask for it`);
 }

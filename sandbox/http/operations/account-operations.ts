@@ -1,6 +1,6 @@
 /** Operations on an account: status, keys, activity, seeding, reset. */
 import { seedInvoices, seedMonths } from '../../sandbox-account.ts';
-import { atMost, MOST_AT_ONCE, type Operation, shape, text, whole } from './operation.ts';
+import { atMost, MAX_AT_ONCE, type Operation, shape, text, whole } from './operation.ts';
 
 export const ACCOUNT_OPERATIONS: readonly Operation[] = [
   {
@@ -80,7 +80,7 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     path: '/seed',
     summary:
       'Generates invoices of every tenant in every status, or with `months` one a month with findings planted',
-    body: shape({ invoices: atMost(MOST_AT_ONCE), months: atMost(120), shipments: whole }),
+    body: shape({ invoices: atMost(MAX_AT_ONCE), months: atMost(120), shipments: whole }),
     status: 201,
     run: async (account, { body }) => {
       const { invoices = 12, months, shipments } = body as Readonly<Record<string, number | undefined>>;

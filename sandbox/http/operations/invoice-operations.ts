@@ -7,7 +7,7 @@ import {
   atMost,
   brief,
   flag,
-  MOST_AT_ONCE,
+  MAX_AT_ONCE,
   type Operation,
   page,
   pageQuery,
@@ -101,7 +101,7 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
     body: shape(
       {
         eventType: { enum: EVENT_TYPES },
-        times: atMost(MOST_AT_ONCE),
+        times: atMost(MAX_AT_ONCE),
         invoice: shape(invoiceShape),
       },
       ['eventType'],
@@ -137,7 +137,7 @@ interface TriggerBody {
   readonly invoice?: NewInvoice;
 }
 
-/** What leads from a new invoice, whose event is sent by itself, to each other event. */
+/** The steps from a new invoice, whose event is sent automatically, to each other event. */
 const BRING_ABOUT: Readonly<
   Record<EventType, null | ((billing: Account['billing'], invoiceId: string) => unknown)>
 > = {

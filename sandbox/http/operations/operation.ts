@@ -14,7 +14,7 @@ export interface Operation {
   readonly run: (account: Account, call: Call) => unknown;
 }
 
-/** What a query parameter may be: a word, one of some words, or a whole number. */
+/** The type of a query parameter: text, one of several values, or a whole number. */
 export interface QuerySchema {
   readonly type?: 'string' | 'integer';
   readonly enum?: readonly string[];
@@ -32,8 +32,8 @@ export interface Call {
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' };
 export const whole = { type: 'integer', minimum: 0 } as const;
-/** Of invoices that one call makes: a slip of the finger must not keep the sandbox busy for days. */
-export const MOST_AT_ONCE = 10_000;
+/** Maximum invoices of one call: a typing error must not keep the sandbox busy for days. */
+export const MAX_AT_ONCE = 10_000;
 export const atMost = (maximum: number) => ({ type: 'integer', minimum: 1, maximum }) as const;
 export const texts = { type: 'array', items: text };
 export const textMap = { type: 'object', additionalProperties: text };

@@ -13,9 +13,9 @@ import { isAlive } from '../../../lib/processes.ts';
 
 const IN_MEMORY = '/dev/shm';
 /** A run has never had 1 GB there at a time. */
-const LEAST_ROOM_BYTES = 4e9;
+const MIN_ROOM_BYTES = 4e9;
 /** What lies there takes of the memory in which a run's processes need 5 GB. */
-const LEAST_MEMORY_BYTES = 10e9;
+const MIN_MEMORY_BYTES = 10e9;
 
 const NO_RUN_TAKES_MS = 7_200_000;
 
@@ -60,7 +60,7 @@ function hasRoomInMemory(): boolean {
     // Tests start programs there, too.
     if (mount?.[2] !== 'tmpfs' || mount[3]?.split(',').includes('noexec')) return false;
     const { bavail, bsize } = statfsSync(IN_MEMORY);
-    return bavail * bsize >= LEAST_ROOM_BYTES && process.availableMemory() >= LEAST_MEMORY_BYTES;
+    return bavail * bsize >= MIN_ROOM_BYTES && process.availableMemory() >= MIN_MEMORY_BYTES;
   } catch {
     return false;
   }

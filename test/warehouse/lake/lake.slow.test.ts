@@ -28,7 +28,7 @@ import {
   type TestWarehouse,
   tickingClock,
 } from '../support.ts';
-import { everything, THIRD, tellStory } from './story.ts';
+import { everything, playStory, THIRD } from './story.ts';
 import {
   askLake,
   type LakeServer,
@@ -71,7 +71,7 @@ async function standingsIn(warehouse: Warehouse): Promise<readonly LedgerStatus[
 
 describe('the warehouse over a lake', () => {
   test('returns the same rows as a single file, and converts to one and back without a difference', async () => {
-    await tellStory(t);
+    await playStory(t);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
     const live = await everything(shownPath(settings), (sql) => askLake(settings, sql));
     expect(live.shipments).toHaveLength(4);

@@ -8,7 +8,7 @@ const FOURTH = '44444444-4444-4444-8444-444444444444';
 export const THIRD = '33333333-3333-4333-8333-333333333333';
 
 /** Versions, a void, attention, details, test events and duplicates. */
-export async function tellStory(t: TestWarehouse): Promise<void> {
+export async function playStory(t: TestWarehouse): Promise<void> {
   const event = anEvent('invoice_finalized');
   await t.archive.putEvent(event);
   await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));

@@ -69,7 +69,7 @@ test('completes a replay of the archive that an earlier start left unfinished', 
 });
 
 /** A story with versions, a void, attention, details, test events and duplicates. */
-async function tellStory(): Promise<void> {
+async function playStory(): Promise<void> {
   const second = '22222222-2222-4222-8222-222222222222';
   const event = anEvent('invoice_finalized');
   await t.archive.putEvent(event);
@@ -145,7 +145,7 @@ describe('openWarehouse', () => {
     const path = join(t.dataDir, 'warehouse.duckdb');
     copyFileSync(path, `${path}.old`);
     await t.reopen();
-    await tellStory();
+    await playStory();
     const before = await everything((await t.warehouse.publish()).path);
     await t.warehouse.close();
     copyFileSync(`${path}.old`, path);
@@ -175,7 +175,7 @@ describe('openWarehouse', () => {
 
 describe('rebuildWarehouse', () => {
   test('returns the same rows in every view from the archive alone', async () => {
-    await tellStory();
+    await playStory();
     const published = await t.warehouse.publish();
     const before = await everything(published.path);
     await t.warehouse.close();
@@ -191,7 +191,7 @@ describe('rebuildWarehouse', () => {
 
 describe('verify', () => {
   test('finds no drift in a sound warehouse and reads each load once', async () => {
-    await tellStory();
+    await playStory();
     expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 4, drift: [] });
     expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 0, drift: [] });
     const full = await t.warehouse.verify({ full: true });

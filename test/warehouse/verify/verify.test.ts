@@ -43,7 +43,7 @@ async function loadFacts(): Promise<Fact[]> {
 }
 
 /** Two loads, and a fact of every other kind but discard. */
-async function tellOfTwo(): Promise<readonly string[]> {
+async function recordTwoInvoices(): Promise<readonly string[]> {
   const event = anEvent('invoice_finalized');
   await t.archive.putEvent(event);
   await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
@@ -68,7 +68,7 @@ async function tellOfTwo(): Promise<readonly string[]> {
 }
 
 test('resumes after an interruption', async () => {
-  const [, second] = await tellOfTwo();
+  const [, second] = await recordTwoInvoices();
   await loadCsv(t, aCsv([{}, {}], SECOND), { invoiceId: SECOND });
   await t.warehouse.close();
   const path = join(t.dataDir, 'warehouse.duckdb');
@@ -103,7 +103,7 @@ test('resumes after an interruption', async () => {
 });
 
 test('reports a missing journal of facts as drift', async () => {
-  const [first, second] = await tellOfTwo();
+  const [first, second] = await recordTwoInvoices();
   rmSync(journal());
   expect(await drift()).toEqual([
     'fact-missing  1 more fact of kind duplicate',
@@ -117,7 +117,7 @@ test('reports a missing journal of facts as drift', async () => {
 });
 
 test('reports an unreadable line of the journal with its number', async () => {
-  const [first] = await tellOfTwo();
+  const [first] = await recordTwoInvoices();
   writeFileSync(journal(), readFileSync(journal(), 'utf8').replace('"loadId":1,', '"loadId":x,'));
   const found = await t.warehouse.verify({ full: true });
   expect(found.drift).toEqual([
@@ -150,7 +150,7 @@ test('reports an event that the archive lost', async () => {
 });
 
 test('reports events, facts and voids that reading the archive skips', async () => {
-  await tellOfTwo();
+  await recordTwoInvoices();
   const event = anEvent('invoice_voided');
   const { events, factsAfter } = t.archive;
   Object.assign(t.archive, { async *events() {}, async *factsAfter() {} });
@@ -170,7 +170,7 @@ test('reports events, facts and voids that reading the archive skips', async () 
 });
 
 test('does not report a load that is about to be recorded', async () => {
-  await tellOfTwo();
+  await recordTwoInvoices();
   const { putFact } = t.archive;
   let committed = (): void => undefined;
   let goOn = (): void => undefined;

@@ -1,4 +1,4 @@
--- What a report said on a day: files, voids and corrections that came later are not in it.
+-- The spend as known on a day, without later files, voids and corrections.
 -- The function of billsync reads its own tables, which DuckDB looks for in the database in use.
 {{ config(pre_hook='use billsync', post_hook='use "' ~ target.database ~ '"') }}
 select

@@ -1,4 +1,4 @@
--- What each carrier cost, and its share. Bar: carrier across, billing_cost up; one currency at a time.
+-- Cost of each carrier, and its share. Bar: carrier across, billing_cost up; one currency at a time.
 select
     carrier,
     currency_code,

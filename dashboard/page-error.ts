@@ -1,4 +1,4 @@
-/** What a reader is told when a page cannot be made: each cause has its status and its sentence. */
+/** The error pages: each cause has a status and a sentence. */
 
 import { UnreadableFileError } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
@@ -10,17 +10,17 @@ import {
   ReportNotFoundError,
 } from '../reports/errors.ts';
 
-export interface ToldError {
+export interface PageError {
   readonly status: number;
   readonly title: string;
   readonly message: string;
 }
 
-/** What is not expected is logged with the page's address, without its query, and not shown. */
-export function tellError(
+/** Unexpected errors are logged with the path, without its query, and not shown. */
+export function pageError(
   error: unknown,
   { url, log }: { readonly url: string; readonly log: Logger },
-): ToldError {
+): PageError {
   const [status, title] = statusOf(error);
   if (error instanceof UnreadableFileError || isUnreachable(error)) {
     log.error({ err: error }, 'what readers open cannot be read');
@@ -44,7 +44,7 @@ function statusOf(error: unknown): readonly [number, string] {
   if (error instanceof ReportNotFoundError) return [404, 'No such report'];
   if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
   if (error instanceof ReportInterruptedError) return [503, 'It took too long'];
-  // What fastify refuses by itself carries the status.
+  // Fastify's own refusals carry a status.
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
   return status >= 400 && status < 500 ? [status, 'That cannot be asked'] : [500, 'Something went wrong'];
 }
