@@ -35,7 +35,6 @@ const MAX_CPU_RATIO = 1.3;
 
 interface Taken {
   readonly perSecond: number;
-  /** Of all workers, per invoice. */
   readonly cpuMs: number;
 }
 

@@ -13,7 +13,6 @@ import { type ForeignAsk, type ForeignService, startForeignService } from '../su
 import { serviceSettings } from './service-settings.ts';
 
 const SHIPMENTS = 300_000;
-/** What the service holds in its memory and ours together may grow by so much, a fifth of what is sent. */
 const MAX_GROWTH_BYTES = 160 * 1024 ** 2;
 
 let service: ForeignService;

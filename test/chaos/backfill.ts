@@ -167,7 +167,6 @@ function costOf(what: string, pid: ChildProcess['pid']): string {
   return `${what}: ${cpuSeconds(pid)} s of CPU, ${peakMib(pid)} MiB at most`;
 }
 
-/** Of all its threads, at a hundred ticks a second. */
 function cpuSeconds(pid: ChildProcess['pid']): string {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
@@ -195,18 +194,15 @@ export const KINDS = {
 } as const;
 export type Kind = keyof typeof KINDS;
 
-/** Of a thousand; the rest is unchanged. */
 const SHARES: Readonly<Record<Exclude<Kind, 'unchanged'>, number>> = {
   ...{ unheard: 10, changed: 1, lostVoid: 3, knownVoid: 10, draft: 2, unknown: 30 },
 };
 
-/** What the ledger has of these before anything begins. */
 const IN_THE_LEDGER = new Set<Kind>(['unchanged', 'changed', 'lostVoid', 'knownVoid']);
 
 export interface MixedInvoice {
   readonly invoiceId: string;
   readonly kind: Kind;
-  /** Of the service, decimal text; empty for one that it does not know. */
   readonly total: string;
   readonly sha256: string;
 }
@@ -273,7 +269,6 @@ function seeding(path: string, partnerId: string): readonly string[] {
          'USD' as currency_code, cost::varchar as stated_total, 1 as stated_shipments, instant as first_seen_at,
          instant as finalized_at, instant as loaded_at, if(kind = 'knownVoid', instant, null) as voided_at, 1 as versions
        from seed`,
-    // What was published before is in the archive, for whoever opens the warehouse.
     `insert into internal.publication_log by name
        select 1 as sequence, max(instant) as published_at, count(*) as invoices, count(*) as loaded_invoices,
          count(*) as shipments, 0 as events, max(load_id) as last_load_id

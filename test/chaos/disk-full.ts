@@ -105,7 +105,6 @@ async function playFull(underTest: InvoiceUnderTest, leaveKib: number): Promise<
   await rm(ballast);
   const freedMs = Date.now();
   restarts += await startAgain(product);
-  // What the service was told to try again, it tries again.
   for (const text of unheard) while ((await say(underTest, text)) !== '200') await sleep(500);
   const deadline = freedMs + RECOVERED_WITHIN_MS;
   while (Date.now() < deadline) {

@@ -18,7 +18,6 @@ import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
 export interface DurablePointsResult extends EndpointFindings {
   readonly rounds: number;
-  /** What the service heard: before the kill (null: nothing), and when it tried again after the restart. */
   readonly answers: readonly {
     readonly point: string;
     readonly first: string | null;

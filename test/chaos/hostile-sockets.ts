@@ -24,7 +24,6 @@ export interface HostileSocketsResult {
   readonly opened: Readonly<Record<string, number>>;
   readonly openedPerSecond: number;
   readonly honest: readonly HonestSender[];
-  /** Of as many deliveries to a bare server that nobody attacks, by the same senders at the same time. */
   readonly bareAnswers: AnswerTimes;
 }
 

@@ -30,9 +30,7 @@ export interface ProcessesOptions {
 export interface ProcessesResult extends StoryFigures {
   readonly kills: Readonly<Record<string, number>>;
   readonly violations: readonly Violation[];
-  /** What `billsync report` and `verify` say against the books, in words. */
   readonly contradictions: readonly string[];
-  /** What the service had to say against us. */
   readonly complaints: readonly string[];
   readonly openToOthers: readonly string[];
   /** Processes of ours that a SIGTERM left behind. */
@@ -40,7 +38,6 @@ export interface ProcessesResult extends StoryFigures {
   /** From the last event or kill to everything being where it belongs. */
   readonly secondsToSettle: number;
   readonly seconds: number;
-  /** Of the SIGTERM at the end. */
   readonly exitCodes: readonly (number | null)[];
 }
 

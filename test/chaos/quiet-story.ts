@@ -1,5 +1,3 @@
-/** What a story without any faults needs: a foreign service, `billsync up` as a process, and the proof at the end. */
-
 import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { settled } from '../support/foreign-story.ts';
 import { checkInvariants, type Truth, type Violation } from '../support/invariants.ts';

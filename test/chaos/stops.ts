@@ -14,7 +14,6 @@ export interface Stop {
   readonly name: string;
   readonly roles: readonly Role[];
   readonly victim: Role;
-  /** What Temporal's server does meanwhile; hung is stopped with SIGSTOP. */
   readonly temporal: 'serves' | 'is gone' | 'hangs';
   /** Asked to stop as soon as it has said a word, long before it is ready. */
   readonly isStarting?: boolean;

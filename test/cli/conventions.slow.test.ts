@@ -1,5 +1,3 @@
-/** What every command has in common: streams, exit codes, help, suggestions. */
-
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +35,6 @@ const WRITES_NOTHING = new Set([
   ...['disputes list', 'disputes show', 'disputes find'],
 ]);
 
-/** What writes, but changes no invoice, nothing that is kept and nothing that runs by itself: no audit log has it. */
 const NOT_AUDITED = new Set([
   'init',
   'report',

@@ -1,5 +1,3 @@
-/** What a person reads when a file that every look needs is damaged: which one, and what makes it anew. */
-
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

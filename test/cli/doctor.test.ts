@@ -38,7 +38,6 @@ afterAll(async () => {
 
 type Env = Readonly<Record<string, string>>;
 
-/** What one check says; what it throws is told as the command tells it. */
 async function check(name: string, env: Env = {}): Promise<Finding & { exitCode: number }> {
   const settings = loadSettings({ env: { BILLSYNC_DATA_DIR: join(folder, 'data'), ...env }, cwd: folder });
   const found = CHECKS.find((each) => each.name === name);

@@ -1,5 +1,3 @@
-/** What the pages of one invoice say of its files: whether they count, how they are proved, what there is to compare. */
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-/** What `invoices` says of money: every amount with the currency that its rows are in, whatever the header states. */
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

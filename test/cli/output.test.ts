@@ -1,5 +1,3 @@
-/** What a terminal shows: tables that fit, colour only where it is seen, nothing that moves the cursor. */
-
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Column, paint, printable, renderTable } from '../../cli/terminal/table.ts';
 

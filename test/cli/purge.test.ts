@@ -129,7 +129,6 @@ async function filesIn(dataDir: string): Promise<string[]> {
   return there.filter((name) => name !== '');
 }
 
-/** What reports answer now, and as known on the date and ever since. */
 async function answers(dataDir: string): Promise<unknown[]> {
   const published = join(dataDir, 'reports.duckdb');
   const totals = (from: string): Promise<unknown> =>

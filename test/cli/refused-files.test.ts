@@ -50,7 +50,6 @@ const UNMADE: Partial<Record<Refusal, string>> = {
   full: 'full/x',
   readonly: 'readonly/x',
 };
-/** What is a folder already, or should be one. */
 const FOLDERS: Partial<Record<Refusal, string>> = {
   locked: 'sealed',
   below: 'file',
@@ -68,7 +67,6 @@ interface Walk {
   };
   /** How the sentence names it, beside its path. */
   readonly named?: string;
-  /** What is named lies inside the place. */
   readonly inside?: RegExp;
   /** It is one finding of `doctor` among others. */
   readonly isFinding?: boolean;
@@ -261,7 +259,6 @@ function escaped(text: string): RegExp {
 
 const PLAYER = testProgram('support/play-commands.ts');
 
-/** What is said of each place. */
 const WORDS = {
   missing: 'there is no such file or folder',
   folder: 'it is a folder',

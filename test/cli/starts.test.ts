@@ -28,7 +28,6 @@ afterAll(() => {
 
 const run = (name: string, ...args: string[]) => ({
   with: (env: Record<string, string>) =>
-    // Of `doctor` it is what it says that counts, not its process.
     (args[0] === 'doctor' ? runCommand : billsync)(args, {
       env: { BILLSYNC_DATA_DIR: join(folder, name), ...service, ...env },
       cwd: folder,

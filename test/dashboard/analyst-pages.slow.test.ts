@@ -1,5 +1,3 @@
-/** What an analyst finds on the pages: the overview's first answers, one currency at a time, columns, pages, saved views, figures as JSON. */
-
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';

@@ -125,7 +125,6 @@ function overhang(page: Page): Promise<unknown> {
 const CUT_OFF = `[...document.querySelectorAll('[aria-label="Rows of the report"]')]
   .reduce((sum, part) => sum + part.scrollWidth - part.clientWidth, 0)`;
 
-/** Of the report itself; its worked example is a table as well. */
 const ROWS = '[aria-label="Rows of the report"]';
 
 describe('the dashboard in a browser', () => {

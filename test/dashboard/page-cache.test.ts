@@ -1,5 +1,3 @@
-/** What readers wait for: a page is made once for each publication, ahead where it can be, and never shown as newer than it is. */
-
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -271,7 +271,6 @@ describe('reports', () => {
   });
 });
 
-/** Whoever asks for the origin of a line waits for ever; every other column is there at once. */
 async function withEndlessOrigins(path: string): Promise<void> {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();

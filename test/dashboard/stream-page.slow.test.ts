@@ -1,5 +1,3 @@
-/** What a first reader of a slow question sees: where he is and what he can choose at once, the figures in the same answer. */
-
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';

@@ -18,7 +18,6 @@ export function dashboardOver(
     health: createHealth(),
     metrics: createMetrics('dashboard'),
     log: SILENT,
-    // What no test asks for is not made.
     warmUpEveryMs: null,
     ...rest,
   });

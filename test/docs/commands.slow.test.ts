@@ -67,7 +67,6 @@ describe('the tutorial', () => {
     expect(failed).toEqual([]);
   });
 
-  /** What the reader is told to take from an earlier answer. */
   async function valueFor(command: string): Promise<string> {
     const { stdout } = await runCommand(command.split(' ').slice(1), { env: env() });
     const [row] = JSON.parse(stdout) as readonly { readonly tracking_number: string }[];
@@ -125,7 +124,6 @@ function commandsIn(text: string): readonly string[] {
   return [...inText, ...inBlocks].map((command) => command.replace(/\s+/g, ' '));
 }
 
-/** What commander would say before it runs anything; null when it would run. */
 function problemOf(program: Command, words: readonly string[]): string | null {
   let command = program;
   let rest = [...words];

@@ -1,5 +1,3 @@
-/** What happened to a running `up`, and what its page of metrics says of it, number by number. */
-
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -148,7 +148,6 @@ describe('billsync up', () => {
   });
 
   test('serves exactly the documented metrics', async () => {
-    // What is published is counted at most every five seconds.
     const metrics = await eventually(
       async () => (await fetch(new URL('/metrics', up.addresses.dashboard))).text(),
       (text) => /^billsync_invoices\{state="loaded",role="worker"\} 4$/m.test(text),
@@ -241,7 +240,6 @@ describe('billsync up', () => {
     await stop('SIGKILL');
     await Promise.allSettled(finalizing);
     await start();
-    // What the service got no answer for it says once more (spec 8); what it got one for is a duplicate.
     for (const event of service.events.slice(-12)) expect(await service.deliver(event)).toBe(200);
     await untilSettled(13);
     await expectExact();

@@ -20,7 +20,6 @@ export const summary = 'query strings of the dashboard: filters, parameters, pag
 
 export const quickCases = 500;
 
-/** Of all cases; a page takes a hundred times as long as reading its filters. */
 const PAGES = 1 / 500;
 const PLANTED = '<i>planted';
 

@@ -68,7 +68,6 @@ async function alertsWith(sinks: {
   return { alerts, logged, wait };
 }
 
-/** What a chat of that address is sent. */
 async function sentTo(webhookUrl: string): Promise<object[]> {
   const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ webhookUrl }) };
   const sent: object[] = [];

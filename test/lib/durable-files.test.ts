@@ -1,5 +1,3 @@
-/** What was confirmed is on disk, and a disk that could not confirm is never believed again. */
-
 import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

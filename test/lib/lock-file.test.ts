@@ -1,5 +1,3 @@
-/** Who holds the warehouse, also where pids of other containers mean nothing here. */
-
 import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-/** What a role says of itself to machines. */
-
 import { describe, expect, test } from 'vitest';
 import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';

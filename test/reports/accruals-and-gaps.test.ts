@@ -1,5 +1,3 @@
-/** What was not billed yet, what waits and what is missing: small cases worked out by hand. */
-
 import { describe, expect, test } from 'vitest';
 import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
 

@@ -1,5 +1,3 @@
-/** What moved spend, and what stands out: small cases worked out by hand. */
-
 import { describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.ts';
 import { openReportSession } from '../../reports/report-session.ts';

@@ -1,5 +1,3 @@
-/** What charts show is what the rows say: one place, one value; amounts added exactly, currencies never. */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
 import { pointsOf } from '../../reports/render/chart-points.ts';

@@ -34,7 +34,6 @@ const awkward = [
 ];
 type Parameters = Readonly<Record<string, string>>;
 
-/** What makes every report answer something: parameters besides their defaults. */
 const ASKED: Readonly<Record<string, readonly Parameters[]>> = {
   cost: [
     { by: 'month+carrier' },
@@ -139,7 +138,6 @@ function totalsOf(
 
 const withRows = new Map<string, number>();
 
-/** So many from the first to the last. */
 function spread(rows: readonly ReportRow[], most: number): readonly ReportRow[] {
   if (process.env.BILLSYNC_EVERY_LINK === '1' || rows.length <= most) return rows;
   return Array.from({ length: most }, (_, index) => rows[Math.floor((index * rows.length) / most)] ?? {});
@@ -151,7 +149,6 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
     const isWhole = Object.keys(filters).length === 0;
     let followed = 0;
     let answered = 0;
-    // What its columns can be is followed on the awkward lines.
     for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? 1 : undefined)) {
       const result = await resultOf(name, { lines, filters, parameters });
       answered += result.rows.length;

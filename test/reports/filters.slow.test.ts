@@ -1,5 +1,3 @@
-/** What filters let through: literal matches, whole days, one level, one instant, and never a piece of SQL. */
-
 import { existsSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** What invoices state against what their files hold: small cases worked out by hand. */
-
 import { describe, expect, test } from 'vitest';
 import { anInvoice, aShipment, askReport, cells } from '../support/reports-fixture.ts';
 

@@ -1,5 +1,3 @@
-/** What a controller asks at month end, each with a few lines and the answer worked out by hand. */
-
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -15,7 +15,6 @@ import {
 
 const reports = await listReports();
 
-/** What these say of a tenant's rows is by definition of all: what like parcels cost, what cash is needed by a day. */
 const OF_ALL_TENANTS: Readonly<Record<string, readonly string[]>> = {
   outliers: ['median', 'difference', 'robust_z', 'like_shipments'],
   register: ['cash_until_due'],

@@ -13,7 +13,6 @@ const HOSTILE = '<img src=x onerror=alert(1)>"\'&';
 let browser: Browser;
 let receiver: Server;
 let receiverUrl: string;
-/** What the partner's endpoint answers. */
 let answerStatus = 200;
 let sandbox: Sandbox;
 /** One with and one without script: a browser takes longer over a new page than over what a test does there. */

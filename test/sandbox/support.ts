@@ -1,4 +1,3 @@
-/** What the sandbox's tests stand on: a receiver over real HTTPS, and a client that knows only the spec. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

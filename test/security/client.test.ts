@@ -23,9 +23,7 @@ let service: ReturnType<typeof createServer>;
 let port: number;
 let proxy: Server;
 let proxyUrl: string;
-/** Who asked the service, by the common name of its certificate; '' without one. */
 const shown: string[] = [];
-/** What the proxy was asked to reach, with the credentials it was shown. */
 const tunnels: string[] = [];
 const clients: Http[] = [];
 

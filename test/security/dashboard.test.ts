@@ -1,5 +1,3 @@
-/** What can be tried at the admin port: guesses, other sites' pages, odd requests, and words of others on every page. */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -256,7 +254,6 @@ test('refuses malformed requests without reading or changing a file', async () =
 test('delays repeated wrong passwords, reports them, and does not delay the right one', async () => {
   const as = (path: string, text: string): Promise<Response> =>
     fetch(locked.url + path, { headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` } });
-  // Who has no password yet is asked for one, and is no guesser.
   for (let nth = 0; nth < 6; nth += 1) expect((await fetch(locked.url)).status).toBe(401);
   expect(raised).toEqual([]);
   const beganMs = Date.now();

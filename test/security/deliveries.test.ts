@@ -1,5 +1,3 @@
-/** What a sender may put into a delivery to hurt the reader: each is answered as what it is, and the next is accepted. */
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';

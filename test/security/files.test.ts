@@ -1,5 +1,3 @@
-/** What a hostile CSV can do to whoever loads it: nothing but be refused, in bounded time and memory. */
-
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

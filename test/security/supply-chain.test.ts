@@ -1,5 +1,3 @@
-/** What is installed beside our own code: pinned by hash, running no script, under licences that were looked at. */
-
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -13,7 +13,6 @@ import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 const folder = mkdtempSync(join(tmpdir(), 'billsync-words-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What moves a cursor, ends a line, turns text round, or hides. */
 const WORDS: readonly string[] = [
   'INV-1\n{"level":"info","msg":"all is well"}',
   'INV-1\r\n[12:00:00] INFO: worker: invoice INV-2 is loaded',

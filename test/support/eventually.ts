@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Ends what hangs: a machine that others use as well may take a hundred times as long as one by itself. */
 const DEADLINE_MS = 120_000;
-/** Who waits never asks for more than this part of the time: a question takes processor time from what is waited for. */
 const PART_SPENT_ASKING = 0.1;
 const PAUSE_AT_LEAST_MS = 20;
 const PAUSE_AT_MOST_MS = 500;

@@ -1,5 +1,3 @@
-/** What the foreign service knows: invoices with their rows, the events it made of them, and its presigned URLs. */
-
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Agent, type Server, request as sendRequest } from 'node:https';

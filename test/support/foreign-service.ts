@@ -65,7 +65,6 @@ export interface ForeignService {
   readonly asked: readonly ForeignRoute[];
   /** From here on an endpoint answers so; null: as usual again. */
   play(route: ForeignRoute, quirk: ForeignQuirk | null): void;
-  /** What nobody may keep: its client secret, and a text that every token, every presigned query holds. */
   readonly secrets: readonly string[];
   /** Every presigned URL handed out so far is dead from now on. */
   expireUrls(): void;
@@ -155,7 +154,6 @@ export async function startForeignService({
   };
 }
 
-/** What a client did that the specification does not allow, in words. */
 export type Complaint = string;
 
 export interface ForeignCredentials {

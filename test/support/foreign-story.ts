@@ -149,7 +149,6 @@ export function createStory(options: StoryOptions): Story {
   };
 }
 
-/** What the published file does not say yet; empty when every invoice is where it has to end. */
 export async function unsettled(dataDir: string, { billed, voided }: Truth): Promise<readonly string[]> {
   const expected = new Map([
     ...billed.map(({ invoiceId }) => [invoiceId, 'loaded'] as const),

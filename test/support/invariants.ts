@@ -144,7 +144,6 @@ export interface Violation {
   readonly what: string;
 }
 
-/** What was really billed, from the service's own books. */
 export interface Truth {
   /** A row per shipment of every invoice that counts; the decimal is exact text. */
   readonly billed: readonly BilledRow[];

@@ -1,5 +1,3 @@
-/** What `sandbox seed --months` bills, as rows of a published file: the data that people first see, without the way there. */
-
 import { type Plant, type Planted, planMonths } from '../../sandbox/billing/months.ts';
 import { seededTenants } from '../../sandbox/billing/new-invoice.ts';
 import type { Shipment, Tenant } from '../../sandbox/model.ts';
@@ -7,7 +5,6 @@ import { anInvoice, aShipment, type FixtureInvoice } from './reports-fixture.ts'
 
 export type MonthsInvoice = FixtureInvoice & { readonly planted: readonly Planted[] };
 
-/** Of the complete months before `now`, with so many shipments in each invoice besides what is planted. */
 export function monthsInvoices(wanted: {
   readonly now: Date;
   readonly months: number;
@@ -35,7 +32,6 @@ export function monthsInvoices(wanted: {
   });
 }
 
-/** Of what was loaded and is not void: amounts with four decimals, by invoice and line. */
 export function plantedIn(
   invoices: readonly MonthsInvoice[],
   ...plants: readonly Plant[]

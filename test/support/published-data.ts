@@ -1,5 +1,3 @@
-/** What a service billed against what `billsync report tenants` says, each by tenant and currency, exactly. */
-
 import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

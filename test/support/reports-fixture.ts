@@ -303,7 +303,6 @@ function addInvoice(rows: Rows, invoice: FixtureInvoice, loadId: number | null, 
   });
 }
 
-/** What the load would have recorded: where the rows contradict the header. */
 function addDiscrepancies(rows: Rows, invoice: FixtureInvoice): void {
   const total = decimalText(sumOf(invoice.shipments, invoice.currency));
   const found: (readonly [string, string, string])[] = [...invoice.differences];

@@ -1,5 +1,3 @@
-/** What workflow tests share: the run's one dev server and one bundle, a client, and queues of their own per test. */
-
 import { Client, type Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
@@ -93,7 +91,6 @@ export async function withTemporalBeside<T>(
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Of the dev server that the whole run shares. */
     readonly temporalAddress: string;
     readonly workflowBundlePath: string;
   }

@@ -23,7 +23,6 @@ interface Plan {
 
 const [dataDir = '', seedText = '1', mode = 'mixed'] = process.argv.slice(2);
 const plan = JSON.parse(readFileSync(join(dataDir, 'plan.json'), 'utf8')) as Plan;
-/** What waits while one loads is the next batch. */
 const LOADERS = 8;
 let state = Number(seedText);
 const below = (limit: number): number => {

@@ -1,5 +1,3 @@
-/** What the violent tests of the warehouse share: a folder full of work, a writer to kill, and the findings after it. */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +15,6 @@ const LARGE = '8222';
 
 export interface Workshop {
   readonly dataDir: string;
-  /** What the writers said they had committed. */
   readonly promised: { readonly loads: Set<string>; readonly voids: Set<string> };
   /** Starts that found the file damaged and made it again from the archive. */
   readonly rebuilds: string[];

@@ -1,5 +1,3 @@
-/** What a publication's line says it contains is what joining all invoices with their loads says, whatever happened to them. */
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +18,6 @@ async function aDatabase(): Promise<Database> {
   return database;
 }
 
-/** Of invoices without a file, with one, two and three versions, of which any counts; of each kind some are voided. */
 async function fill(session: Session): Promise<void> {
   await session.script(`
     create temp table told as

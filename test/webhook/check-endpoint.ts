@@ -1,5 +1,3 @@
-/** What must hold of a data folder after the endpoint was killed in any way: I1, I6 and I8 of the nine invariants. */
-
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
@@ -61,7 +59,6 @@ export async function checkEndpoint(
   };
 }
 
-/** What the stand-in for Temporal accepted, in order, repeats included. */
 export async function sentEvents(dataDir: string): Promise<string[]> {
   try {
     return (await readFile(join(dataDir, 'sent'), 'utf8')).split('\n').filter((line) => line !== '');

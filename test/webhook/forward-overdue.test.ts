@@ -1,5 +1,3 @@
-/** What an endpoint left behind is forwarded by the reconciliation, and only that. */
-
 import { describe, expect, test } from 'vitest';
 import { FsyncError } from '../../lib/files/durable-files.ts';
 import type { InvoiceEvent } from '../../lib/wire/names.ts';

@@ -137,7 +137,6 @@ describe('forwarder', () => {
     expect(await forwarder.drain(200)).toBe(false);
     expect(forwarder.backlog().count).toBe(1);
     expect(sent).toEqual([good.eventId]);
-    // What is left of the damaged one lies where a person finds it.
     expect(await parts.quarantine.list()).toMatchObject([{ eventId: damaged.eventId, kind: 'delivery' }]);
   });
 

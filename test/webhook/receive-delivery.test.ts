@@ -1,5 +1,3 @@
-/** What the door notices besides what it answers. */
-
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';

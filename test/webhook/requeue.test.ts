@@ -1,5 +1,3 @@
-/** What a person may do with what was received: send it again, put it through the door again, or discard it. */
-
 import { describe, expect, test } from 'vitest';
 import type { InvoiceEvent } from '../../lib/wire/names.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';

@@ -1,5 +1,3 @@
-/** What sends deliveries to an endpoint, ours or a bare one, that is killed again and again meanwhile. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aDelivery, deliver } from './a-delivery.ts';
 import { answerTimes } from './answer-times.ts';

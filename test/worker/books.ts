@@ -1,5 +1,3 @@
-/** What a rig's service billed against what its worker has loaded, invoice by invoice. */
-
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { eventually } from '../support/eventually.ts';
 import { addTo, differences, exact, type Sum } from '../support/published-data.ts';

@@ -1,5 +1,3 @@
-/** What others run is said to be away only after a while, and is taken back at once. */
-
 import { expect, test } from 'vitest';
 import { createHealth } from '../../lib/health/health.ts';
 import { externalServicesCheck } from '../../worker/process-checks.ts';

@@ -1,5 +1,3 @@
-/** What is tried again for days is said once, with the invoices that wait, and taken back when it goes well. */
-
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';

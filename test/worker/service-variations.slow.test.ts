@@ -56,7 +56,6 @@ const csv =
   (headers: Record<string, string>, change: (bytes: Buffer) => Buffer = (bytes) => bytes): Answer =>
   ({ invoice, response }) =>
     void response.writeHead(200, headers).end(change(Buffer.from(invoice?.csv ?? '')));
-/** What regenerate says, changed. */
 const location =
   (change: (fields: ReturnType<Rig['service']['exportOf']>) => object | string): Answer =>
   ({ invoice, response }) => {
@@ -355,7 +354,6 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
     ),
 };
 
-/** What an event says is its own; these say it otherwise than the service means it. */
 const EVENTS: Readonly<Record<string, (envelope: Envelope, csvText: string) => void>> = {
   'the event announced the hash of its gzip': ({ payload }, text) => {
     const bytes = gzipSync(text);
@@ -401,12 +399,10 @@ function capitals(text: string): string {
   return text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => id.toUpperCase());
 }
 
-/** What cannot be said by an object. */
 const TEXTS: Readonly<Record<string, (text: string) => string>> = {
   'the event says its total twice, differently': (text) => text.replace(/}}$/, ',"invoiceTotalAmount":1}}'),
 };
 
-/** What is asked for each second, in other words each time. */
 const TOKEN_WORDS: readonly Answer[] = [
   asUsual,
   ...[

@@ -50,7 +50,6 @@ async function aCollector(statusCode = 200) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies, spans };
 }
 
-/** What the endpoint does behind its door, with its own code. */
 async function forwardAll(rig: Rig): Promise<readonly InvoiceEvent[]> {
   const { settings, route, temporal } = rig;
   const inbox = await openInbox(join(rig.dataDir, 'inbox'));
@@ -107,7 +106,6 @@ describe('tracing', () => {
         expect.arrayContaining(['delivery', 'RunWorkflow', 'RunActivity', 'publication']),
       );
       expect(ofTrace().some(({ name }) => name === 'RunActivity:downloadCsv')).toBe(true);
-      // What is no attribute by OpenTelemetry's specification has a collector refuse the whole batch.
       const kinds = collector.bodies.flatMap((body) => [...body.matchAll(/"value":(\{\}|\{"kvlistValue")/g)]);
       expect(kinds).toEqual([]);
       const secrets = [

@@ -1,5 +1,3 @@
-/** What grows old while everything works, as components of health. */
-
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,14 +10,12 @@ import { type MissingFiles, type UpkeepOptions, upkeepChecks } from '../../worke
 const folder = await mkdtemp(join(tmpdir(), 'upkeep-'));
 afterAll(() => rm(folder, { recursive: true }));
 
-// What every archive has.
 await mkdir(join(folder, 'events', 'journal'), { recursive: true });
 await mkdir(join(folder, 'facts'));
 
 const NOW = Date.parse('2026-03-10T08:00:00Z');
 const service = { clientCert: null, clientKey: null, apiKey: null } as UpkeepOptions['settings']['service'];
 
-/** What health says of a worker with these, and which alerts are open. */
 async function told(over: Partial<UpkeepOptions> = {}) {
   const health = createHealth();
   const open = new Set<string>();

@@ -1,5 +1,3 @@
-/** What becomes of a backfill whose sender is gone, and of batches whose backfill is gone: they end by themselves. */
-
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {

@@ -16,7 +16,6 @@ import { PARTNER_ID } from './invoice-builders.ts';
 import { backfillActivitiesOf, ledgerStatusesOf } from './scripted-survey.ts';
 import { activitiesOf, aWorld, type World } from './scripted-world.ts';
 
-/** What a scene can do with its invoice and see of it. */
 export interface InvoiceUnderTest {
   readonly invoiceId: string;
   readonly world: World;
@@ -32,7 +31,6 @@ export interface InvoiceUnderTest {
   until(state: InvoiceStatus['state']): Promise<unknown>;
 }
 
-/** What an invoice meets that nobody heard of before: it is finalized, and all goes well. */
 export function aFinalizedWorld(): World {
   return aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }) });
 }
@@ -46,7 +44,6 @@ function notBegun(error: unknown): InvoiceStatus {
 
 export type Scene = (underTest: InvoiceUnderTest) => Promise<void>;
 
-/** What a reconciliation asks, in a fixture where nothing is due. */
 const quietWarehouse = {
   forwardInbox: async () => ({ forwarded: 0, waiting: 0 }),
   ingestArchive: async () => ({ events: 0 }),
@@ -104,7 +101,6 @@ export function createScenes() {
   /** Each call acts in the world of its invoice; an invoice without a world of its own is finalized and plain. */
   const worldOf = (invoiceId: string): World => {
     const world = worlds.get(invoiceId) ?? aFinalizedWorld();
-    // What happened in it is there for the next who asks.
     worlds.set(invoiceId, world);
     return world;
   };

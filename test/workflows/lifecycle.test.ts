@@ -19,7 +19,6 @@ import { aLocation, anEvent } from './invoice-builders.ts';
 
 const INVOICE_ID = '11111111-1111-1111-1111-111111111111';
 
-/** What matters in the end; the order in which ids were seen does not. */
 function outcome(knowledge: Knowledge) {
   const { rank, announcement, loadedSha256 } = knowledge;
   return { rank, announcement, loadedSha256, seen: [...knowledge.seen].sort(), state: stateOf(knowledge) };
@@ -88,7 +87,6 @@ describe('lifecycle', () => {
         const [one, other] = [processAll(events), processAll(shuffled)];
         expect(stateOf(other)).toBe(stateOf(one));
         expect(nextStep(other)).toBe(nextStep(one));
-        // Of a voided invoice the rows do not count, so which file they came from does not either.
         if (stateOf(one) === 'loaded') expect(other.loadedSha256).toBe(one.loadedSha256);
       }),
       { numRuns: 500 },

@@ -1,5 +1,3 @@
-/** What a backfill asks about many invoices at once, answered out of the world of each; the survey itself is the real one. */
-
 import { createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { BillingError, unreachable } from '../../billing/errors.ts';

@@ -19,7 +19,6 @@ export interface SignalsFigures {
 }
 
 const AROUND_THE_END = 6;
-/** Whoever asked is told at the end, by a signal that takes time: so many ask about every second invoice. */
 const WAITING_FOR_REPLY = 5;
 /** From the finalized event to the end of a run it takes some ten to some hundred milliseconds. */
 const SPREAD_MS = 250;

@@ -1,5 +1,3 @@
-/** Whoever reaches Temporal's port and has no key is not obeyed, and stops nobody's invoice (ADR 3). */
-
 import { Client, WorkflowFailedError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** What an invoice does when events say too little: it is found whatever part of the service is broken, under one id. */
-
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { lookUpInvoice, sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';

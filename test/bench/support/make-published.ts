@@ -17,7 +17,6 @@ export function makePublished({ path, folder, shipments }: PublishedSize): Promi
   return fillWarehouse({ path, folder }, { statements: 'many-shipments.sql', variables: { shipments } });
 }
 
-/** Of which size the variables say; the statements lie beside this file. */
 export async function fillWarehouse(
   { path, folder }: Pick<PublishedSize, 'path' | 'folder'>,
   filling: { readonly statements: string; readonly variables: Readonly<Record<string, number>> },

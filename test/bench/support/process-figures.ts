@@ -1,5 +1,3 @@
-/** What a process has used so far, as Linux counts it: for processes of ours that run beside a bench. */
-
 import { readFileSync } from 'node:fs';
 
 /** CPU time of user and system in milliseconds, in the clock ticks of a hundredth of a second that Linux counts in. */

@@ -12,7 +12,6 @@ export interface Promised {
   readonly what: string;
   readonly found: number;
   readonly atMost: number;
-  /** What it was compared with in the same run, e.g. `1.22 ms a file`. */
   readonly floor?: string;
 }
 

@@ -1,5 +1,3 @@
-/** What the archive keeps beside a CSV: a load reads it from there, it does not scan. */
-
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';

@@ -42,7 +42,6 @@ async function timed(work: () => Promise<number>): Promise<object> {
   return { ms: performance.now() - began, cpuMs: (user + system) / 1000, rows, peakMb };
 }
 
-/** What nobody who keeps a file durably under its hash can do without. */
 function keep(path: string): string {
   const bytes = readFileSync(path);
   const kept = join(folder, createHash('sha256').update(bytes).digest('hex'));

@@ -29,7 +29,6 @@ const fault = (
   ...faults: readonly NewFault[]
 ): WatchedFault => ({ name, what, ...watched, inject: (stage) => struck(stage, faults) });
 
-/** What the service does when it is told: it exports the invoice again, rightly. */
 async function corrected({ sandbox }: Stage, invoiceId: string): Promise<void> {
   for (const { faultId, target } of sandbox.faults.list())
     if (target.invoiceId === invoiceId) sandbox.faults.clear(faultId);
@@ -54,7 +53,6 @@ export async function acknowledge(stage: Stage, { key }: ToldAlert): Promise<voi
   await run(stage, 'alerts', 'acknowledge', key, '--note', 'told those concerned');
 }
 
-/** Of all that waits there. */
 export async function discard(stage: Stage, told: ToldAlert): Promise<void> {
   const { out } = await stage.product.command('quarantine', 'list', '--json');
   const refused = JSON.parse(out) as readonly { readonly quarantine_id: string; readonly code: string }[];

@@ -80,7 +80,6 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       signal(findProcesses(product.temporalServer), 'SIGSTOP');
       return null;
     },
-    // What hangs is ended by its pid; `up` starts another.
     async cure({ product }) {
       const { pid } = JSON.parse(readFileSync(join(product.dataDir, 'run', 'temporal.json'), 'utf8')) as {
         readonly pid: number;

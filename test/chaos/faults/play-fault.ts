@@ -28,7 +28,6 @@ export interface PlayOptions {
 }
 
 const WITHIN_MS = 60_000;
-/** What fails is looked at again after a minute at most. */
 const OVER_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 500;
 
@@ -154,7 +153,6 @@ export interface Stage {
 
 export interface WatchedFault<Where extends Stage = Stage> {
   readonly name: string;
-  /** What was done to it, for the table. */
   readonly what: string;
   readonly alert: AlertName;
   /** A line of `/metrics` besides that of the open alert, as a regular expression. */

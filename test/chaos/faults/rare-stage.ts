@@ -14,7 +14,6 @@ import { openStage, type Stage } from './play-fault.ts';
 export const OPERATOR = 'ann:her password';
 
 export interface RareStage extends Stage {
-  /** What the service's answers become on their way; null: nothing. */
   lie(lie: Lie | null): void;
   /** Has so many bytes left on the disk of the data folder. */
   leaveFree(bytes: number): void;
@@ -83,7 +82,6 @@ export async function openRareStage(): Promise<RareStage & { close(): Promise<vo
     async close() {
       await stage.close();
       await proxy?.close();
-      // What was killed may not be gone yet.
       execFileSync('umount', ['--lazy', disk]);
       rmSync(folder, { recursive: true, force: true });
     },

@@ -333,7 +333,6 @@ describe('claims', () => {
   test('are answered by credits that come later, exactly, each once', async () => {
     await openAll(disputesOf(before), 'shipments', ['A']);
     await openAll(disputesOf(before), 'shipments', ['C']);
-    // Of other carriers, currencies and numbers nothing counts.
     const foreign = [
       charge('A', '-1', { carrier: 'fedex' }),
       charge('A', '-2', { currency: 'EUR' }),

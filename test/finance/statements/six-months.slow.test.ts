@@ -23,7 +23,6 @@ import type { Plant } from '../../../sandbox/billing/months.ts';
 import { type MonthsInvoice, monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
 import { type FixtureInvoice, type ReportsFixture, reportsFixture } from '../../support/reports-fixture.ts';
 
-/** What is published on a day: what is loaded by then, voided where that was heard by then. */
 interface Publication {
   readonly at: Date;
   readonly fixture: ReportsFixture;
@@ -34,7 +33,6 @@ const planned = monthsInvoices({ now: new Date('2026-11-22T12:00:00Z'), months: 
 const voided = planned.filter(({ voidedAt }) => voidedAt !== null);
 const isAgain = ({ id, tenant, start }: FixtureInvoice): boolean =>
   voided.some((invoice) => invoice.tenant === tenant && invoice.start === start && invoice.id !== id);
-/** What is billed again comes when the first is void. */
 const billed = planned.map((invoice) =>
   isAgain(invoice)
     ? { ...invoice, createdAt: '2026-07-06T08:00:00Z', loadedAt: '2026-07-06T12:00:00Z' }
@@ -134,11 +132,9 @@ const FINDINGS = Object.keys(PLANTED) as (keyof typeof PLANTED)[];
 
 test('opens claims for every planted finding and nothing else, and recovers the credits to the last digit', async () => {
   const found = new Map<string, Record<string, string>>();
-  // What was billed again is looked at before the next month, whose credits answer it.
   const july = { at: new Date('2026-07-10T06:00:00Z'), fixture: await reportsFixture(asOf('2026-07-10')) };
   for (const { at, fixture } of [...publications.slice(0, 2), july, ...publications.slice(2)]) {
     const disputes = openDisputes({ dataDir: folder, databasePath: fixture.path, now: () => at });
-    // What no credit answers is asked for once.
     const isLast = at === publications.at(-1)?.at;
     for (const finding of isLast ? FINDINGS : FINDINGS.slice(0, 2)) {
       const { lines } = await disputes.find({ finding, rows: null, trackingNumbers: null });

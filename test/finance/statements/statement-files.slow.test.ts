@@ -87,7 +87,6 @@ describe('billsync statement', () => {
     );
     expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
     const [tenant = ''] = await readdir(kept);
-    // Of one that died while it kept the next, half is left.
     const half = join(kept, tenant, '.0badcafe-999999-0badcafe00000001.tmp');
     await mkdir(half);
     await writeFile(join(half, 'statement.json'), '{"period":"2026-10"');

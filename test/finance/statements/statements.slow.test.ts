@@ -53,7 +53,6 @@ async function statements(
   return made;
 }
 
-/** Of one tenant. */
 async function statement(
   databasePath: string,
   period: string,

@@ -140,7 +140,6 @@ describe('embedded Temporal', () => {
     await server.stop();
   });
 
-  // What the server says when another is given the same port: its own refusal, or that it came to nothing behind it.
   const refused =
     "Error: can't set frontend port 7233: listen tcp 127.0.0.1:7233: bind: address already in use";
   const panicked = `${refused}\npanic: runtime error: invalid memory address or nil pointer dereference\n\ngoroutine 1 [running]:\nmain.main()\n\t/cmd/temporal/main.go:18 +0x8e`;

@@ -1,5 +1,3 @@
-/** What the service's answers may look like, and what they must not make us believe. */
-
 import { describe, expect, test } from 'vitest';
 import { parseErrorBody, parseExportLocation, parsePing, parseToken } from '../../../lib/wire/api.ts';
 import { MalformedAnswerError } from '../../../lib/wire/json.ts';

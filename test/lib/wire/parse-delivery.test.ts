@@ -1,5 +1,3 @@
-/** What the door makes of a delivery: an event, a test, something for a later version, or a reason. */
-
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../../lib/wire/names.ts';

@@ -15,7 +15,6 @@ import {
   ratedPounds,
 } from './plain-arithmetic.ts';
 
-// Of each invoice's lines one weighs several pounds, the others one or two.
 const invoices = denseInvoices(7, 28).map((invoice, index) => ({
   ...invoice,
   shipments: invoice.shipments.map((line, at) =>

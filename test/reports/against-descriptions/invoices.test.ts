@@ -13,7 +13,6 @@ import { variedInvoices } from './varied-invoices.ts';
 const PUBLISHED = '2026-06-20T10:20:00Z';
 const TODAY = dayOf('2026-06-20');
 const invoices = variedInvoices(5);
-/** What is reported at tenant level; an unknown level counts there. */
 const ofTenants = invoices.filter(({ level }) => level !== 'partner');
 const { agreesOfInvoices } = oracleOver(invoices, { publishedAt: PUBLISHED });
 

@@ -14,7 +14,6 @@ export function costOf(lines: readonly FixtureShipment[]): bigint {
   return lines.reduce((sum, line) => sum + tenThousandths(line.cost), 0n);
 }
 
-/** Of nothing or of less, no part is a percentage. */
 export function percent(part: bigint, whole: bigint): string | null {
   return whole <= 0n ? null : hundredthsText(roundedQuotient(part * 10_000n, whole));
 }

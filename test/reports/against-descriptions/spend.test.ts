@@ -105,7 +105,6 @@ test('margin', () =>
           ),
           (line) => [line.tenant],
         ).sort(([[one]], [[other]]) => (String(one) < String(other) ? -1 : 1));
-      /** What a tenant bears of 7.0001, which each of the first forty numbers cost with UPS in USD. */
       const costTo = (
         tenant: unknown,
         carrier: unknown,

@@ -8,7 +8,6 @@ import {
 } from '../../support/reports-fixture.ts';
 import { dayOf } from './plain-arithmetic.ts';
 
-/** Who is invoiced how often, and by which numbers; Beta and Gamma share theirs. */
 const PARTIES = [
   { tenant: 'Acme', level: 'tenant', step: 7, first: '2026-01-05', count: 20, prefix: 'A-' },
   { tenant: 'Beta', level: 'tenant', step: 14, first: '2026-01-05', count: 10, prefix: 'S-' },

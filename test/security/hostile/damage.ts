@@ -1,5 +1,3 @@
-/** What a disk, a crash or a person's hand leaves in the data folder: beside the archive, and in it. */
-
 import {
   appendFileSync,
   mkdirSync,

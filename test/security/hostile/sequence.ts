@@ -35,7 +35,6 @@ export interface HostileSequenceResult {
   readonly seed: number;
   /** Names of what was played, in order. */
   readonly played: readonly string[];
-  /** What did not hold, in words; empty when all did. */
   readonly broken: readonly string[];
   readonly slowestHonestMs: number;
 }

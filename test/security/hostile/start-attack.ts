@@ -46,7 +46,6 @@ export function startAttack(port: string, sockets: number, sources: readonly str
   };
 }
 
-/** Of all kinds. */
 export function totalOf(opened: Opened): number {
   return Object.values(opened).reduce((sum, count) => sum + count, 0);
 }

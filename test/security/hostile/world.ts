@@ -1,5 +1,3 @@
-/** What a hostile input has at hand. */
-
 import type { Dice } from '../../support/dice.ts';
 import type {
   ForeignInvoice,

@@ -41,7 +41,6 @@ export function environmentOf(file: string): TestEnvironment {
       TZ: choose(TIME_ZONES),
       ...{ LANG: locale, LC_ALL: locale },
       ...choose(TERMINALS),
-      // Of a tenant in generated data (names.ts).
       TEST_NAME: choose(NAMES),
     },
     folder: choose(FOLDERS),

@@ -8,7 +8,6 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Of the longest files, on the machine that wrote it: only which is longer than which matters. */
 const SECONDS = JSON.parse(readFileSync(new URL('test-seconds.json', import.meta.url), 'utf8')) as Readonly<
   Record<string, number>
 >;

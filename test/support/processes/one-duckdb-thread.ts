@@ -16,12 +16,10 @@ export function useAllThreads(): void {
   delete process.env[THREADS];
 }
 
-/** What is opened or started in `work` has as many threads as there are cores. */
 export function withAllThreads<T>(work: () => Promise<T>): Promise<T> {
   return withThreads(null, work);
 }
 
-/** What is opened or started in `work` has so many threads; null: as many as there are cores. */
 export async function withThreads<T>(threads: number | null, work: () => Promise<T>): Promise<T> {
   if (threads === null) delete process.env[THREADS];
   else process.env[THREADS] = `${threads}`;

@@ -1,5 +1,3 @@
-/** What test files started knows their folders as that for temporary files, whatever it was named with. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Kills those whose folder for temporary files is one of these, where the system tells (Linux). @returns how many */

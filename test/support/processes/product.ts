@@ -31,9 +31,7 @@ export interface ProductOptions {
 export interface Product {
   /** Fresh, below a folder that `close` removes. */
   readonly dataDir: string;
-  /** What every role wrote, in files of their own. */
   readonly logFolder: string;
-  /** What is written there names the point at which the worker dies. */
   readonly armFile: string;
   readonly webhookUrl: string;
   readonly user: string;
@@ -54,7 +52,6 @@ export interface Product {
   readonly temporalServer: readonly string[];
   /** Pid of the embedded Temporal server that the data folder names. */
   temporalPid(): number | null;
-  /** Of the role's last start. */
   pid(role: Role): number | undefined;
   /** A command beside the roles, while it runs. */
   spawn(...args: readonly string[]): ChildProcessByStdio<null, Readable, Readable>;
@@ -203,7 +200,6 @@ export async function createProduct({
   };
 }
 
-/** What makes the product a client of that service, quick enough to be waited for. */
 export function settingsFor(service: ProductOptions['service']): Record<string, string> {
   return {
     BILLSYNC_ENVIRONMENT: 'test',

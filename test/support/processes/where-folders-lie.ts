@@ -14,7 +14,6 @@ import { isAlive } from '../../../lib/processes.ts';
 const IN_MEMORY = '/dev/shm';
 /** A run has never had 1 GB there at a time. */
 const MIN_ROOM_BYTES = 4e9;
-/** What lies there takes of the memory in which a run's processes need 5 GB. */
 const MIN_MEMORY_BYTES = 10e9;
 
 const NO_RUN_TAKES_MS = 7_200_000;

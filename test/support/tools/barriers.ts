@@ -1,12 +1,9 @@
-/** What keeps people from using a page, as axe finds it in a browser. */
-
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
 export const CONTRAST_ALONE = { runOnly: ['color-contrast'] };
 export const CONTRAST_APART = { rules: { 'color-contrast': { enabled: false } } };
 
-/** What axe finds wrong, each with the first places. @param choice of axe's options, all rules by default */
 export async function barriers(page: Page, choice: object = {}): Promise<unknown> {
   await page.evaluate(axe.source);
   const options = { resultTypes: ['violations'], ...choice };

@@ -12,7 +12,6 @@ const run = promisify(execFile);
 const PATIENCE_MS = 1_200_000;
 
 export interface KeptTool {
-  /** Of its folder, with its version. */
   readonly name: string;
   readonly packages: readonly string[];
 }

@@ -26,7 +26,6 @@ export interface LakePlan {
 
 export interface LakeRun {
   readonly invoices: number;
-  /** Of an invoice, at most. */
   readonly rows: number;
   readonly writers: number;
   /** Writers killed with SIGKILL and started again, one after the other. */

@@ -1,5 +1,3 @@
-/** What a person reads when something is wrong with a lake: which setting, process or file it is, and what to do. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -281,7 +281,6 @@ describe('the warehouse over a lake', () => {
     const load = (invoiceId: string, row = {}) => loadCsv(t, aCsv([row, {}], invoiceId), { invoiceId });
     const loaded = await Promise.all(ids.map((id) => load(id)));
     expect(loaded.map((outcome) => outcome.outcome)).toEqual(ids.map(() => 'loaded'));
-    // What comes first goes alone, the others while it is at work.
     expect((await lakeFiles()) - filesBefore).toBeLessThan(ids.length);
     const rows = await askLake(
       settings,

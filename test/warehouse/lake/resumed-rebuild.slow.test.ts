@@ -39,7 +39,6 @@ async function rebuildAndDie(): Promise<void> {
   expect((await once(dying, 'exit'))[1]).toBe('SIGKILL');
 }
 
-/** Of the last load, as a process leaves them that dies between the commit of rows and that of the ledger. */
 async function leaveRows(): Promise<void> {
   const { catalog, dataPath } = settings.warehouse;
   const place = { address: readCatalogAddress(catalog), dataPath, generation: 2 };

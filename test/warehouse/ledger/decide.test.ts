@@ -1,5 +1,3 @@
-/** What a person decides: a void undone, an older version that counts. It holds until something newer is said. */
-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import type { Decision } from '../../../warehouse/warehouse.ts';

@@ -44,7 +44,6 @@ const counted = async (table: 'event_ledger' | 'invoice_state') =>
 test('an event that two connections take in at once is taken in by one of them', async () => {
   const event = anEvent('invoice_created');
   const { eventId } = event;
-  // Of another invoice, so that nothing but the event's own key is in the way.
   const again = anEvent('invoice_created', { eventId, header: { invoiceId: OTHER_INVOICE } });
   const both = takeIn(again, async () => {
     await takeIn(event);

@@ -22,7 +22,6 @@ import {
 
 useAllThreads();
 
-/** So many that DuckDB itself gives a part to each thread. */
 const LARGE = 2 * RECORDS_PER_CUT + 240;
 /** Fewer than usual, for what does not depend on it: two chunks again, the second of them short. */
 const PER_CUT = 4_000;

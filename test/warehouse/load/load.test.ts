@@ -1,5 +1,3 @@
-/** What may become a row and what may not (spec 2.8; ADR 17). */
-
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';

@@ -118,7 +118,6 @@ describe('deriveInvoice', () => {
     expect(total(finalized, details(4))).toBe('94.04');
     expect(total(finalized, details(6, { invoice_status: null }))).toBe('95.04');
     expect(total(evidence('invoice_created', 1), details(6, { invoice_status: null }))).toBe('95.04');
-    // What a draft or a void states is not what the file was billed under.
     expect(total(finalized, details(6, { invoice_status: 'draft' }))).toBe('94.04');
     expect(total(finalized, evidence('invoice_voided', 9, { stated_total: '0' }))).toBe('94.04');
   });

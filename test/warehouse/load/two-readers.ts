@@ -116,7 +116,6 @@ export async function openReaders(): Promise<Readers> {
   };
 }
 
-/** What fails or differs among many is checked alone: only that counts, unless it is then as it should be. */
 async function together<File>(
   files: readonly File[],
   compare: (files: readonly File[]) => Promise<readonly Verdict[]>,
@@ -191,7 +190,6 @@ async function readCells(
   return byFile;
 }
 
-/** What DuckDB and csv-parse say of a file that the scan lets pass. @returns null: the same */
 async function whyUnlike(
   rows: readonly Row[],
   {

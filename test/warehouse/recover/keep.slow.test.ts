@@ -1,5 +1,3 @@
-/** Who may open the warehouse, what survives closing and crashing, and that it can be made again from the archive alone. */
-
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -62,7 +60,6 @@ test('completes a replay of the archive that an earlier start left unfinished', 
   await t.reopen();
   expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   expect(await everything((await t.warehouse.publish()).path)).toEqual(before);
-  // What is repeated is not asked for again.
   await t.warehouse.close();
   Object.assign(t.archive, { reread: () => Promise.reject(new Error('nothing is left to repeat')) });
   await t.reopen();

@@ -1,5 +1,3 @@
-/** What a rebuild says and does when the archive cannot make all of the warehouse again. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

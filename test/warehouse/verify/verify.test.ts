@@ -1,5 +1,3 @@
-/** What `verify` finds when the archive lost something that the warehouse has, and what it does not take for a loss. */
-
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
