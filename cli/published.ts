@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
 import { statementIn } from '../lib/sql-file.ts';
+import type { ReportRow } from '../reports/cells.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
-import { type ReportRow, readColumns, readRows } from '../reports/report-result.ts';
+import { readColumns, readRows } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
 import { checkEnvironment } from './verb.ts';
 

@@ -206,6 +206,6 @@ export const VERBS: readonly Verb[] = [
     name: 'completion',
     summary: 'print shell completion for bash, zsh or fish',
     section: 'Operate',
-    load: async () => (await import('./commands/completion.ts')).completionCommand(),
+    load: async () => (await import('./commands/completion.ts')).completionCommand(VERBS),
   },
 ];

@@ -5,7 +5,7 @@ import { openArchive } from '../archive/open-archive.ts';
 import { requireService, type Settings } from '../lib/config/settings.ts';
 import { createLogger } from '../lib/log/log.ts';
 import { isAlive } from '../lib/processes.ts';
-import type { ReportRow } from '../reports/report-result.ts';
+import type { ReportRow } from '../reports/cells.ts';
 import type { ReplayOptions } from '../webhook/requeue.ts';
 import type { InvoiceAddress } from '../workflows/client/invoice-client.ts';
 import { CliError, EXIT } from './errors.ts';

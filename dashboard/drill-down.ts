@@ -1,9 +1,10 @@
 /** The address to which a number of a report's page leads: its filters, and what its row is. */
 
 import type { ReportDefinition } from '../reports/catalogue.ts';
+import type { ReportRow } from '../reports/cells.ts';
 import { type CellDrilldown, drilldownOfCell } from '../reports/drilldown.ts';
 import type { Period } from '../reports/period.ts';
-import type { ReportResult, ReportRow } from '../reports/report-result.ts';
+import type { ReportResult } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';
 
 /** Where it leads, and whether what is found there sums to the number or the number is computed of it. */

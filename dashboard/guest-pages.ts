@@ -1,7 +1,7 @@
 /** Pages that another part of billsync brings; the dashboard frames and guards them, and knows nothing of what they show. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ReportRow } from '../reports/report-result.ts';
+import type { ReportRow } from '../reports/cells.ts';
 import type { Described, Performed } from './operator/operator-work.ts';
 
 /** Something an operator may agree to. */

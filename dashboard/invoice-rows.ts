@@ -1,7 +1,7 @@
 /** The rows of a few invoices that were found by a narrow question: of a million invoices whole rows are dear. */
 
 import { listValue } from '@duckdb/node-api';
-import type { ReportRow } from '../reports/report-result.ts';
+import type { ReportRow } from '../reports/cells.ts';
 import type { Ask } from './published-questions.ts';
 
 /** @param found each with its `invoice_id` @returns in their order, with what `invoices.sql` tells of each */

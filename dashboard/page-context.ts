@@ -7,9 +7,10 @@ import type { Health } from '../lib/health/health.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
+import type { ReportCell } from '../reports/cells.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { checkFilters, isUnfiltered } from '../reports/report-filters.ts';
-import type { ReportCell, ReportHead } from '../reports/report-result.ts';
+import type { ReportHead } from '../reports/report-result.ts';
 import {
   type Counted,
   openReportSession,

@@ -1,8 +1,9 @@
 /** Asks the published file the small questions that pages have and no report answers. */
 
 import type { DuckDBValue } from '@duckdb/node-api';
+import type { ReportRow } from '../reports/cells.ts';
 import { openPublishedFile, withTimeLimit } from '../reports/published-file.ts';
-import { type ReportRow, readColumns, readRows } from '../reports/report-result.ts';
+import { readColumns, readRows } from '../reports/report-result.ts';
 import { statementText } from '../reports/statement-text.ts';
 
 export type Question =

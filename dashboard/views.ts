@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import type { ReportCell } from '../reports/cells.ts';
 import { money, stateBadge, stateLabel } from '../reports/render/html-cells.ts';
 import { CHART_CSS } from '../reports/render/html-page.ts';
 import { grouped, instantLabel } from '../reports/render/labels.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from '../reports/render/templates.ts';
-import type { ReportCell } from '../reports/report-result.ts';
 
 export type ViewName =
   | 'overview'

@@ -2,12 +2,13 @@
 
 import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
+import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
 import { comparedDaysOf, markIncomplete, notCountedNotes } from './completeness.ts';
 import { ReportFilterError } from './errors.ts';
 import { comparedPeriod, type Period, periodBounds, periodText } from './period.ts';
 import { byPartnerAndCurrency, pivoted } from './pivot.ts';
 import type { ReportFilters } from './report-filters.ts';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from './report-result.ts';
+import type { ReportResult } from './report-result.ts';
 import { type ReportRequest, runReport } from './report-session.ts';
 
 /** Columns of time, which two periods do not share. */

@@ -7,13 +7,7 @@ import { parsePeriod, periodText } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { grouped } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
-import type { ReportResult } from './report-result.ts';
-
-/** Full sentences; null: does not apply. */
-export interface Completeness {
-  readonly stillOpen: string | null;
-  readonly notCounted: string | null;
-}
+import type { Completeness, ReportResult } from './report-result.ts';
 
 /** null: without a bound. */
 export interface Days {

@@ -10,7 +10,7 @@
  * number is only computed from the target.
  */
 
-import type { ReportCell, ReportResult, ReportRow } from './report-result.ts';
+import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
 import { EXACT_CONDITIONS } from './shipments/conditions.ts';
 
 export const DRILLDOWN_TARGETS = ['shipments', 'invoice', 'invoices', 'register'] as const;
@@ -57,9 +57,15 @@ export function parseDrilldowns(report: string, lines: readonly string[]): reado
     });
 }
 
+/** The part of a report's result that drill-downs need. */
+interface DrilldownSource {
+  readonly columns: readonly ReportColumn[];
+  readonly head: { readonly parameters: Readonly<Record<string, string | null>> };
+}
+
 /** The target of a number of these rows, by the fields that all of them share; null: it has none. */
 export function drilldownOfCell(
-  { drilldowns, result }: { readonly drilldowns: readonly Drilldown[]; readonly result: ReportResult },
+  { drilldowns, result }: { readonly drilldowns: readonly Drilldown[]; readonly result: DrilldownSource },
   rows: readonly ReportRow[],
   column: string,
 ): CellDrilldown | null {
@@ -96,7 +102,7 @@ const PARTNER: Binding = { column: 'partner_id', as: 'partner_id', isOptional: f
 /** Columns of the shipment list by the parameter values that differ from them. */
 const CALLED: Readonly<Record<string, string>> = { service: 'service_level', weight: 'weight_break' };
 
-function fieldOf({ as }: Binding, { head }: ReportResult): string {
+function fieldOf({ as }: Binding, { head }: DrilldownSource): string {
   const item = as.startsWith('$') ? (head.parameters[as.slice(1)] ?? '') : as;
   const name = CALLED[item] ?? item;
   return EXACT_CONDITIONS.includes(`is_${name}`) ? `is_${name}` : name;

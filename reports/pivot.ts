@@ -2,8 +2,9 @@
 
 import { fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import type { ReportDefinition } from './catalogue.ts';
+import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
 import { ReportFilterError } from './errors.ts';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from './report-result.ts';
+import type { ReportResult } from './report-result.ts';
 
 export interface Pivoted {
   readonly result: ReportResult;

@@ -2,7 +2,7 @@
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { jsonValue } from '../lib/duckdb-values.ts';
-import { type Completeness, completenessOf, type Days } from './completeness.ts';
+import { completenessOf, type Days } from './completeness.ts';
 import {
   type FilterMatch,
   knownPartners,
@@ -21,6 +21,7 @@ import {
   levelsOf,
   withLevels,
 } from './report-head.ts';
+import type { Completeness } from './report-result.ts';
 
 /** Counts by level without filters, which sessions of one publication share. */
 export interface Counted {

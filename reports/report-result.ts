@@ -10,29 +10,15 @@ import {
 } from '@duckdb/node-api';
 import { instantText } from '../lib/duckdb-values.ts';
 import type { ChartSpec, ReportDefinition, WorkedExample } from './catalogue.ts';
-import type { Completeness } from './completeness.ts';
+import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './cells.ts';
 import type { FilterMatch } from './match-filters.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 
-/** `decimal` cells are exact text; `count` cells are numbers; dates are `YYYY-MM-DD`, instants ISO 8601 UTC. */
-export type ColumnType = 'text' | 'count' | 'decimal' | 'date' | 'instant' | 'flag';
-
-export interface ReportColumn {
-  readonly name: string;
-  /** The heading; derived from the name by default. */
-  readonly label?: string;
-  readonly type: ColumnType;
-  /** Digits after the point of a `decimal`, else 0. */
-  readonly scale: number;
-  /** `money` is the row's `currency_code`; null when the column has no unit. */
-  readonly unit: string | null;
-  readonly align: 'left' | 'right';
-  /** true: a terminal may leave it out when it does not fit; files always hold it. */
-  readonly isDetail: boolean;
+/** Full sentences; null: does not apply. */
+export interface Completeness {
+  readonly stillOpen: string | null;
+  readonly notCounted: string | null;
 }
-
-export type ReportCell = string | number | boolean | null;
-export type ReportRow = Readonly<Record<string, ReportCell>>;
 
 export interface ReportHead {
   readonly filters: AppliedFilters;

@@ -2,6 +2,7 @@
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
+import type { ReportColumn, ReportRow } from './cells.ts';
 import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
 import { ReportFilterError } from './errors.ts';
 import { matchNotes } from './match-filters.ts';
@@ -21,13 +22,7 @@ import { openPublishedFile, type PublishedFile, withTimeLimit } from './publishe
 import { summedColumns } from './render/table-order.ts';
 import { checkFilters, isUnfiltered, type ReportFilters } from './report-filters.ts';
 import { headNotes, levelsOf, limitNotes, provedPercent, weighedIn } from './report-head.ts';
-import {
-  type ReportColumn,
-  type ReportResult,
-  type ReportRow,
-  readColumns,
-  readRows,
-} from './report-result.ts';
+import { type ReportResult, readColumns, readRows } from './report-result.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
 import {
   listShipments,

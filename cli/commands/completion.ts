@@ -2,9 +2,14 @@
 
 import { Argument, type Command } from 'commander';
 import { outputOf, verb } from '../verb.ts';
-import { VERBS } from '../verbs.ts';
 
-export function completionCommand(): Command {
+interface CompletedVerb {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+export function completionCommand(verbs: readonly CompletedVerb[]): Command {
   return verb(
     'completion',
     'Prints a completion script for a shell.',
@@ -12,7 +17,7 @@ export function completionCommand(): Command {
   )
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .action(async (shell: 'bash' | 'zsh' | 'fish', _flags: unknown, command: Command) => {
-      const words = await completionWords();
+      const words = await completionWords(verbs);
       outputOf(command).text(shell === 'fish' ? fishScript(words) : bashScript(words, shell === 'zsh'));
     });
 }
@@ -20,11 +25,11 @@ export function completionCommand(): Command {
 /** Verbs and options that may follow a path of verbs, e.g. `invoices` → list, show, retry. */
 type Words = ReadonlyMap<string, readonly { readonly word: string; readonly summary: string }[]>;
 
-async function completionWords(): Promise<Words> {
+async function completionWords(verbs: readonly CompletedVerb[]): Promise<Words> {
   const words = new Map<string, { word: string; summary: string }[]>();
   words.set(
     '',
-    VERBS.map(({ name, summary }) => ({ word: name, summary })),
+    verbs.map(({ name, summary }) => ({ word: name, summary })),
   );
   const visit = (path: string, command: Command): void => {
     const children = command.commands.map((child) => ({ word: child.name(), summary: child.description() }));
@@ -34,7 +39,7 @@ async function completionWords(): Promise<Words> {
     words.set(path, [...children, ...flags, { word: '--help', summary: 'explain' }]);
     for (const child of command.commands) visit(`${path} ${child.name()}`, child);
   };
-  for (const { name, load } of VERBS) visit(name, await load());
+  for (const { name, load } of verbs) visit(name, await load());
   return words;
 }
 

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { EVENT_TYPES, type EventType } from '../../lib/wire/names.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import type { PublishedReader } from '../published.ts';
 import { onInterrupt } from '../terminal/interaction.ts';

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { INVOICE_STATES } from '../../lib/wire/names.ts';
-import type { ReportCell, ReportRow } from '../../reports/report-result.ts';
+import type { ReportCell, ReportRow } from '../../reports/cells.ts';
 import type { InvoiceAddress } from '../../workflows/client/invoice-client.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import { findInvoice, invoiceName } from '../find-invoices.ts';

@@ -1,6 +1,6 @@
 /** The outcome of each fault, by the service's own log and by billsync's records. */
 
-import type { ReportRow } from '../../reports/report-result.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import type { Delivery } from '../../sandbox/model.ts';
 import type { Sandbox } from '../../sandbox/service.ts';
 import type { PublishedReader } from '../published.ts';

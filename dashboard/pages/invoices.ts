@@ -3,8 +3,8 @@
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { money } from '../../reports/render/html-cells.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
 import { all, one, pageNumber, type Query, withQuery } from '../address.ts';
 import { addressOfPage, patienceFor } from '../figures.ts';
 import { rowsOfInvoices, withTenants } from '../invoice-rows.ts';

@@ -1,10 +1,11 @@
 /** The first page: what is spent and what moved, where invoices stand, and what needs a person. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ReportRow } from '../../reports/cells.ts';
 import { ReportInterruptedError } from '../../reports/errors.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
-import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
 import { filtersOf, periodOf, type Query } from '../address.ts';
 import { addressOfPage, asksForFigures, patienceFor } from '../figures.ts';
 import { periodMenu } from '../filter-form.ts';

@@ -1,12 +1,13 @@
 /** A report's page: one currency at a time, the columns that were chosen, a page of the rows, and where to go on from here. */
 
 import type { ReportDefinition } from '../../reports/catalogue.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { isComparable, takesTwoPeriods } from '../../reports/compare.ts';
 import { acrossOf, type Pivoted, pivoted } from '../../reports/pivot.ts';
 import { renderReportBody } from '../../reports/render/html-page.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';
-import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
 import { all, filtersIn, filtersOf, one, pageNumber, type Query, withQuery } from '../address.ts';
 import { type LeadTo, leadingTo } from '../drill-down.ts';
 import type { RowChoice } from '../guest-pages.ts';

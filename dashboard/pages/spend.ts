@@ -2,12 +2,13 @@
 
 import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { compareResults, percentOf } from '../../reports/compare.ts';
 import { comparedDaysOf, comparisonNotes, incompleteLabel } from '../../reports/completeness.ts';
 import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
 import { shownCell } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
 import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
 import { leadingTo } from '../drill-down.ts';

@@ -1,7 +1,7 @@
 /** A shipment's own page: every line that bills its tracking number, and what stands behind each. */
 
 import type { FastifyInstance } from 'fastify';
-import type { ReportRow } from '../../reports/report-result.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { ask, asOfNow, type PageContext, sendFramed, sendShown } from '../page-context.ts';
 
 export interface TracedShipment {

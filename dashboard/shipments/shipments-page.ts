@@ -1,11 +1,11 @@
 /** `/shipments`: the lines that reports count, with filters, order, pages and totals; the same as JSON and as files. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
 import { columnLabel, fileNameOf, grouped, shownCell } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
-import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
 import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';

@@ -9,7 +9,7 @@ import { findReport, listReports, type ReportDefinition } from '../../reports/ca
 import { runCompared } from '../../reports/compare.ts';
 import { ReportInterruptedError } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
-import { aboutResult } from '../../reports/render/render-report.ts';
+import { aboutResult } from '../../reports/render/json.ts';
 import { toReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { openReportSession } from '../../reports/report-session.ts';

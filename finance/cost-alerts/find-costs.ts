@@ -8,11 +8,12 @@ import {
   toTenThousandths,
 } from '../../lib/wire/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { type Period, parsePeriod, weeksBefore } from '../../reports/period.ts';
 import { type ReportFilters, toReportFilters } from '../../reports/report-filters.ts';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
 import type { CostRule } from './rules.ts';
 

@@ -1,6 +1,6 @@
 /** The kinds of findings that can be claimed; apart from their queries, so that `--help` loads no database. */
 
-import type { ReportRow } from '../../reports/report-result.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 
 /** A report whose rows can be claimed. */
 export interface Finding {

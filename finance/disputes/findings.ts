@@ -3,9 +3,9 @@
 import { statementIn } from '../../lib/sql-file.ts';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { ReportFilterError } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
 import { type ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';

@@ -2,8 +2,9 @@
 
 import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
-import { type ReportRow, readColumns, readRows } from '../../reports/report-result.ts';
+import { readColumns, readRows } from '../../reports/report-result.ts';
 import { NOTHING, type NumberOf, numberKey } from './claim.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);

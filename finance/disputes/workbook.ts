@@ -1,9 +1,9 @@
 /** Claims as a file that a carrier takes: a line for each, with our reference to name in the credit. */
 
 import { buffer } from 'node:stream/consumers';
+import type { ReportColumn } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
-import type { ReportColumn } from '../../reports/report-result.ts';
 import { ClaimRefusedError, NOTHING } from './claim.ts';
 import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 

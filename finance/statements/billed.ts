@@ -1,12 +1,13 @@
 /** Reads what tenants were billed; all values of a statement come from one publication. */
 
 import { statementIn } from '../../lib/sql-file.ts';
+import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
 import type { Period } from '../../reports/period.ts';
 import { createSharedViews, prepareSession } from '../../reports/prepare-session.ts';
 import { openPublishedFile, type PublishedFile, withTimeLimit } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
-import { type ReportColumn, type ReportRow, readColumns, readRows } from '../../reports/report-result.ts';
+import { readColumns, readRows } from '../../reports/report-result.ts';
 import { NoSuchTenantError, type StatementTenant } from './statement.ts';
 
 export interface BilledRequest {

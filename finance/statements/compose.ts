@@ -1,8 +1,8 @@
 /** Composes a tenant's statement from the rows that are billed now and the statements that were sent before. */
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import type { ReportCell, ReportRow } from '../../reports/cells.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
-import type { ReportCell, ReportRow } from '../../reports/report-result.ts';
 import {
   type Correction,
   cellOf,

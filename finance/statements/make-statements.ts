@@ -1,9 +1,9 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
+import type { ReportRow } from '../../reports/cells.ts';
 import { ReportInterruptedError } from '../../reports/errors.ts';
 import { type Period, parsePeriod, shiftDay } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { type BilledSession, openBilledSession } from './billed.ts';
 import { type Billed, composeStatement } from './compose.ts';

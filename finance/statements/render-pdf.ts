@@ -2,8 +2,8 @@
 
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
+import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
-import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import { registerFonts, runsOf, UNKNOWN, unknownLetters, type Weight } from './pdf-fonts.ts';
 import type { PaperSize, Statement } from './statement.ts';
 import { headOf, tablesOf } from './statement-tables.ts';

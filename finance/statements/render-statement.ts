@@ -3,9 +3,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeWhole } from '../../lib/files/files.ts';
+import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { XLSX_TYPE } from '../../reports/render/render-report.ts';
-import type { ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import type { MadeStatement } from './make-statements.ts';
 import { shortKey } from './sent-statements.ts';
 import { type PaperSize, type Statement, shipmentsCsv } from './statement.ts';

@@ -1,10 +1,10 @@
 /** A statement as an Excel workbook: the statement on one sheet, the lines that it adds up on another. */
 
 import { buffer } from 'node:stream/consumers';
+import type { ReportColumn } from '../../reports/cells.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
 import { type Row, type Sheet, writeWorkbook } from '../../reports/render/workbook.ts';
 import { rowOf, widthOf } from '../../reports/render/xlsx-file.ts';
-import type { ReportColumn } from '../../reports/report-result.ts';
 import type { PaperSize, ShipmentLines, Statement } from './statement.ts';
 import { headOf, tablesOf } from './statement-tables.ts';
 

@@ -1,7 +1,7 @@
 /** A statement as tables and lines of text, for workbook, PDF and page. */
 
+import type { ColumnType, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { instantLabel } from '../../reports/render/labels.ts';
-import type { ColumnType, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 import type { Statement } from './statement.ts';
 
 export interface StatementTable {

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
-import type { ReportCell, ReportColumn, ReportRow } from '../../reports/report-result.ts';
 
 export type LineKind = 'charge' | 'billed again' | 'credit';
 

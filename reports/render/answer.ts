@@ -1,10 +1,11 @@
 /** A report's answer in one sentence, with the figures that a reader asks for first. */
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import type { ReportRow } from '../cells.ts';
 import { percentOf } from '../compare.ts';
 import { incompleteLabel } from '../completeness.ts';
 import { daysName } from '../period.ts';
-import type { ReportResult, ReportRow } from '../report-result.ts';
+import type { ReportResult } from '../report-result.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
 import { escapeHtml } from './templates.ts';
 

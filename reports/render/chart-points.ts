@@ -2,7 +2,7 @@
 
 import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
-import type { ReportRow } from '../report-result.ts';
+import type { ReportRow } from '../cells.ts';
 
 /** A place in the chart and what stands there. */
 export interface Point {

@@ -2,7 +2,8 @@
 
 import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
-import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import type { ReportColumn, ReportRow } from '../cells.ts';
+import type { ReportResult } from '../report-result.ts';
 import { barsOf, type Drawing, MAX_BARS, optionOf } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
 import { drawInThread } from './draw-in-thread.ts';

@@ -4,7 +4,8 @@
  */
 
 import { visible } from '../../lib/wire/text.ts';
-import type { ReportCell, ReportColumn, ReportResult, StreamedResult } from '../report-result.ts';
+import type { ReportCell, ReportColumn } from '../cells.ts';
+import type { ReportResult, StreamedResult } from '../report-result.ts';
 
 /** Renders any rows; the header has the columns' names, not their labels. */
 export function renderCsv({ columns, rows }: Pick<ReportResult, 'columns' | 'rows'>): string {

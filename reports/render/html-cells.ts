@@ -1,6 +1,6 @@
 /** Cells of tables on pages, as HTML; every value in them is escaped. */
 
-import type { ReportCell } from '../report-result.ts';
+import type { ReportCell } from '../cells.ts';
 import { shownCell } from './labels.ts';
 import { escapeHtml } from './templates.ts';
 

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { exampleTables } from '../catalogue.ts';
-import type { ReportResult, ReportRow } from '../report-result.ts';
+import type { ReportRow } from '../cells.ts';
+import type { ReportResult } from '../report-result.ts';
 import { answerOf } from './answer.ts';
 import { drawCharts } from './chart-svg.ts';
 import { columnLabel, grouped, headerProse, headLines, instantLabel, sentence, shownCell } from './labels.ts';

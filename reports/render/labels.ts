@@ -1,8 +1,9 @@
 /** Labels of columns, cells, heads and files for people. JSON, CSV and Parquet do not use them. */
 
 import { visible } from '../../lib/wire/text.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { periodText } from '../period.ts';
-import type { ReportCell, ReportColumn, ReportHead, ReportResult, ReportRow } from '../report-result.ts';
+import type { ReportHead, ReportResult } from '../report-result.ts';
 
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days have their unit: "Share of shipments (%)". */
 export function columnLabel(column: ReportColumn): string {

@@ -18,8 +18,9 @@ import {
   TIMESTAMPTZ,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { ReportCell, ReportColumn, StreamedResult } from '../report-result.ts';
-import { renderAbout } from './render-report.ts';
+import type { ReportCell, ReportColumn } from '../cells.ts';
+import type { StreamedResult } from '../report-result.ts';
+import { renderAbout } from './json.ts';
 
 /**
  * The bytes of the Parquet file. It is made in a temporary folder, since DuckDB writes to paths only; rows wait in a file there,

@@ -2,9 +2,10 @@
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { ReportFilterError } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';
-import type { ReportCell, ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import type { ReportResult } from '../report-result.ts';
 
 /**
  * @param sort a column, with `-` before it for the largest first; rows that have none there come last

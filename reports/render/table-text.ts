@@ -1,7 +1,8 @@
 /** Draws a result for the terminal: fits its width, numbers aligned at their point, a bar where it helps. */
 
 import stringWidth from 'string-width';
-import type { ReportColumn, ReportResult, ReportRow } from '../report-result.ts';
+import type { ReportColumn, ReportRow } from '../cells.ts';
+import type { ReportResult } from '../report-result.ts';
 import { cellLabel, columnLabel } from './labels.ts';
 
 export interface TableOptions {

@@ -1,6 +1,7 @@
 /** Writes a result as an Excel workbook: the rows on one sheet, head and notes on another. */
 
-import type { ReportCell, ReportColumn, ReportRow, StreamedResult } from '../report-result.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
+import type { StreamedResult } from '../report-result.ts';
 import { cellLabel, columnLabel, headLines, sheetNameOf } from './labels.ts';
 import { addUp } from './table-order.ts';
 import { type Cell, type Row, writeWorkbook } from './workbook.ts';

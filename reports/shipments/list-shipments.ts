@@ -2,7 +2,8 @@
 
 import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { statementIn } from '../../lib/sql-file.ts';
-import { type Completeness, notCountedNotes } from '../completeness.ts';
+import type { ReportColumn, ReportRow } from '../cells.ts';
+import { notCountedNotes } from '../completeness.ts';
 import { ReportFilterError } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
 import { createSharedViews, type Prepared } from '../prepare-session.ts';
@@ -16,10 +17,9 @@ import {
   provedPercent,
   weighedIn,
 } from '../report-head.ts';
+import type { Completeness } from '../report-result.ts';
 import {
-  type ReportColumn,
   type ReportResult,
-  type ReportRow,
   readBatches,
   readColumns,
   readRows,

@@ -1,6 +1,7 @@
 /** Read access to invoices and tenants. */
 
-import type { Moment, Place } from '../faults/faults.ts';
+import type { Place } from '../faults/fault-catalogue.ts';
+import type { Moment } from '../faults/faults.ts';
 import type { EventType, Invoice, Partner, Tenant } from '../model.ts';
 import { RefusalError } from '../refusal.ts';
 import type { Store } from '../state/store.ts';

@@ -4,10 +4,10 @@
 
 import { parse } from 'lossless-json';
 import { type Answer, glimpse } from './http.ts';
-import { type Row, SkippedRuleError, typeSketch, type Verdict } from './rule.ts';
+import { type Row, typeSketch, type Verdict } from './rule.ts';
 import { findApiKeyHeader } from './rules/authorization.ts';
 import { approvedInvoice, download } from './stories.ts';
-import { type SuiteContext, skip } from './suite-context.ts';
+import { SkippedRuleError, type SuiteContext, skip } from './suite-context.ts';
 
 export interface Finding {
   readonly section: string;

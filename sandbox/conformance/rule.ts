@@ -81,11 +81,6 @@ export class BrokenRuleError extends Error {
   override readonly name = 'BrokenRuleError';
 }
 
-/** The rule cannot be checked here; the message says why. */
-export class SkippedRuleError extends Error {
-  override readonly name = 'SkippedRuleError';
-}
-
 export function broken(seen: string): never {
   throw new BrokenRuleError(seen);
 }

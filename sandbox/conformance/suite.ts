@@ -1,6 +1,6 @@
 /** Runs the rules in parallel. A failing rule never ends the suite; an absent service does. */
 import { UnreachableError } from './http.ts';
-import { BrokenRuleError, type Row, type Rule, SkippedRuleError } from './rule.ts';
+import { BrokenRuleError, type Row, type Rule } from './rule.ts';
 import { authorizationRules } from './rules/authorization.ts';
 import { csvRules } from './rules/csv.ts';
 import { deliveryRules } from './rules/deliveries.ts';
@@ -11,6 +11,7 @@ import { registrationRules } from './rules/registrations.ts';
 import { storageRules } from './rules/storage.ts';
 import { RefusedCredentialsError } from './service.ts';
 import type { SuiteContext } from './suite-context.ts';
+import { SkippedRuleError } from './suite-context.ts';
 
 export const RULES: readonly Rule[] = [
   ...authorizationRules,

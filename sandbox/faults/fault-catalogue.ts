@@ -1,5 +1,17 @@
 /** Every fault: name, effect, places, parameters. */
-import type { Place } from './faults.ts';
+/** Where a fault can strike: the HTTP endpoints, and the steps inside the service. */
+export const PLACES = [
+  'token',
+  'ping',
+  'regenerate',
+  'details',
+  'export-csv',
+  'storage',
+  'event',
+  'delivery',
+  'export',
+] as const;
+export type Place = (typeof PLACES)[number];
 
 export interface FaultDefinition {
   readonly description: string;

@@ -2,22 +2,8 @@
 
 import { fractionFrom } from '../randomness.ts';
 import { RefusalError } from '../refusal.ts';
-import { FAULT_NAMES, FAULTS, type FaultName, findFault } from './fault-catalogue.ts';
+import { FAULT_NAMES, FAULTS, type FaultName, findFault, type Place } from './fault-catalogue.ts';
 import { MALFORMATION_NAMES } from './malformed-csv.ts';
-
-/** Where a fault can strike: the HTTP endpoints, and the steps inside the service. */
-export const PLACES = [
-  'token',
-  'ping',
-  'regenerate',
-  'details',
-  'export-csv',
-  'storage',
-  'event',
-  'delivery',
-  'export',
-] as const;
-export type Place = (typeof PLACES)[number];
 
 /** Only what is named is struck; everything left out matches all. */
 export interface FaultTarget {

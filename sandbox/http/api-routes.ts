@@ -4,7 +4,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import { detailsHead, detailsLineItem, errorBody, exportCsvHeaders } from '../choices.ts';
-import type { Moment, Place } from '../faults/faults.ts';
+import type { Place } from '../faults/fault-catalogue.ts';
+import type { Moment } from '../faults/faults.ts';
 import type { Invoice } from '../model.ts';
 import { exactJson } from '../money.ts';
 import { RefusalError } from '../refusal.ts';

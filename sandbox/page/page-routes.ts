@@ -15,6 +15,7 @@ import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only
 import { Form } from './form.ts';
 import { NOTICES } from './notices.ts';
 import { type Page, renderPage, type Section } from './render.ts';
+import type { Asked, Route } from './section.ts';
 import { deliverySection } from './sections/deliveries.ts';
 import { faultSection } from './sections/faults.ts';
 import { invoiceSection } from './sections/invoices.ts';
@@ -28,26 +29,6 @@ export interface PageRoutesOptions {
   readonly connection: () => Connection;
   readonly access: AdminAccess;
 }
-
-/** The request of a page or form. */
-export interface Asked {
-  readonly account: Account;
-  readonly connection: Connection;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Form;
-  readonly form: Form;
-  /** The fields of a refused form; empty on a new page. */
-  readonly typed: Readonly<Record<string, string>>;
-}
-
-/** A page, or a form's deed with the page that shows the form again when the deed is refused. */
-export type Route =
-  | { readonly get: string; readonly show: Show }
-  | { readonly post: string; readonly act: Act; readonly again?: Show };
-
-type Show = (asked: Asked) => Page | Promise<Page>;
-/** Answers where to go on, with a word of NOTICES: `/invoices?done=generated`. */
-type Act = (asked: Asked) => string | Promise<string>;
 
 const ROUTES: readonly Route[] = [
   ...overviewSection,

@@ -1,7 +1,7 @@
 /** Compares the grouping reports with the same question answered in plain TypeScript with whole numbers. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import type { ReportRow } from '../../reports/report-result.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { decimalText, reportsFixture, roundedQuotient, tenThousandths } from '../support/reports-fixture.ts';
 import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
 import {

@@ -11,10 +11,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDecimals, compareDecimals } from '../../lib/wire/decimal.ts';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import { type CellDrilldown, drilldownOfCell } from '../../reports/drilldown.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
-import type { ReportResult, ReportRow } from '../../reports/report-result.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
 import { monthsInvoices } from '../support/months-invoices.ts';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
@@ -71,7 +72,7 @@ beforeAll(async () => {
   const billed = monthsInvoices({ now: new Date('2026-07-15T00:00:00Z'), months: 5, shipments: 12 });
   fixtures.set('months', await reportsFixture(billed, { publishedAt: '2026-07-15T00:00:00Z' }));
   const files = join(fixture.folder, 'user', 'report-files');
-  await mkdir(files);
+  await mkdir(files, { recursive: true });
   await writeFile(
     join(files, 'budget.csv'),
     'month,tenant,carrier,currency_code,amount\n2026-03,,,USD,100\n2026-03,Acme,ups,USD,50\n',

@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
 import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
 import { anInvoice, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';

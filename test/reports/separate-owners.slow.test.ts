@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
+import type { ReportRow } from '../../reports/cells.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
-import type { ReportRow } from '../../reports/report-result.ts';
 import { openReportSession } from '../../reports/report-session.ts';
 import {
   anInvoice,

@@ -1,8 +1,9 @@
 /** The order a reader asks for, and sums of columns, to the last digit. */
 
 import { describe, expect, test } from 'vitest';
+import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';
-import type { ReportColumn, ReportResult, ReportRow } from '../../reports/report-result.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
 
 const column = (name: string, type: ReportColumn['type'], scale = 0): ReportColumn => ({
   ...{ name, type, scale, unit: null, align: 'left', isDetail: false },

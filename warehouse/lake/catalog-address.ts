@@ -1,6 +1,9 @@
 /** The address of the lake's catalogue: one setting for two libraries with different notations. */
 
 import type { PoolConfig } from 'pg';
+import type { Settings } from '../../lib/config/settings.ts';
+
+export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
 
 export interface CatalogAddress {
   /** libpq's keywords without the password; DuckDB combines them with a secret. */

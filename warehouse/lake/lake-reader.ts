@@ -29,9 +29,9 @@ import {
   type RunStatement,
   viewScripts,
 } from './attach-lake.ts';
+import type { LakeSettings } from './catalog-address.ts';
 import { readCatalogAddress } from './catalog-address.ts';
 import { knownGeneration } from './generation.ts';
-import type { LakeSettings } from './lake-source.ts';
 import { unreachable } from './ledger.ts';
 
 /** Writes the file from a session with the lake attached, before its access is restricted. Replaces an existing file. */

@@ -4,13 +4,11 @@
  */
 
 import { existsSync } from 'node:fs';
-import type { Settings } from '../../lib/config/settings.ts';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
 import { isWarehouseError } from '../errors.ts';
 import type { RunStatement } from './attach-lake.ts';
-
-export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
+import type { LakeSettings } from './catalog-address.ts';
 
 const lakes = new Map<string, LakeSettings>();
 

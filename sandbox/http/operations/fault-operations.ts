@@ -1,6 +1,6 @@
 /** Operations on faults. */
-import { FAULTS } from '../../faults/fault-catalogue.ts';
-import { type NewFault, PLACES } from '../../faults/faults.ts';
+import { FAULTS, PLACES } from '../../faults/fault-catalogue.ts';
+import type { NewFault } from '../../faults/faults.ts';
 import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
 import { type Operation, shape, text, whole } from './operation.ts';
 

@@ -2,8 +2,8 @@
 import { parse, stringify } from 'lossless-json';
 import { type Delivery, EVENT_TYPES } from '../../model.ts';
 import { RefusalError } from '../../refusal.ts';
-import type { Asked, Route } from '../page-routes.ts';
 import type { Page } from '../render.ts';
+import type { Asked, Route } from '../section.ts';
 
 const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed', 'dropped'] as const;

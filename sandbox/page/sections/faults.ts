@@ -1,11 +1,11 @@
 /** Fault switches: every fault of the catalogue with its rate, count, target and settings, and those that are on. */
-import { FAULTS, type FaultDefinition } from '../../faults/fault-catalogue.ts';
-import { type NewFault, PLACES, type Place } from '../../faults/faults.ts';
+import { FAULTS, type FaultDefinition, PLACES, type Place } from '../../faults/fault-catalogue.ts';
+import type { NewFault } from '../../faults/faults.ts';
 import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
 import { EVENT_TYPES } from '../../model.ts';
 import { type Form, given } from '../form.ts';
-import type { Asked, Route } from '../page-routes.ts';
 import type { Page } from '../render.ts';
+import type { Asked, Route } from '../section.ts';
 
 export const faultSection: readonly Route[] = [
   { get: '/faults', show: list },

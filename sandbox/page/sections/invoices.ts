@@ -4,8 +4,8 @@ import type { NewInvoice } from '../../billing/new-invoice.ts';
 import { INTERNAL_STATUSES, type Invoice } from '../../model.ts';
 import type { BilledShipment } from '../../storage/shipments.ts';
 import { given } from '../form.ts';
-import type { Asked, Route } from '../page-routes.ts';
 import type { Page } from '../render.ts';
+import type { Asked, Route } from '../section.ts';
 
 const PAGE_SIZE = 50;
 const SHOWN_ROWS = 20;

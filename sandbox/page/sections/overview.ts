@@ -2,8 +2,8 @@
 
 import { INTERNAL_STATUSES } from '../../model.ts';
 import { seedInvoices } from '../../sandbox-account.ts';
-import type { Asked, Route } from '../page-routes.ts';
 import type { Page } from '../render.ts';
+import type { Asked, Route } from '../section.ts';
 
 const RECENT_LINES = 14;
 const SEEDED_INVOICES = 12;

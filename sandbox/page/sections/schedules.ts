@@ -3,8 +3,8 @@
 import type { NewSchedule } from '../../billing/schedules.ts';
 import type { Schedule } from '../../model.ts';
 import type { Form } from '../form.ts';
-import type { Asked, Route } from '../page-routes.ts';
 import type { Page } from '../render.ts';
+import type { Asked, Route } from '../section.ts';
 
 const LEVELS = ['tenant', 'partner'] as const;
 

@@ -3,8 +3,8 @@
 import type { NewRegistration } from '../../delivery/registrations.ts';
 import { EVENT_TYPES } from '../../model.ts';
 import type { Form } from '../form.ts';
-import type { Asked, Route } from '../page-routes.ts';
 import type { Page } from '../render.ts';
+import type { Asked, Route } from '../section.ts';
 
 const SHOWN_DELIVERIES = 20;
 

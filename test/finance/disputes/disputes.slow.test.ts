@@ -10,7 +10,7 @@ import { type Disputes, disputePaths, openDisputes } from '../../../finance/disp
 import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
 import { type FindRequest, findLines, rowKey } from '../../../finance/disputes/findings.ts';
 import { sumOfAmounts as sum } from '../../../lib/wire/decimal.ts';
-import type { ReportRow } from '../../../reports/report-result.ts';
+import type { ReportRow } from '../../../reports/cells.ts';
 import { runReport } from '../../../reports/report-session.ts';
 import { monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
 import {

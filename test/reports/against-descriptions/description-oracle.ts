@@ -7,8 +7,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { ReportRow } from '../../../reports/cells.ts';
 import type { ReportFilters } from '../../../reports/report-filters.ts';
-import type { ReportRow } from '../../../reports/report-result.ts';
 import { runReport } from '../../../reports/report-session.ts';
 import {
   type FixtureInvoice,

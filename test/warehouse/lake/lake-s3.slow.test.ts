@@ -69,6 +69,6 @@ test('reports a missing bucket as a wrong setting when the lake is opened', asyn
     exitCode: EXIT.usage,
     what: `the lake's S3 at ${s3.url} has no bucket nowhere`,
     subject: `s3://nowhere/billing at ${s3.url}`,
-    hint: 'make the bucket, or name another one in BILLSYNC_LAKE_DATA',
+    hint: 'create the bucket, or name another one in BILLSYNC_LAKE_DATA',
   });
 });
