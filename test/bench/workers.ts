@@ -146,7 +146,8 @@ async function settle(setting: Setting): Promise<Taken> {
     await until(loaded, WARM_UP + count);
     return { perSecond: count / ((performance.now() - began) / 1_000), cpuMs: (cpu() - before) / count };
   } finally {
-    for (const role of started.reverse()) await role.end('SIGKILL');
+    // The role of Temporal ends its server; a killed one would leave it.
+    for (const role of started.reverse()) await role.end('SIGTERM');
     await service.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
