@@ -1,8 +1,9 @@
 /** The inputs of every page: the published file through a cache, and the state of this process. */
 
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { FastifyReply } from 'fastify';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
@@ -183,7 +184,7 @@ export async function framed(
 /** Counts beside menu entries. One that cannot be read is left out, since its own page reports the error. */
 async function badgesOf(context: PageContext): Promise<Readonly<Record<string, number>>> {
   const alerts = async (): Promise<number> =>
-    (await openAlerts(join(dirname(context.publishedPath), 'run'))).filter(
+    (await openAlerts(dataFolder(dirname(context.publishedPath)).run)).filter(
       ({ acknowledged }) => acknowledged === null,
     ).length;
   const counted = {

@@ -7,6 +7,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Settings } from '../lib/config/settings.ts';
+import { dataFolder } from '../lib/files/data-folder.ts';
 import { exists, makeFolder, replaceDurably } from '../lib/files/durable-files.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -40,7 +41,7 @@ export async function prepareCertificate(
 ): Promise<CertificateFiles> {
   const { tlsCert, tlsKey } = settings.webhook;
   if (tlsCert !== null && tlsKey !== null) return { certPath: tlsCert, keyPath: tlsKey };
-  const keys = join(settings.dataDir, 'keys');
+  const keys = dataFolder(settings.dataDir).keys;
   const files = { certPath: join(keys, 'webhook-cert.pem'), keyPath: join(keys, 'webhook-key.pem') };
   if (!(await isUsable(files))) {
     await makeFolder(keys);

@@ -1,6 +1,5 @@
 /** The worker role: archive, warehouse with its publisher, billing service, both task queues, and the periodic checks. */
 
-import { join } from 'node:path';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.ts';
 import type { ForwardOverdue } from '../activities/dependencies.ts';
 import type { Archive } from '../archive/archive.ts';
@@ -142,7 +141,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
-      ...{ databasePath, runFolder: join(settings.dataDir, 'run'), alerts, log },
+      ...{ databasePath, runFolder: dataFolder(settings.dataDir).run, alerts, log },
     });
     closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();

@@ -1,6 +1,5 @@
 /** `billsync alerts`: list what is wrong now, and explain what to do about it. */
 
-import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
 import {
@@ -12,6 +11,7 @@ import {
 import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { durationMs, readDuration } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Column, printable } from '../terminal/table.ts';
@@ -46,7 +46,7 @@ function listCommand(): Command {
 
 async function openOf(settings: Settings): Promise<readonly OpenAlert[]> {
   await checkEnvironment(settings);
-  return openAlerts(runFolder(settings));
+  return openAlerts(dataFolder(settings.dataDir).run);
 }
 
 function explainCommand(): Command {
@@ -147,12 +147,8 @@ async function decide(command: Command, { keys, flags, done, kind, until }: Deci
   if (flags.dryRun === true) return output.note(`Would change: ${named}.`);
   const decision = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
   const decisions = chosen.map((key) => ({ ...decision, key, kind, until }));
-  await decideOnAlerts(runFolder(settings), decisions);
+  await decideOnAlerts(dataFolder(settings.dataDir).run, decisions);
   output.note(`${done}: ${named}.`);
-}
-
-function runFolder({ dataDir }: Settings): string {
-  return join(dataDir, 'run');
 }
 
 function duration(text: string): number {

@@ -4,10 +4,10 @@
  */
 
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
 import { decideOnAlerts, type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { printable } from '../../lib/wire/text.ts';
 import type { Imported } from '../../warehouse/import/import-files.ts';
@@ -212,7 +212,7 @@ export type AlertAction = Extract<RequestedAction, { readonly key: string }>;
 
 /** @throws CliError it is over, or there never was one */
 export async function openAlertOf(settings: Settings, key: string): Promise<OpenAlert> {
-  const alert = (await openAlerts(runFolder(settings))).find((open) => open.key === key);
+  const alert = (await openAlerts(dataFolder(settings.dataDir).run)).find((open) => open.key === key);
   if (alert === undefined) throw new CliError(EXIT.nothingMatched, 'no alert is open by that key');
   return alert;
 }
@@ -229,21 +229,19 @@ export async function decideOnAlert(
   const at = new Date(nowMs).toISOString();
   const decision = { at, by, note, key };
   if (action === 'acknowledge') {
-    await decideOnAlerts(runFolder(settings), [{ ...decision, kind: 'acknowledged', until: null }]);
+    await decideOnAlerts(dataFolder(settings.dataDir).run, [
+      { ...decision, kind: 'acknowledged', until: null },
+    ]);
     return { detail: `${key} is acknowledged.`, next: ALERTS };
   }
   const until = action === 'quiet' ? new Date(nowMs + requested.hours * 3_600_000).toISOString() : at;
-  await decideOnAlerts(runFolder(settings), [{ ...decision, kind: 'quieted', until }]);
+  await decideOnAlerts(dataFolder(settings.dataDir).run, [{ ...decision, kind: 'quieted', until }]);
   const detail =
     action === 'quiet' ? `${key} is silenced until ${until}.` : `Notices of ${key} are sent again.`;
   return { detail, next: ALERTS };
 }
 
 const ALERTS = { path: '/alerts', label: 'Show the alerts' } as const;
-
-function runFolder({ dataDir }: Settings): string {
-  return join(dataDir, 'run');
-}
 
 type Upload = Extract<RequestedAction, { readonly action: 'import' }>;
 

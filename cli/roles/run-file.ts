@@ -3,6 +3,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { replaceFile } from '../../lib/files/files.ts';
 
 export interface RunFile {
@@ -49,5 +50,5 @@ export function readRunFile(settings: Where, role: string): RunFile | null {
 }
 
 function runFilePath({ dataDir }: Where, role: string): string {
-  return join(dataDir, 'run', `${role}.json`);
+  return join(dataFolder(dataDir).run, `${role}.json`);
 }

@@ -7,6 +7,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
+import { dataFolder } from '../../lib/files/data-folder.ts';
 import { type LockFile, takeLock } from '../../lib/files/lock-file.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { findProcesses, isAlive, listenOnce } from '../../lib/processes.ts';
@@ -77,7 +78,7 @@ export async function startTemporalRole({ settings, log }: RoleContext): Promise
 }
 
 async function takeUpLock({ dataDir }: Settings): Promise<LockFile> {
-  const folder = join(dataDir, 'run');
+  const folder = dataFolder(dataDir).run;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return takeLock(join(folder, 'up.lock'), {
     ...{ role: 'up', now: new Date(), patienceMs: LOCK_WITHIN_MS },

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 export interface DataFolder {
   readonly inbox: string;
   readonly quarantine: string;
+  readonly keys: string;
   /** Claims against carriers. */
   readonly disputes: string;
   readonly claimWindows: string;
@@ -27,6 +28,8 @@ export interface DataFolder {
   /** Copies of files from S3. */
   readonly archiveCache: string;
   readonly costFindings: string;
+  /** Record of the embedded Temporal server. */
+  readonly embeddedTemporal: string;
 }
 
 export function dataFolder(dataDir: string): DataFolder {
@@ -35,6 +38,7 @@ export function dataFolder(dataDir: string): DataFolder {
   return {
     inbox: join(dataDir, 'inbox'),
     quarantine: join(dataDir, 'inbox', 'quarantine'),
+    keys: join(dataDir, 'keys'),
     disputes: inUser('disputes'),
     claimWindows: inUser('claim-windows.yaml'),
     sentStatements: inUser('sent-statements'),
@@ -49,6 +53,7 @@ export function dataFolder(dataDir: string): DataFolder {
     loadAttempts: inRun('load-attempts'),
     archiveCache: inRun('archive-cache'),
     costFindings: inRun('cost-findings.json'),
+    embeddedTemporal: inRun('temporal.json'),
   };
 }
 

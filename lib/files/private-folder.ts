@@ -6,6 +6,7 @@
 import type { Stats } from 'node:fs';
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dataFolder } from './data-folder.ts';
 import { FolderError, makeFolders } from './durable-files.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
@@ -20,7 +21,7 @@ export async function keepPrivate(dataDir: string): Promise<void> {
   await makeFolders(dataDir);
   const isOpen = await isOpenToAll(dataDir);
   const folder = await stat(dataDir);
-  const keys = await namesIn(join(dataDir, 'keys'));
+  const keys = await namesIn(dataFolder(dataDir).keys);
   const trusted = new Set([process.getuid?.() ?? folder.uid, 0]);
   const isVolume = isGroupVolume(folder);
   const writableByOthers = isVolume ? WRITABLE_BY_ALL : WRITABLE_BY_OTHERS;
@@ -38,7 +39,7 @@ export async function keepPrivate(dataDir: string): Promise<void> {
   if (isOpen) throw suspicious(dataDir, OPEN_TO_ALL, dataDir);
   for (const name of WITH_SECRETS) await keepFolderPrivate(join(dataDir, name), trusted, dataDir);
   for (const name of keys) {
-    const path = join(dataDir, 'keys', name);
+    const path = join(dataFolder(dataDir).keys, name);
     const file = await stat(path);
     const { uid } = await lstat(path);
     if (!trusted.has(uid)) throw suspicious(path, 'a link to a key belongs to another user', dataDir);

@@ -19,6 +19,7 @@ import {
 import protos from '@temporalio/proto';
 import { z } from 'zod';
 import type { Settings } from '../config/settings.ts';
+import { dataFolder } from '../files/data-folder.ts';
 import { createDurably, makeFolder } from '../files/durable-files.ts';
 import { readIfThere } from '../files/files.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
@@ -196,7 +197,7 @@ export async function encryptionKeys(
   temporal: { readonly isLocal: boolean },
 ): Promise<readonly EncryptionKey[]> {
   if (settings.encryptionKeys.length > 0) return settings.encryptionKeys;
-  const path = join(settings.dataDir, 'keys', 'payload.key');
+  const path = join(dataFolder(settings.dataDir).keys, 'payload.key');
   const existing = await readKeys(path);
   if (existing !== null) return existing;
   if (!temporal.isLocal) throw new EncryptionKeyMissingError();

@@ -7,7 +7,6 @@
 
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Client,
@@ -21,6 +20,7 @@ import protos from '@temporalio/proto';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { type Settings, SettingsError } from '../config/settings.ts';
+import { dataFolder } from '../files/data-folder.ts';
 import { messageOf, systemErrorIn } from '../system-errors.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../wire/names.ts';
@@ -111,7 +111,7 @@ export interface EmbeddedRecord {
 /** @returns null when there is no record, or only a partial one */
 export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
   try {
-    return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8')) as EmbeddedRecord;
+    return JSON.parse(await readFile(dataFolder(dataDir).embeddedTemporal, 'utf8')) as EmbeddedRecord;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null;
     throw error;

@@ -14,6 +14,7 @@ import { mkdir, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { dataFolder } from '../files/data-folder.ts';
 import { makeFolders } from '../files/durable-files.ts';
 import { replaceFile } from '../files/files.ts';
 import { isAlive, isStillRunning, ownIdentity } from '../processes.ts';
@@ -120,7 +121,8 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
       await supervising;
       if (!server.isOurs) return;
       // Before the server ends, so that another process starts its own instead of adopting this one.
-      if ((await readEmbeddedRecord(dataDir))?.pid === server.record.pid) await rm(recordPath(dataDir));
+      if ((await readEmbeddedRecord(dataDir))?.pid === server.record.pid)
+        await rm(dataFolder(dataDir).embeddedTemporal);
       if (await isResponding(address)) await endServer(server.record.pid);
       else await endServer(server.record.pid, HUNG_STOP_TIMEOUT_MS);
     },
@@ -228,9 +230,5 @@ function ownerFields(): Pick<EmbeddedRecord, 'ownerPid' | 'ownerStarted'> {
 }
 
 function writeRecord(dataDir: string, record: EmbeddedRecord): void {
-  replaceFile(recordPath(dataDir), `${JSON.stringify(record)}\n`);
-}
-
-function recordPath(dataDir: string): string {
-  return join(dataDir, 'run', 'temporal.json');
+  replaceFile(dataFolder(dataDir).embeddedTemporal, `${JSON.stringify(record)}\n`);
 }
