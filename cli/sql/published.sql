@@ -6,7 +6,7 @@ select p.*, (select count(*) from invoices where state = 'needs_attention') as n
 from publication as p
 
 -- name: partners
--- Whose invoices were heard of
+-- The partners of all known invoices
 select distinct partner_id
 from invoices
 where partner_id is not null

@@ -143,7 +143,7 @@ export function totalsOf(
   });
 }
 
-/** Whose row it is: `tenant`, `tenant_id` and `partner_id` are among its columns. */
+/** The tenant of a row: `tenant`, `tenant_id` and `partner_id` are among its columns. */
 export function tenantOf(row: ReportRow): StatementTenant {
   return {
     tenant: textOf(row.tenant),

@@ -4,8 +4,8 @@ import type { Reaction } from './errors.ts';
 
 export interface ServiceError {
   /**
-   * `retry`: it may pass by itself. `operator`: somebody at the service or here has to change something, although a
-   * service in trouble answers so for a moment, too. `fatal`: a retry with the same settings cannot succeed.
+   * `retry`: it may pass by itself. `operator`: a person at the service or here has to change something; a failing
+   * service may give the same answer for a moment. `fatal`: a retry with the same settings cannot succeed.
    */
   readonly reaction: Reaction;
   /** Whether the whole service, only the called endpoint, or only this invoice is affected. */

@@ -137,7 +137,7 @@ export function withoutUrlQueriesInside(json: unknown, key = ''): unknown {
   );
 }
 
-/** The event as the archive keeps it for ever. */
+/** The event as the archive stores it. */
 export function withoutUrlQuery(event: InvoiceEvent): InvoiceEvent {
   if (event.export === null) return event;
   return {

@@ -243,7 +243,7 @@ create or replace temp macro exact_weight(weight, unit) as ten_thousandths(weigh
 -- A billed weight as a text that is equal for equal weights; a line without weight has one of its own kind.
 create or replace temp macro weight_key(weight, unit) as coalesce(cast(exact_weight(weight, unit) as varchar), '');
 
--- The weight break of a shipment by the pounds up to and with which it goes; the last goes on for ever.
+-- The weight break of a shipment by its pounds, upper bounds included; the last one has none.
 create or replace temp macro break_of(lb) as
     case
         when lb <= 0 then 0 when lb <= 1 then 1 when lb <= 2 then 2 when lb <= 3 then 3 when lb <= 5 then 5

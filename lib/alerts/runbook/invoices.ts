@@ -152,7 +152,7 @@ export const INVOICES = {
   'claims-to-send': {
     severity: 'warning',
     meaning:
-      'Claims are open, and the carrier takes them for a few days more or no more (`user/claim-windows.yaml`); or claims and their windows cannot be read, so that nobody would say so.',
+      'Open claims are near or past the end of the carrier’s claim window (`user/claim-windows.yaml`); or claims and their windows cannot be read, so that overdue claims would not be reported.',
     firstLook: ['claims and days in the alert', '`billsync disputes list --state open`'],
     cure: [
       '`billsync disputes export --carrier NAME --output FILE`; send the file, then `billsync disputes state sent ID`.',
