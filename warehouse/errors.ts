@@ -92,7 +92,7 @@ export class WarehouseError extends errorClass({
     message: "The lake's catalogue (%s) has no free connection: %s",
     exitCode: EXIT.unreachable,
     reaction: 'retry',
-    hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 8 connections, a dashboard up to 4',
+    hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 6 connections, a dashboard up to 4',
   },
   'no-lake-yet': {
     message: "The lake's catalogue (%s) holds no warehouse yet; a worker makes it.",

@@ -197,6 +197,18 @@ export class LedgerWarehouse implements Warehouse {
     return this.#open.shared(() => recordServiceCheck(this.#store.ledgers, invoiceIds, checkedAt));
   }
 
+  async announcementDifferences(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const differences = new Map<string, string[]>();
+    for (const { invoice_id, rule, stated, found } of await this.#store.ledgers.all(
+      'announcement-differences',
+    )) {
+      const name = rule === 'announced-hash' ? 'hash' : 'size';
+      const others = differences.get(String(invoice_id)) ?? [];
+      differences.set(String(invoice_id), [...others, `${name} ${stated} announced, ${found} received`]);
+    }
+    return differences;
+  }
+
   async verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;

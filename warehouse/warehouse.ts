@@ -322,6 +322,8 @@ export interface Warehouse {
   due(request: DueRequest): Promise<DueInvoices>;
   /** The service was asked about these invoices; they are due again one period later. @param checkedAt ISO 8601 UTC */
   recordServiceCheck(invoiceIds: readonly string[], checkedAt: string): Promise<void>;
+  /** Where the current file of an invoice differs from its announcement, by invoice. */
+  announcementDifferences(): Promise<ReadonlyMap<string, readonly string[]>>;
   verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;

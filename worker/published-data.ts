@@ -13,6 +13,7 @@ import { openPublishedFile, registerConnection } from '../reports/published-file
 import { runReport } from '../reports/report-session.ts';
 import { runSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MissingFiles } from './upkeep-checks.ts';
 
 /** Path of the published file; over a lake, reads of it are directed to the lake. */
@@ -119,14 +120,8 @@ async function countPublished(path: string) {
   }
 }
 
-/** The rules of the view `discrepancies` that compare a file with its announcement. */
-const ANNOUNCEMENT_RULES: Readonly<Record<string, string>> = {
-  'announced-hash': 'hash',
-  'announced-size': 'size',
-};
-
 interface AnnouncementAlertOptions {
-  readonly databasePath: string;
+  readonly warehouse: Pick<Warehouse, 'announcementDifferences'>;
   /** `run` of the data folder: alerts that an earlier process raised are resolved, too. */
   readonly runFolder: string;
   readonly alerts: Alerts;
@@ -134,7 +129,7 @@ interface AnnouncementAlertOptions {
 }
 
 /**
- * Keeps an alert open for each invoice whose current file differs from its announcement. Read from the published file,
+ * Keeps an alert open for each invoice whose current file differs from its announcement. Read from the ledger after each publication,
  * because a person's decision or a command without this worker changes it as well as a load.
  */
 export function createAnnouncementAlerts(
@@ -149,7 +144,7 @@ export function createAnnouncementAlerts(
     raised ??= new Set(
       (await openAlerts(options.runFolder)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
     );
-    const differing = await readDiffering(options.databasePath);
+    const differing = await options.warehouse.announcementDifferences();
     for (const invoiceId of raised) {
       if (!differing.has(invoiceId)) alerts.resolve(`announcement/${invoiceId}`);
     }
@@ -166,8 +161,8 @@ export function createAnnouncementAlerts(
   async function updateWhileStale(): Promise<void> {
     while (isStale) {
       isStale = false;
-      await unlessUnpublished(update, undefined).catch((error: unknown) =>
-        log.error({ err: error }, 'the discrepancies of the published file could not be read'),
+      await update().catch((error: unknown) =>
+        log.error({ err: error }, 'the discrepancies could not be read'),
       );
     }
     reading = null;
@@ -185,24 +180,4 @@ export function createAnnouncementAlerts(
       await reading;
     },
   };
-}
-
-/** The differences, by invoice. */
-async function readDiffering(path: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const file = await openPublishedFile(path);
-  try {
-    const result = await file.query(
-      'select invoice_id::varchar, rule, stated, found from discrepancies order by invoice_id, rule',
-    );
-    const differences = new Map<string, string[]>();
-    for (const [invoiceId, rule, stated, found] of result.getRows()) {
-      const name = ANNOUNCEMENT_RULES[String(rule)];
-      if (name === undefined) continue;
-      const others = differences.get(String(invoiceId)) ?? [];
-      differences.set(String(invoiceId), [...others, `${name} ${stated} announced, ${found} received`]);
-    }
-    return differences;
-  } finally {
-    file.close();
-  }
 }

@@ -141,7 +141,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
-      ...{ databasePath, runFolder: dataFolder(settings.dataDir).run, alerts, log },
+      ...{ warehouse, runFolder: dataFolder(settings.dataDir).run, alerts, log },
     });
     closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();

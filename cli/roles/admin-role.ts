@@ -28,6 +28,7 @@ export async function startAdminRole({
   metrics,
   health,
   alerts,
+  role,
 }: RoleContext): Promise<RunningRole> {
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const disputes = openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
@@ -54,7 +55,9 @@ export async function startAdminRole({
       : { operator: await operatorOptions(settings, quarantine) }),
   });
   const checks = startChecks({ log });
-  if (settings.warehouse.kind === 'ducklake') checks.add(publicationCheck(settings, settings.warehouse));
+  // A worker touches the file of views itself.
+  if (settings.warehouse.kind === 'ducklake' && role === 'dashboard')
+    checks.add(publicationCheck(settings, settings.warehouse));
   const close = async (): Promise<void> => {
     await checks.close();
     await dashboard.close();
@@ -62,7 +65,6 @@ export async function startAdminRole({
   return { addresses: { dashboard: `${dashboard.url}/` }, close };
 }
 
-/** A worker on this machine touches the file of views for each publication; without one, the dashboard polls the lake. */
 function publicationCheck(settings: Settings, lake: LakeSettings): Check {
   return {
     component: 'publications',

@@ -34,10 +34,8 @@ test('keeps an alert open while the counting file differs from its announcement'
       },
       ...{ scrub: (text: string) => text, storePath: join(runFolder, 'alerts-worker.json') },
     });
-    const { path } = await t.warehouse.publish();
-    const watch = createAnnouncementAlerts({ databasePath: path, runFolder, alerts, log: silent });
+    const watch = createAnnouncementAlerts({ warehouse: t.warehouse, runFolder, alerts, log: silent });
     await work();
-    await t.warehouse.publish();
     watch.published();
     await watch.close();
     await alerts.close();
