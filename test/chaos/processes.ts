@@ -12,7 +12,6 @@ import type { ForeignRow } from '../support/foreign-billing.ts';
 import { startForeignService } from '../support/foreign-service.ts';
 import { createRandom, createStory, type StoryFigures, settled } from '../support/foreign-story.ts';
 import { checkInvariants, letWorkflowTasksEnd, type Violation } from '../support/invariants.ts';
-import { billsync } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { createProduct, type Product, type Role } from '../support/processes/product.ts';
 import { addTo, differences, exact, type Sum } from '../support/published-data.ts';
@@ -82,8 +81,8 @@ export async function runProcesses(options: ProcessesOptions): Promise<Processes
     await settled(product.dataDir, story.truth(), SETTLED_WITHIN_MS);
     const secondsToSettle = Math.round((Date.now() - toldMs) / 1_000);
     const contradictions = [
-      ...(await compareReports(product.dataDir, service.billedRows())),
-      ...(await requestVerify(product.dataDir)),
+      ...(await compareReports(product, service.billedRows())),
+      ...(await requestVerify(product)),
     ];
     const secrets = [...service.secrets, product.password];
     const inspected = await endAndInspect(product, roles, (inspect) =>
@@ -116,11 +115,10 @@ export function brokenPromises(result: ProcessesResult): readonly string[] {
   ];
 }
 
-async function requestVerify(dataDir: string): Promise<readonly string[]> {
-  const { exitCode, stdout, stderr } = await billsync(['verify', '--full', '--json'], {
-    env: { BILLSYNC_DATA_DIR: dataDir },
-  });
-  return exitCode === 0 ? [] : [`verify ended with ${exitCode}: ${stdout}${stderr}`];
+/** @returns empty when `verify --full` finds nothing */
+export async function requestVerify(product: Product): Promise<readonly string[]> {
+  const { code, out, err } = await product.command('verify', '--full', '--json');
+  return code === 0 ? [] : [`verify ended with ${code}: ${out}${err}`];
 }
 
 type Inspect = Pick<Parameters<typeof checkInvariants>[0], 'dataDir' | 'logFolder' | 'client'>;
@@ -171,7 +169,7 @@ const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } a
 
 /** @returns in words, what differs; empty when the three reports add up to the rows */
 export async function compareReports(
-  dataDir: string,
+  product: Product,
   rows: readonly ForeignRow[],
 ): Promise<readonly string[]> {
   const found: string[] = [];
@@ -181,7 +179,7 @@ export async function compareReports(
       const value = key === 'carrier_zone' ? row.zone : row[key];
       addTo(expected, `${value} ${row.currencyCode}`, row.billingCost);
     }
-    const reported = await ask(dataDir, ['report', report, '--level', 'all', '--format', 'json']);
+    const reported = await ask(product, 'report', report, '--level', 'all', '--format', 'json');
     const sums = new Map(
       reported.map((row): [string, Sum] => [
         `${row[key] ?? ''} ${row.currency_code}`,
@@ -194,12 +192,12 @@ export async function compareReports(
 }
 
 async function ask(
-  dataDir: string,
-  args: readonly string[],
+  product: Product,
+  ...args: readonly string[]
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const { exitCode, stdout, stderr } = await billsync(args, { env: { BILLSYNC_DATA_DIR: dataDir } });
-  if (exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${exitCode}: ${stderr}`);
-  return JSON.parse(stdout) as Readonly<Record<string, unknown>>[];
+  const { code, out, err } = await product.command(...args);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`);
+  return JSON.parse(out) as Readonly<Record<string, unknown>>[];
 }
 
 /** @returns paths with their modes, relative to the folder; `.` is the folder itself */

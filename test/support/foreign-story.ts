@@ -11,7 +11,8 @@ import { publishedStates } from './published-data.ts';
 
 export interface StoryOptions {
   readonly service: ForeignService;
-  readonly webhookUrl: string;
+  /** Of one or more endpoints, which receive the deliveries in turn. */
+  readonly webhookUrl: string | readonly string[];
   readonly invoices: number;
   readonly seed: number;
   /** Part of the finalized events that is never sent. */
@@ -23,7 +24,13 @@ export interface StoryOptions {
   readonly senders?: number;
   /** Part of the invoices that may be told by now, 0 to 1: so that a story lasts as long as what is done to its hearer. */
   readonly partAllowed?: () => number;
+  /** Ends the story before its last invoice. */
+  readonly isOver?: () => boolean;
   readonly rowsAtMost?: number;
+  /** By default three tenants in turn. */
+  readonly tenantOf?: (number: number) => string;
+  /** Rows of some invoices, instead of a random number. */
+  readonly rowsOf?: (number: number) => number | undefined;
 }
 
 export interface StoryFigures {
@@ -53,10 +60,11 @@ const SERVICE_ATTEMPTS = 2;
 const PATIENCE_MS = 120_000;
 
 export function createStory(options: StoryOptions): Story {
-  const { service, webhookUrl, invoices, dropFinalized = 0.2, voided = 0.2, pauseMs = 50 } = options;
+  const { service, invoices, dropFinalized = 0.2, voided = 0.2, pauseMs = 50 } = options;
   const random = createRandom(options.seed);
   const acknowledged = new Set<string>();
   const voids: string[] = [];
+  const endpoints = [options.webhookUrl].flat();
   const count = { deliveries: 0, duplicates: 0, dropped: 0, givenUp: 0 };
   let next = 0;
 
@@ -65,7 +73,7 @@ export function createStory(options: StoryOptions): Story {
   }
 
   async function sender(): Promise<void> {
-    while (next < invoices) {
+    while (next < invoices && options.isOver?.() !== true) {
       next += 1;
       const number = next;
       while (number > Math.ceil((options.partAllowed?.() ?? 1) * invoices)) await sleep(20);
@@ -77,9 +85,9 @@ export function createStory(options: StoryOptions): Story {
   /** One invoice from its creation to its fault. The service's truth changes first, what it says of it comes later. */
   async function live(number: number): Promise<void> {
     const invoice = await service.createInvoice({
-      tenant: TENANTS[number % TENANTS.length] ?? 'Nordwind',
+      tenant: options.tenantOf?.(number) ?? TENANTS[number % TENANTS.length] ?? 'Nordwind',
       currencyCode: CURRENCIES[number % CURRENCIES.length] ?? 'USD',
-      rows: 1 + Math.floor(random() * (options.rowsAtMost ?? 20)),
+      rows: options.rowsOf?.(number) ?? 1 + Math.floor(random() * (options.rowsAtMost ?? 20)),
     });
     const isVoided = random() < voided;
     const isDropped = !isVoided && random() < dropFinalized;
@@ -122,6 +130,7 @@ export function createStory(options: StoryOptions): Story {
   async function attempt(text: string, patienceMs: number | null): Promise<boolean> {
     const deadline = Date.now() + (patienceMs ?? 0);
     for (let tries = 1; tries <= SERVICE_ATTEMPTS || Date.now() < deadline; tries += 1) {
+      const webhookUrl = endpoints[count.deliveries % endpoints.length] ?? '';
       count.deliveries += 1;
       try {
         const { statusCode, body } = await deliver(webhookUrl, text);
@@ -143,7 +152,7 @@ export function createStory(options: StoryOptions): Story {
     tell,
     truth: () => ({ billed: service.billedRows(), voided: voids, acknowledged: [...acknowledged] }),
     figures: () => ({
-      ...{ invoices, ...count, acknowledged: acknowledged.size, voided: voids.length },
+      ...{ invoices: next, ...count, acknowledged: acknowledged.size, voided: voids.length },
       rows: service.billedRows().length,
     }),
   };
