@@ -11,7 +11,6 @@ import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { NotPublishedError } from '../reports/errors.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { runReport } from '../reports/report-session.ts';
-import { runSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MissingFiles } from './upkeep-checks.ts';
@@ -50,18 +49,10 @@ export function readGaps(databasePath: string): Promise<readonly Gap[]> {
   }, []);
 }
 
-const MISSING_FILES =
-  "select count(*) as invoices, min(state_since) as since from invoices where state = 'finalized'";
-
-export function readMissingFiles(databasePath: string): Promise<MissingFiles> {
-  return unlessUnpublished(
-    async () => {
-      const { rows } = await runSql({ databasePath, sql: MISSING_FILES, timeLimitMs: 20_000 });
-      const { invoices = 0, since = null } = rows[0] ?? {};
-      return { invoices: Number(invoices), since: since === null ? null : String(since) };
-    },
-    { invoices: 0, since: null },
-  );
+export async function readMissingFiles(warehouse: Pick<Warehouse, 'invoices'>): Promise<MissingFiles> {
+  const found = await warehouse.invoices({ states: ['finalized'] });
+  const [since = null] = found.map(({ stateSince }) => stateSince).sort();
+  return { invoices: found.length, since };
 }
 
 /** Something that is updated after each publication. */

@@ -161,7 +161,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const retries = createRetryAlert({ alerts });
     const states = [
       ...upkeepChecks({
-        ...{ settings, archive, quarantine, readMissingFiles: () => readMissingFiles(databasePath) },
+        ...{ settings, archive, quarantine, readMissingFiles: () => readMissingFiles(warehouse) },
       }),
       ...schedules.checks,
       clockWatch(clocks),

@@ -99,7 +99,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: 'workers freeze with the locks of ingest and publication',
-    play: (stage) => freeze(stage, 'ingest', 'publish'),
+    play: (stage) => freeze(stage, 'publish', 'ingest'),
   },
   {
     name: 'workers freeze with the locks of a load and of tidying',
@@ -220,7 +220,8 @@ const GATES = {
     `lock table billsync_lake_${generation}.ducklake_snapshot in exclusive mode`,
   ingest: (generation: number) => `lock table billsync_${generation}.ingest_runs in exclusive mode`,
   publish: (generation: number) => `lock table billsync_${generation}.publication_log in exclusive mode`,
-  tidy: (generation: number) => `lock table billsync_${generation}.loads in access exclusive mode`,
+  tidy: (generation: number) =>
+    `lock table billsync_lake_${generation}.ducklake_files_scheduled_for_deletion in access exclusive mode`,
   opening: (generation: number) =>
     `lock table billsync_${generation}.schema_migrations in access exclusive mode`,
 } as const;
@@ -257,7 +258,7 @@ async function freeze(stage: Stage, ...locks: readonly FrozenLock[]): Promise<vo
   await allReady(stage.all);
 }
 
-/** @returns null when no other worker held it within a minute */
+/** @returns null when no other worker held it within two minutes */
 async function freezeHolder(
   stage: Stage,
   lock: FrozenLock,
@@ -269,8 +270,8 @@ async function freezeHolder(
     await gate.query('begin');
     await gate.query(GATES[lock](await generationOf(gate)));
     if (lock === 'opening') await stage.dice.pick(awake).kill();
-    if (lock === 'tidy') void stage.dashboard.product.command('reconcile');
-    const deadline = Date.now() + 60_000;
+    if (lock === 'tidy') void stage.dashboard.product.command('reconcile', '--quick');
+    const deadline = Date.now() + READY_WITHIN_MS;
     while (Date.now() < deadline) {
       for (const pid of await holdersOf(gate, lock)) {
         const holder = awake.find((worker) => worker.pid === pid);
@@ -298,7 +299,7 @@ async function holdersOf(client: pg.Client, lock: FrozenLock): Promise<readonly 
 }
 
 async function tidyTwice({ dashboard, fail }: Stage): Promise<void> {
-  const reconcile = () => dashboard.product.command('reconcile', '--wait', '--json');
+  const reconcile = () => dashboard.product.command('reconcile', '--quick', '--wait', '--json');
   for (const { code, out, err } of await Promise.all([reconcile(), reconcile()])) {
     if (code !== 0) fail(`a reconciliation ended with ${code}: ${out}${err}`);
   }

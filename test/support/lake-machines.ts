@@ -173,7 +173,8 @@ export async function startLakeMachines(options: LakeMachinesOptions): Promise<L
       return client;
     },
     async close({ keep }) {
-      for (const machine of made) await machine.stop();
+      await Promise.all(made.filter((machine) => machine !== temporal).map((machine) => machine.stop()));
+      await temporal.stop();
       for (const { product } of made) await product.close({ keep });
       await s3.stop();
       await Promise.all([service.close(), postgres.stop(), bucket.stop()]);
