@@ -123,7 +123,8 @@ export class LedgerWarehouse implements Warehouse {
 
   check(requested: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {
     const file = { ...requested, invoiceId: requested.invoiceId.toLowerCase(), at: this.#at() };
-    const context = { ledgers: this.#store.ledgers, tolerances: this.#tolerances };
+    const { rows, ledgers } = this.#store;
+    const context = { rows, ledgers, tolerances: this.#tolerances };
     return this.#open.shared(() => checkFile(context, file));
   }
 
