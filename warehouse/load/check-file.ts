@@ -7,6 +7,7 @@ import {
   isOfOtherForm,
   isSpecified,
 } from '../../lib/wire/csv-file.ts';
+import type { CheckOutcome } from '../../lib/wire/warehouse-requests.ts';
 import type { Read, Reading } from '../csv/read-csv.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
@@ -15,7 +16,7 @@ import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
-import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
+import type { FileToCheck } from '../warehouse.ts';
 import { checkRows } from './check-rows.ts';
 import { knownLoads, loadedRows } from './commit-load.ts';
 import { type FileLoad, Refusal, refusedByScan, refusedRows } from './file-load.ts';
