@@ -1,13 +1,14 @@
 /** Checks a file like a load, and writes nothing: a dry run. */
 
 import type { CsvTolerance } from '../../lib/wire/csv-file.ts';
+import type { CheckOutcome } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
-import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
+import type { FileToCheck } from '../warehouse.ts';
 import { checkRows } from './check-rows.ts';
 import { knownLoads, loadedRows } from './commit-load.ts';
 import type { FileLoad } from './file-load.ts';

@@ -12,11 +12,16 @@ import type { Metrics } from '../../lib/metrics.ts';
 import { hasAllColumns, isOfOtherForm, isSpecified } from '../../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import { printable } from '../../lib/wire/text.ts';
+import type {
+  CheckOutcome,
+  FileLoadOutcome,
+  LoadOutcome,
+  Rejection,
+} from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
 import { isRowError, type Row } from '../duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from '../errors.ts';
-import type { CheckOutcome, FileLoadOutcome, LoadOutcome, Rejection } from '../warehouse.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from './chunks.ts';
 import { commitLoad, commitLoads, readTotals } from './commit-load.ts';
 import { type FileLoad, type LoadTransactions, Refusal, refusedByCells, refusedByScan } from './file-load.ts';
