@@ -8,6 +8,7 @@ import { purgedFilesOf } from '../archive/retention.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createSemaphore, forEachBounded } from '../lib/semaphore.ts';
 import { CSV_TOLERANCES } from '../lib/wire/csv-file.ts';
+import type { LoadOutcome } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
 import type { Ledgers, Row, Statements } from './duckdb/statements.ts';
@@ -23,7 +24,7 @@ import {
 import { refreshInvoices } from './ledger/invoice-states.ts';
 import type { FileLoad } from './load/file-load.ts';
 import { BatchingLoader, type LoadWays, loadBatch, loadFile } from './load/load-files.ts';
-import type { CatchUpProgress, LoadOutcome, LostRecord, OnSetAside } from './warehouse.ts';
+import type { CatchUpProgress, LostRecord, OnSetAside } from './warehouse.ts';
 
 export interface CaughtUp {
   /** The highest load id ever used. */

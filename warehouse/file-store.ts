@@ -13,6 +13,7 @@ import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { LockFile } from '../lib/files/lock-file.ts';
 import { isAlive } from '../lib/processes.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
+import type { FileLoadOutcome, LoadOutcome, Publication } from '../lib/wire/warehouse-requests.ts';
 import { catchUp } from './catch-up.ts';
 import {
   claimDataFolder,
@@ -32,13 +33,7 @@ import type { FileLoad, LoadTransactions } from './load/file-load.ts';
 import { BatchingLoader, loadBatch, loadFile, measureBatches, type OnBatch } from './load/load-files.ts';
 import { publish } from './publish.ts';
 import type { NewLoad, Store, StoreIngest } from './store.ts';
-import type {
-  FileLoadOutcome,
-  LoadOutcome,
-  OpenWarehouseOptions,
-  Publication,
-  Warehouse,
-} from './warehouse.ts';
+import type { OpenWarehouseOptions, Warehouse } from './warehouse.ts';
 
 /** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
 export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {

@@ -6,6 +6,16 @@ import type { Logger } from '../lib/log/log.ts';
 import type { CsvTolerance } from '../lib/wire/csv-file.ts';
 import type { InvoiceHeader, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
 import { uuidOrNull } from '../lib/wire/text.ts';
+import type {
+  CheckOutcome,
+  Decided,
+  Decision,
+  LedgerStatus,
+  LoadOutcome,
+  LoadRequest,
+  Publication,
+  Verification,
+} from '../lib/wire/warehouse-requests.ts';
 import { reportSetAside } from './catch-up.ts';
 import { ReadWriteLock } from './duckdb/locks.ts';
 import { WarehouseError } from './errors.ts';
@@ -25,24 +35,16 @@ import { checkFile } from './load/check-file.ts';
 import type { Store } from './store.ts';
 import { verifyWarehouse } from './verify.ts';
 import type {
-  CheckOutcome,
-  Decided,
-  Decision,
   DueInvoices,
   DueRequest,
   FileToCheck,
   IngestRequest,
   InvoiceSummary,
-  LedgerStatus,
-  LoadOutcome,
-  LoadRequest,
   NamedFile,
   OnSetAside,
   OpenWarehouseOptions,
-  Publication,
   RemovableFile,
   Tidied,
-  Verification,
   Warehouse,
 } from './warehouse.ts';
 
@@ -123,7 +125,8 @@ export class LedgerWarehouse implements Warehouse {
 
   check(requested: Omit<FileToCheck, 'at'>): Promise<CheckOutcome> {
     const file = { ...requested, invoiceId: requested.invoiceId.toLowerCase(), at: this.#at() };
-    const context = { ledgers: this.#store.ledgers, tolerances: this.#tolerances };
+    const { rows, ledgers } = this.#store;
+    const context = { rows, ledgers, tolerances: this.#tolerances };
     return this.#open.shared(() => checkFile(context, file));
   }
 

@@ -1,10 +1,11 @@
 /** The storage below `LedgerWarehouse`: a DuckDB file, or a lake with ledgers in PostgreSQL. */
 
+import type { LoadOutcome, Publication } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import type { Ledgers } from './duckdb/statements.ts';
 import type { Ingested, OnMissing } from './ledger/ingest.ts';
 import type { FileLoad } from './load/file-load.ts';
-import type { IngestRequest, LoadOutcome, Publication, Tidied } from './warehouse.ts';
+import type { IngestRequest, Tidied } from './warehouse.ts';
 
 /** A load without its id. */
 export type NewLoad = Omit<FileLoad, 'loadId'>;

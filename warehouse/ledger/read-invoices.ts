@@ -2,16 +2,10 @@
 
 import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
+import type { DueInvoice, LedgerStatus } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
-import type {
-  DueInvoice,
-  DueInvoices,
-  DueRequest,
-  InvoiceSummary,
-  LedgerStatus,
-  RemovableFile,
-} from '../warehouse.ts';
+import type { DueInvoices, DueRequest, InvoiceSummary, RemovableFile } from '../warehouse.ts';
 
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,

@@ -97,7 +97,7 @@ test('waits for PostgreSQL when a worker starts without it, and ends for an unkn
 test('is readable from a machine without a worker', async () => {
   const elsewhere = { ...settings, dataDir: makeDataDir() };
   const before = { ...(await server.aLake(makeDataDir())), dataDir: makeDataDir() };
-  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ name: 'NotPublishedError' });
+  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ code: 'not-published' });
   expect(await askLake(elsewhere, 'select count(*)::integer as n from shipments')).toEqual([{ n: 2 }]);
   const path = shownPath(elsewhere);
   const changedAt = (): number => statSync(path).mtimeMs;
