@@ -19,6 +19,7 @@ import {
   type WebhookStatus,
 } from '../lib/wire/names.ts';
 import type { VoidBasis } from '../lib/wire/warehouse-requests.ts';
+import type { InvoiceLedger } from './activities.ts';
 
 /** A file that an event announced. */
 export interface Announcement {
@@ -51,12 +52,8 @@ export interface Knowledge {
   readonly attention: Attention | null;
 }
 
-/** The ledger's data about the invoice, from earlier runs. */
-export interface Ledger {
-  readonly rank: Rank;
-  readonly loadedSha256: string | null;
-  readonly voidBasis: VoidBasis | null;
-}
+/** The result of earlier runs. */
+type Ledger = Pick<InvoiceLedger, 'state' | 'loadedSha256' | 'voidBasis'>;
 
 export type Step =
   /** No event was received: ask the service. */
@@ -91,10 +88,6 @@ export const NOTHING_KNOWN: Knowledge = {
   voidBasis: null,
   attention: null,
 };
-
-export function rankOfState(state: InvoiceState): Rank {
-  return RANK_OF_STATE[state];
-}
 
 /** Attention code while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';
@@ -136,12 +129,14 @@ export function applyVoidOfLoad(knowledge: Knowledge): Knowledge {
   return { ...knowledge, rank: 'voided' };
 }
 
-export function applyLedger(knowledge: Knowledge, ledger: Ledger): Knowledge {
+export function applyLedger(knowledge: Knowledge, { state, loadedSha256, voidBasis }: Ledger): Knowledge {
+  const rank = state === null ? 'nothing' : RANK_OF_STATE[state];
   return {
     ...knowledge,
-    rank: higher(knowledge.rank, ledger.rank),
-    loadedSha256: ledger.loadedSha256 ?? knowledge.loadedSha256,
-    voidBasis: ledger.voidBasis ?? knowledge.voidBasis,
+    // The state of a denied void is `needs_attention`, which hides its rank.
+    rank: higher(knowledge.rank, voidBasis === null ? rank : 'voided'),
+    loadedSha256: loadedSha256 ?? knowledge.loadedSha256,
+    voidBasis: voidBasis ?? knowledge.voidBasis,
   };
 }
 
