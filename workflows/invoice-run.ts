@@ -23,10 +23,9 @@ import {
   isEventType,
   rankOfEvent,
 } from '../lib/wire/names.ts';
-import type { InvoiceLedger } from './activities.ts';
 import { type CalledActivities, invoiceActivities } from './activity-options.ts';
 import { failureOf } from './failure.ts';
-import type { Attention, Knowledge } from './lifecycle.ts';
+import type { Attention, InvoiceLedger, Knowledge } from './lifecycle.ts';
 import * as lifecycle from './lifecycle.ts';
 import {
   type Attempts,

@@ -19,7 +19,6 @@ import {
   type WebhookStatus,
 } from '../lib/wire/names.ts';
 import type { VoidBasis } from '../lib/wire/warehouse-requests.ts';
-import type { InvoiceLedger } from './activities.ts';
 
 /** A file that an event announced. */
 export interface Announcement {
@@ -52,8 +51,18 @@ export interface Knowledge {
   readonly attention: Attention | null;
 }
 
-/** The result of earlier runs. */
-type Ledger = Pick<InvoiceLedger, 'state' | 'loadedSha256' | 'voidBasis'>;
+/** The ledger's data about an invoice, for a run that continues earlier ones. */
+export interface InvoiceLedger {
+  /** null: nothing is recorded. */
+  readonly state: InvoiceState | null;
+  readonly loadedSha256: string | null;
+  /** null: not voided. */
+  readonly voidBasis: VoidBasis | null;
+  /** A person undid a void, and nothing has voided the invoice since. */
+  readonly isRestored: boolean;
+  /** Code of the failure that is being retried; null: none. */
+  readonly failureCode: string | null;
+}
 
 export type Step =
   /** No event was received: ask the service. */
@@ -129,7 +138,10 @@ export function applyVoidOfLoad(knowledge: Knowledge): Knowledge {
   return { ...knowledge, rank: 'voided' };
 }
 
-export function applyLedger(knowledge: Knowledge, { state, loadedSha256, voidBasis }: Ledger): Knowledge {
+export function applyLedger(
+  knowledge: Knowledge,
+  { state, loadedSha256, voidBasis }: InvoiceLedger,
+): Knowledge {
   const rank = state === null ? 'nothing' : RANK_OF_STATE[state];
   return {
     ...knowledge,
@@ -141,7 +153,7 @@ export function applyLedger(knowledge: Knowledge, { state, loadedSha256, voidBas
 }
 
 /** A person undid the void: from now on only the ledger counts. */
-export function applyRestore(knowledge: Knowledge, ledger: Ledger): Knowledge {
+export function applyRestore(knowledge: Knowledge, ledger: InvoiceLedger): Knowledge {
   const undone = { rank: 'nothing', isVoidApplied: false, voidBasis: null, attention: null } as const;
   return applyLedger({ ...knowledge, ...undone }, ledger);
 }

@@ -164,7 +164,7 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
   };
 }
 
-export type { BackfillCounts, BackfillOutcome };
+export type { BackfillOutcome };
 
 /** @returns false when the workflow has ended */
 async function unlessClosed(signalled: Promise<void>): Promise<boolean> {
