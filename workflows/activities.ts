@@ -9,7 +9,6 @@ import type {
   ExportLocation,
   InvoiceEvent,
   InvoiceHeader,
-  InvoiceState,
   WebhookStatus,
 } from '../lib/wire/names.ts';
 import type {
@@ -22,7 +21,6 @@ import type {
   LoadRequest,
   Publication,
   Verification,
-  VoidBasis,
 } from '../lib/wire/warehouse-requests.ts';
 import type { InvoiceLedger } from './lifecycle.ts';
 import type { BackfillCounts, InvoiceToLookUp } from './messages.ts';
