@@ -13,7 +13,7 @@ import {
   ReportNotFoundError,
 } from '../../reports/errors.ts';
 import { openPublishedFile } from '../../reports/published-file.ts';
-import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { drawCharts } from '../../reports/render/charts.ts';
 import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
