@@ -50,7 +50,7 @@ export interface PublishedReader {
   close(): void;
 }
 
-/** @throws NotPublishedError (exit 3) when nothing was published yet */
+/** @throws ReportError (exit 3) when nothing was published yet */
 export async function openPublished(settings: Settings): Promise<PublishedReader> {
   await checkEnvironment(settings);
   const file = await openPublishedFile(publishedPath(settings));

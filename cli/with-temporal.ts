@@ -106,7 +106,7 @@ async function publishedPartnerId(settings: Settings): Promise<string | null> {
       published.close();
     }
   } catch (error) {
-    if (error instanceof Error && error.name === 'NotPublishedError') return null;
+    if ((error as { code?: unknown }).code === 'not-published') return null;
     throw error;
   }
 }

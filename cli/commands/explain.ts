@@ -1,7 +1,7 @@
 /** `billsync explain`: from a tracking number back to the line, file, hash, URL, event and workflow run it came by. */
 
 import type { Command } from 'commander';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { ReportError } from '../../reports/errors.ts';
 import type { Explanation } from '../../warehouse/published-copy.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { explainPublished, explanationsAsJson, factsOf } from '../explanation.ts';
@@ -20,7 +20,7 @@ export function explainCommand(): Command {
     const { publishedPath } = await import('../published.ts');
     const databasePath = publishedPath(settings);
     const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
-    if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
+    if (!(await isPublished(databasePath))) throw new ReportError('not-published', [databasePath]);
     const { MAX_EXPLAINED } = await import('../../warehouse/published-copy.ts');
     const found = await explainPublished(settings, trackingNumber);
     if (found.length === 0) {

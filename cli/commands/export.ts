@@ -6,7 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { asDamage } from '../../lib/files/published-file.ts';
 import { statementIn } from '../../lib/sql-file.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { ReportError } from '../../reports/errors.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { checkEnvironment, contextOf, verb } from '../verb.ts';
 
@@ -36,7 +36,7 @@ export function exportCommand(): Command {
       const { publishedPath } = await import('../published.ts');
       const database = publishedPath(settings);
       const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
-      if (!(await isPublished(database))) throw new NotPublishedError(database);
+      if (!(await isPublished(database))) throw new ReportError('not-published', [database]);
       const target = resolve(flags.output);
       await checkTarget(target, flags);
       if (flags.dryRun === true)

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { ReportError } from '../../reports/errors.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { checkEnvironment, contextOf, seconds, verb, withJson } from '../verb.ts';
 
@@ -28,7 +28,7 @@ export function sqlCommand(): Command {
       const { publishedPath } = await import('../published.ts');
       const databasePath = publishedPath(settings);
       const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
-      if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
+      if (!(await isPublished(databasePath))) throw new ReportError('not-published', [databasePath]);
       if (statement === undefined) {
         process.exitCode = await openShell(databasePath);
         return;

@@ -300,7 +300,7 @@ async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>
       published.close();
     }
   } catch (error) {
-    if (error instanceof Error && error.name === 'NotPublishedError') return new Map();
+    if ((error as { code?: unknown }).code === 'not-published') return new Map();
     throw error;
   }
 }

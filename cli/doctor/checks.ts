@@ -168,7 +168,7 @@ async function checkPublished(settings: Settings): Promise<Finding> {
   try {
     published = await openPublished(settings);
   } catch (error) {
-    if ((error as Error).name !== 'NotPublishedError') throw error;
+    if ((error as { code?: unknown }).code !== 'not-published') throw error;
     return note('nothing is published yet', '`billsync up` publishes what it loads');
   }
   try {
