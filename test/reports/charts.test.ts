@@ -106,7 +106,7 @@ describe('a waterfall', () => {
   });
 
   test('by carrier shows the change of each between both totals', async () => {
-    const result = await runReportOn(fixture, 'bridge', {}, { by: 'carrier' });
+    const result = await fixture.run('bridge', {}, { by: 'carrier' });
     const changes = { ups: [100, 90], fedex: [50, 75] };
     const rows = Object.entries(changes).flatMap(([carrier, periods]) =>
       periods.map((amount, at) => ({
@@ -127,7 +127,7 @@ describe('a waterfall', () => {
 
 describe('stacked columns', () => {
   test('sum the series beyond the seven largest as "other" and lose nothing', async () => {
-    const result = await runReportOn(fixture, 'cost', {}, { by: 'month+carrier' });
+    const result = await fixture.run('cost', {}, { by: 'month+carrier' });
     const rows = Array.from({ length: 24 }, (_, at) => ({
       ...{ month: `2026-0${1 + (at % 2)}`, carrier: `carrier ${at >> 1}`, currency_code: 'USD' },
       billing_cost: `${at >> 1}.5000`,
