@@ -1,7 +1,7 @@
 /** The interface of the billing service; `billing/client.ts` implements it over HTTPS. */
 
 import type { ComparedClock } from '../lib/health/clocks.ts';
-import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
 import { type BillingErrorCode, isBillingError } from './errors.ts';
 
@@ -15,12 +15,6 @@ export interface InvoiceDetails {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-}
-
-/** Validators of a file (RFC 9110); null: absent. */
-export interface FileTag {
-  readonly etag: string | null;
-  readonly lastModified: string | null;
 }
 
 export interface ExportedFile extends ArchivedFile {

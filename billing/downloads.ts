@@ -10,19 +10,13 @@ import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore, type Semaphore } from '../lib/semaphore.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
-import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, FileSource } from '../lib/wire/names.ts';
 import { withoutQuery } from '../lib/wire/text.ts';
 import { isListedHost } from './address-guard.ts';
 import { type AnswerCheck, checkedOpen, readRefusal } from './answers.ts';
 import { type ApiConnection, invoicePath } from './api.ts';
-import type {
-  BillingService,
-  CallOptions,
-  ExportedFile,
-  FetchExportOptions,
-  FileTag,
-} from './billing-service.ts';
+import type { BillingService, CallOptions, ExportedFile, FetchExportOptions } from './billing-service.ts';
 import { BillingError, hostNotAllowed, isBillingError, sizeMismatch } from './errors.ts';
 import { type Http, type HttpStream, hostOf } from './http.ts';
 import {

@@ -5,7 +5,7 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
 import { statementIn } from '../lib/sql-file.ts';
 import type { ReportRow } from '../reports/cells.ts';
-import { NotPublishedError } from '../reports/errors.ts';
+import { isReportError, ReportError } from '../reports/errors.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { readColumns, readRows } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
@@ -55,7 +55,7 @@ export async function requirePublished(settings: Settings): Promise<string> {
   const { isPublished } = await import('../warehouse/lake/lake-source.ts');
   const path = publishedPath(settings);
   if (await isPublished(path)) return path;
-  throw new NotPublishedError(path);
+  throw new ReportError('not-published', [path]);
 }
 
 /** @throws not-published (exit 3) */
@@ -77,7 +77,7 @@ export async function ifPublished<T>(
   work: (published: PublishedReader) => Promise<T>,
 ): Promise<T | null> {
   return withPublished(settings, work).catch((error: unknown) => {
-    if (error instanceof NotPublishedError) return null;
+    if (isReportError(error, 'not-published')) return null;
     throw error;
   });
 }

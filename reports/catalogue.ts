@@ -22,7 +22,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { type Drilldown, parseDrilldowns } from './drilldown.ts';
-import { ReportNotFoundError } from './errors.ts';
+import { ReportError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
@@ -114,18 +114,15 @@ export function listReports(): Promise<readonly ReportDefinition[]> {
   return catalogue;
 }
 
-/** @throws ReportNotFoundError with the nearest names */
+/** @throws ReportError with the nearest names */
 export async function findReport(name: string): Promise<ReportDefinition> {
   const reports = await listReports();
   const found = reports.find((report) => report.name === name);
   if (found) return found;
-  throw new ReportNotFoundError(
-    name,
-    nearestNames(
-      name,
-      reports.map((report) => report.name),
-    ),
-  );
+  const names = reports.map((report) => report.name);
+  const nearest = nearestNames(name, names);
+  const hint = nearest.length > 0 ? ` Did you mean ${nearest.join(' or ')}?` : '';
+  throw new ReportError('report-not-found', [name, hint]);
 }
 
 /** `findReport` without a promise, for a command's help; null when no report has this name. */

@@ -3,7 +3,7 @@
  * outcomes are values; an error is a failure (failure.ts).
  */
 
-import type { FileTag } from '../billing/billing-service.ts';
+import type { FileTag } from '../lib/wire/csv-file.ts';
 import type {
   EnvironmentName,
   ExportLocation,
@@ -12,17 +12,18 @@ import type {
   InvoiceState,
   WebhookStatus,
 } from '../lib/wire/names.ts';
-import type { Imported, ImportRequest } from '../warehouse/import/import-files.ts';
 import type {
   Decided,
   Decision,
   DueInvoice,
+  Imported,
+  ImportRequest,
   LedgerStatus,
   LoadRequest,
   Publication,
   Verification,
   VoidBasis,
-} from '../warehouse/warehouse.ts';
+} from '../lib/wire/warehouse-requests.ts';
 import type { BackfillCounts, InvoiceToLookUp } from './messages.ts';
 import type { Pace } from './pace.ts';
 

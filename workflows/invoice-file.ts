@@ -6,7 +6,7 @@
  * file is exported (spec 4.5), for which no hash is announced. After both, the result is `retry` or `operator`.
  */
 
-import type { FileTag } from '../billing/billing-service.ts';
+import type { FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, FileSource } from '../lib/wire/names.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
 import type { DownloadCsvRequest, LoadInvoiceResult } from './activities.ts';

@@ -12,7 +12,7 @@ import {
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import type { FileTag } from '../billing/billing-service.ts';
+import type { FileTag } from '../lib/wire/csv-file.ts';
 import { type ExportLocation, type InvoiceEvent, type InvoiceState, isEventType } from '../lib/wire/names.ts';
 import { type CalledActivities, invoiceActivities } from './activity-options.ts';
 import { type Failure, failureOf } from './failure.ts';

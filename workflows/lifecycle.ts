@@ -18,7 +18,7 @@ import {
   rankOfEvent,
   type WebhookStatus,
 } from '../lib/wire/names.ts';
-import type { VoidBasis } from '../warehouse/warehouse.ts';
+import type { VoidBasis } from '../lib/wire/warehouse-requests.ts';
 
 /** A file that an event announced. */
 export interface Announcement {

@@ -1,8 +1,9 @@
-/** Signals, queries and inputs of the invoice and backfill workflows. Clients import this file; it imports no workflow. */
+/** Signals, queries and inputs of the invoice and backfill workflows. Clients import type { FileTag } from '../lib/wire/csv-file.ts';
+import this file; it imports no workflow. */
 
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
-import type { FileTag } from '../billing/billing-service.ts';
+import type { FileTag } from '../lib/wire/csv-file.ts';
 import {
   type EnvironmentName,
   type InvoiceEvent,

@@ -1,8 +1,14 @@
 /** Requests to the single writer, from commands and from report schedules: one short workflow each, on its queue. */
 
 import { proxyActivities } from '@temporalio/workflow';
-import type { Imported, ImportRequest } from '../warehouse/import/import-files.ts';
-import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.ts';
+import type {
+  Decided,
+  Decision,
+  Imported,
+  ImportRequest,
+  Publication,
+  Verification,
+} from '../lib/wire/warehouse-requests.ts';
 import type { ScheduledReport, WarehouseActivities, WrittenReport } from './activities.ts';
 
 // For commands: a person waits, so a failure is reported after a few attempts.

@@ -2,7 +2,7 @@
 
 import type { Settings } from '../../lib/config/settings.ts';
 import { userName } from '../../lib/runtime.ts';
-import type { Decided, Decision } from '../../warehouse/warehouse.ts';
+import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { invoiceName, publishedInvoice } from '../find-invoices.ts';
 import { CANNOT_BE_UNDONE, confirm } from '../terminal/interaction.ts';

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { refuseOpenToAll } from '../../lib/files/private-folder.ts';
-import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/warehouse.ts';
+import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/rebuild.ts';
 import { EXIT } from '../errors.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
 import { counted, type Output, paceOf } from '../terminal/output.ts';
@@ -33,7 +33,7 @@ export function command(): Command {
       requireRecords(settings);
       await refuseOpenToAll(settings.dataDir);
       const { rebuildWarehouse, dryRunRebuild } = await import('../../warehouse/open-warehouse.ts');
-      const { RebuildLossError } = await import('../../warehouse/errors.ts');
+      const { RebuildLossError } = await import('../../warehouse/rebuild.ts');
       const archive = await openArchive(settings);
       const progress = output.progress('Rebuilding');
       const pace = paceOf('loads');

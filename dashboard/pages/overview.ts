@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ReportRow } from '../../reports/cells.ts';
-import { ReportInterruptedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { drawCharts } from '../../reports/render/chart-svg.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
@@ -126,7 +126,7 @@ async function sumsInTime(context: PageContext, query: Query) {
     }));
     return { reports, spend: await spendOf(context, query, reports.months.rows), late: null };
   } catch (error) {
-    if (error instanceof ReportInterruptedError) return { reports, spend: null, late: error };
+    if (isReportError(error, 'interrupted')) return { reports, spend: null, late: error };
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { CliError, describeError, EXIT } from '../../cli/errors.ts';
 import { withFilterFlags } from '../../cli/report-output.ts';
 import { Verb } from '../../cli/verb.ts';
 import { TemporalUnreachableError } from '../../lib/temporal/connect.ts';
-import { asOtherVersion, NotPublishedError } from '../../reports/errors.ts';
+import { asOtherVersion, ReportError } from '../../reports/errors.ts';
 import { WarehouseError, warehouseLocked } from '../../warehouse/errors.ts';
 
 describe('describeError', () => {
@@ -16,7 +16,7 @@ describe('describeError', () => {
     [new BillingError('credentials-refused', ['the token', 'HTTP 401']), EXIT.refused],
     [unreachable('api.example.com', 'ECONNREFUSED', null), EXIT.unreachable],
     [new BillingError('hash-mismatch', ['7f3a', 'a', 'b']), EXIT.rejected],
-    [new NotPublishedError('/x'), EXIT.nothingMatched],
+    [new ReportError('not-published', ['/x']), EXIT.nothingMatched],
     [
       asOtherVersion(new Error('Catalog Error: Table with name partners does not exist!'), '/x'),
       EXIT.nothingMatched,

@@ -324,7 +324,7 @@ describe('a report as HTML file', () => {
     '%s opens from the disk, whole, quiet and readable',
     async (name) => {
       const { page, strangers, logged } = watched;
-      const result = await fixture.ask(name);
+      const result = await fixture.run(name);
       const path = join(folder, `${name}.html`);
       await writeFile(path, (await renderReport(result, 'html')).body);
       await page.goto(pathToFileURL(path).href);

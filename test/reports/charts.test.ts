@@ -14,7 +14,7 @@ describe('every chart', () => {
   test.each(reports.filter((report) => report.charts.length > 0).map((report) => report.name))(
     '%s puts no two values in one place',
     async (name) => {
-      const result = await fixture.ask(name);
+      const result = await fixture.run(name);
       for (const spec of result.charts) {
         for (const currency of new Set(result.rows.map((row) => row.currency_code))) {
           const rows = result.rows.filter((row) => row.currency_code === currency);
@@ -43,7 +43,7 @@ describe('every chart', () => {
   );
 
   test('is drawn for each currency by itself, named, with its unit, without anything that a strict page refuses', async () => {
-    const result = await fixture.ask('carriers');
+    const result = await fixture.run('carriers');
     const charts = await drawCharts(result);
     expect(charts.map((chart) => chart.title)).toEqual([
       'Billing cost in EUR by carrier',
@@ -78,7 +78,7 @@ describe('a waterfall', () => {
     ['below zero all the way', [-100, -50, 80, -10, -80]],
     ['from nothing', [0, -40, 15, 0, -25]],
   ])('stands each step on the level before it: %s', async (_name, amounts) => {
-    const result = await fixture.ask('bridge');
+    const result = await fixture.run('bridge');
     const steps = ['first period', 'volume', 'price', 'mix', 'second period'];
     const rows = steps.map((step, index) => ({
       ...{ step, currency_code: 'USD', amount: `${amounts[index]}.0000`, shipments: 1 },

@@ -110,7 +110,7 @@ test('escapes invisible characters in CSV and charts, not in Parquet and JSON', 
     expect(csv.map((row) => row.tracking_number).sort()).toEqual(names.map(visible).sort());
     const [parquet = ''] = await exported('parquet');
     expect((await askParquet(parquet)).sort()).toEqual([...names].sort());
-    const result = await own.ask('carriers');
+    const result = await own.run('carriers');
     const raw = new RegExp(unseen.map((letter) => letter.slice(0, 2).replace('[', '')).join('|'), 'u');
     for (const { svg, narrowSvg, description } of await drawCharts(result))
       for (const drawn of [svg, narrowSvg, description]) expect(drawn).not.toMatch(raw);

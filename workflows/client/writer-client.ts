@@ -5,8 +5,14 @@ import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure, arrayFromPayloads } from '@temporalio/common';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 import { taskQueues } from '../../lib/wire/names.ts';
-import type { Imported, ImportRequest } from '../../warehouse/import/import-files.ts';
-import type { Decided, Decision, Publication, Verification } from '../../warehouse/warehouse.ts';
+import type {
+  Decided,
+  Decision,
+  Imported,
+  ImportRequest,
+  Publication,
+  Verification,
+} from '../../lib/wire/warehouse-requests.ts';
 import type { ReconcileResult, reconcile } from '../reconcile.ts';
 import type { decideInvoice, importCsv, snapshot, verify } from '../writer-requests.ts';
 import type { InvoiceRoute } from './invoice-client.ts';
