@@ -15,11 +15,11 @@ import type { Session } from './duckdb/session.ts';
 import type { Row } from './duckdb/statements.ts';
 import type { HeldRecord } from './ledger/archive-diff.ts';
 import { deriveInvoice } from './ledger/derive-invoice.ts';
+import type { SetAside } from './ledger/ingest.ts';
 import { readSetAside } from './ledger/ingest.ts';
 import { readInvoiceLines } from './ledger/invoice-states.ts';
 import { numberChunks, tolerate } from './load/chunks.ts';
 import { damaged, verifyFacts, verifyNames } from './verify-facts.ts';
-import type { SetAside } from './warehouse.ts';
 
 export interface VerifyOptions {
   readonly database: Database;

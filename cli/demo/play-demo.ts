@@ -12,7 +12,7 @@ import { renderReport } from '../../reports/render/render-report.ts';
 import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT, printError } from '../errors.ts';
-import { openPublished, publishedPath } from '../published.ts';
+import { ifPublished, publishedPath, withPublished } from '../published.ts';
 import { basicAuth, createRoleContext, type RunningRole } from '../roles/run-role.ts';
 
 import { startUpRole } from '../roles/up-role.ts';
@@ -115,8 +115,7 @@ async function proveOutcomes(
 ): Promise<readonly Outcome[]> {
   let outcomes: readonly Outcome[] = [];
   const check = async () => {
-    const published = await openPublished(settings);
-    outcomes = await gatherOutcomes({ sandbox, story, published }).finally(() => published.close());
+    outcomes = await withPublished(settings, (published) => gatherOutcomes({ sandbox, story, published }));
     const open = outcomes.filter(({ isProved }) => !isProved).map(({ kind }) => kind);
     return { answer: outcomes, open };
   };
@@ -291,16 +290,7 @@ export function watchStates(settings: Settings): () => Promise<ReadonlyMap<strin
 
 /** Empty until the first publication. */
 async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>> {
-  try {
-    const published = await openPublished(settings);
-    try {
-      const rows = await published.query('invoices-list', { states: null, tenants: null, since: null });
-      return new Map(rows.map((row) => [String(row.invoice_id), String(row.state)]));
-    } finally {
-      published.close();
-    }
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'not-published') return new Map();
-    throw error;
-  }
+  const all = { states: null, tenants: null, since: null };
+  const rows = await ifPublished(settings, (published) => published.query('invoices-list', all));
+  return new Map(rows?.map((row) => [String(row.invoice_id), String(row.state)]));
 }

@@ -2,11 +2,11 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { BillingError, unreachable } from '../../billing/errors.ts';
 import { CliError, describeError, EXIT } from '../../cli/errors.ts';
 import { withFilterFlags } from '../../cli/report-output.ts';
+import { Verb } from '../../cli/verb.ts';
 import { TemporalUnreachableError } from '../../lib/temporal/connect.ts';
 import { asOtherVersion, ReportError } from '../../reports/errors.ts';
 import { WarehouseError, warehouseLocked } from '../../warehouse/errors.ts';
@@ -76,8 +76,8 @@ describe('describeError', () => {
 });
 
 test('names the parameter when --by is no date', () => {
-  const report = (): Command =>
-    withFilterFlags(new Command('report').exitOverride().configureOutput({ writeErr: () => undefined }));
+  const report = (): Verb =>
+    withFilterFlags(new Verb('report').exitOverride().configureOutput({ writeErr: () => undefined }));
   expect(report().parse(['--by', 'invoice-date'], { from: 'user' }).opts()).toMatchObject({
     by: 'invoice-date',
   });

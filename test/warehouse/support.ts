@@ -15,7 +15,8 @@ import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { EVENTS, type EventType, type InvoiceHeader } from '../../lib/wire/names.ts';
 import type { LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions, Warehouse } from '../../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 
 export const INVOICE = '11111111-1111-4111-8111-111111111111';
 export const silent = pino({ level: 'silent' });

@@ -14,8 +14,9 @@ import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { printable, uuidOrNull } from '../../lib/wire/text.ts';
 import type { Imported, ImportRequest, Rejection } from '../../lib/wire/warehouse-requests.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
+import type { NamedFile } from '../load/check-file.ts';
 import { refusedByCells, refusedByScan } from '../load/file-load.ts';
-import type { NamedFile, Warehouse } from '../warehouse.ts';
+import type { Warehouse } from '../warehouse.ts';
 import { holdRefused, releaseRefused } from './refused-files.ts';
 import { type Copy, type CopyBegun, THREAD_FROM_BYTES, takeCopy } from './take-copy.ts';
 

@@ -1,6 +1,7 @@
 /** Checks a file like a load, and writes nothing: a dry run. */
 
-import type { CsvTolerance } from '../../lib/wire/csv-file.ts';
+import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
+import type { InvoiceHeader, WebhookStatus } from '../../lib/wire/names.ts';
 import type { CheckOutcome } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
@@ -8,11 +9,36 @@ import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
-import type { FileToCheck } from '../warehouse.ts';
+
 import { checkRows } from './check-rows.ts';
 import { knownLoads, loadedRows } from './commit-load.ts';
 import type { FileLoad } from './file-load.ts';
 import { stageFile } from './load-files.ts';
+
+/** A file as the service describes it. */
+export interface NamedFile {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+export interface FileToCheck {
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly file: ArchivedFile;
+  /** On this machine; the file need not be in the archive. */
+  readonly csvPath: string;
+  /** The service's current response; null: it was not asked, or does not know the invoice. */
+  readonly details: {
+    readonly status: WebhookStatus | null;
+    readonly header: Partial<InvoiceHeader>;
+    /** The file that the service names; missing or null: none. */
+    readonly hash?: NamedFile | null;
+  } | null;
+  /** See `LoadRequest`. */
+  readonly acceptsSpreadsheet?: boolean;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+}
 
 export interface CheckContext {
   readonly rows: Database;
