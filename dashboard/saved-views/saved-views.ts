@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, replaceDurably } from '../../lib/files/durable-files.ts';
 import { takeLock } from '../../lib/files/lock-file.ts';
-import { DamagedFileError } from '../../lib/files/published-file.ts';
+import { UnreadableFileError } from '../../lib/files/published-file.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { naming, systemCode } from '../../lib/system-errors.ts';
 import { invalidFilter } from '../../reports/errors.ts';
@@ -18,7 +18,7 @@ export interface SavedView {
 }
 
 export interface SavedViews {
-  /** By name. @throws DamagedFileError the file is none of ours */
+  /** By name. @throws UnreadableFileError the file is none of ours */
   list(): Promise<readonly SavedView[]>;
   /**
    * A view of the same name is replaced.
@@ -83,7 +83,8 @@ async function read(path: string): Promise<readonly SavedView[]> {
     return File.parse(JSON.parse(text)).map(checkView);
   } catch (error) {
     const hint = 'correct the file by hand, or delete it and save the views again';
-    throw new DamagedFileError(path, `${path} is not what saved views are kept as.`, { hint, cause: error });
+    const problem = `${path} does not contain saved views.`;
+    throw new UnreadableFileError('file-damaged', [problem], { hint, cause: error });
   }
 }
 
