@@ -3,9 +3,8 @@
  * docs/sandbox-choices.md says why each is as it is.
  */
 
-import { WEBHOOK_STATUS } from './lifecycle.ts';
-import type { Invoice } from './model.ts';
-import { ExactNumber } from './money.ts';
+import { type Invoice, WEBHOOK_STATUS } from './model.ts';
+import { exactNumber } from './money.ts';
 import type { BilledShipment } from './storage/shipments.ts';
 
 /** How a delivery is sent (spec 4.6 shows neither method nor content type). */
@@ -16,7 +15,7 @@ export const DELIVERY_USER_AGENT = 'billing-sandbox/1';
 /** How an API key is presented (spec 5). */
 export const API_KEY_HEADER = 'x-api-key';
 
-/** The scopes every client is granted (spec 2.1 shows the field, not its words). */
+/** The scopes every client is granted (spec 2.1 shows the field, not its values). */
 export const GRANTED_SCOPES = 'deliveryexperience:read billing.invoices:read billing.invoices:export';
 
 /** A date of the payload (spec 2.6 says ISO 8601): midnight UTC. */
@@ -44,37 +43,25 @@ export interface InvoiceFieldsOptions {
 /** The payload of an event (spec 2.6), its ids under the given prefix; amounts keep their digits. */
 export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceFieldsOptions): object {
   const stated = invoice.stated;
-  const { invoiceId, tenantId } = namesUnder(wirePrefix);
-  const fields: Record<string, unknown> = {};
-  fields[invoiceId] = invoice.invoiceId;
-  fields.partnerInvoiceId = invoice.partnerInvoiceId;
-  fields[tenantId] = invoice.tenantId;
-  fields.partnerTenantId = partnerTenantId;
-  fields.invoiceNumber = invoice.invoiceNumber;
-  fields.invoiceStatus = WEBHOOK_STATUS[invoice.status];
-  fields.invoiceStartDate = wireDate(invoice.startDate);
-  fields.invoiceEndDate = wireDate(invoice.endDate);
-  fields.invoiceDate = wireDate(invoice.invoiceDate);
-  fields.invoiceDueDate = wireDate(invoice.dueDate);
-  fields.currencyCode = stated?.currencyCode ?? invoice.currencyCode;
-  fields.invoiceTotalAmount = new ExactNumber(stated?.totalAmount ?? invoice.totalAmount);
-  fields.totalTransactionCount = stated?.transactionCount ?? invoice.shipmentCount;
-  return fields;
-}
-
-const names = new Map<string, { readonly invoiceId: string; readonly tenantId: string }>();
-
-function namesUnder(wirePrefix: string) {
-  let found = names.get(wirePrefix);
-  if (found === undefined) {
-    found = { invoiceId: `${wirePrefix}InvoiceId`, tenantId: `${wirePrefix}TenantId` };
-    names.set(wirePrefix, found);
-  }
-  return found;
+  return {
+    [`${wirePrefix}InvoiceId`]: invoice.invoiceId,
+    partnerInvoiceId: invoice.partnerInvoiceId,
+    [`${wirePrefix}TenantId`]: invoice.tenantId,
+    partnerTenantId,
+    invoiceNumber: invoice.invoiceNumber,
+    invoiceStatus: WEBHOOK_STATUS[invoice.status],
+    invoiceStartDate: wireDate(invoice.startDate),
+    invoiceEndDate: wireDate(invoice.endDate),
+    invoiceDate: wireDate(invoice.invoiceDate),
+    invoiceDueDate: wireDate(invoice.dueDate),
+    currencyCode: stated?.currencyCode ?? invoice.currencyCode,
+    invoiceTotalAmount: exactNumber(stated?.totalAmount ?? invoice.totalAmount),
+    totalTransactionCount: stated?.transactionCount ?? invoice.shipmentCount,
+  };
 }
 
 /**
- * The details answer (spec 4.4, 2.9): the fields of 2.6, the status in the service's own words beside them, and
+ * The details answer (spec 4.4, 2.9): the fields of 2.6, the internal status, and
  * `lineItems`. Split in two so that the line items can be streamed in between.
  */
 export function detailsHead(options: InvoiceFieldsOptions): object {
@@ -87,8 +74,8 @@ export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: s
     shipDate: s.shipDate,
     origin: textOrNull(s.origin),
     currencyCode,
-    billingCost: new ExactNumber(s.billingCost),
-    billableWeight: s.billableWeight === '' ? null : new ExactNumber(s.billableWeight),
+    billingCost: exactNumber(s.billingCost),
+    billableWeight: s.billableWeight === '' ? null : exactNumber(s.billableWeight),
     billableWeightUnit: textOrNull(s.billableWeightUnit),
     trackingNumber: s.trackingNumber,
     carrier: s.carrier,

@@ -1,7 +1,7 @@
 /** Commands for faults: switch one on by name, show its count, switch it off. */
 import type { Command } from 'commander';
 import type { FaultDefinition } from '../faults/fault-catalogue.ts';
-import type { FaultRule } from '../faults/faults.ts';
+import type { FaultRule } from '../model.ts';
 import { group } from './invoices.ts';
 import { ask, conclude, table, type VerbOptions, verb } from './verb.ts';
 import { collect, decimalNumber, given, pairs, wholeNumber } from './words.ts';

@@ -2,8 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
 import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
-import { DataDirLockedError } from '../state/address-file.ts';
-import { FolderSettingsError } from '../state/folder-settings.ts';
+import { DataDirLockedError, FolderSettingsError } from '../state/data-folder.ts';
 import { CommandFailure, conclude, dataDirOf, EXIT, refusedBySystem } from './verb.ts';
 import { decimalNumber, given, wholeNumber } from './words.ts';
 

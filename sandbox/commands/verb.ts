@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
 import { Agent, request } from 'undici';
-import { readAddresses } from '../state/address-file.ts';
+import { readAddresses } from '../state/data-folder.ts';
 
 export interface ConnectionOptions {
   readonly data?: string;

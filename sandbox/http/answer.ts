@@ -6,7 +6,8 @@ import type { FastifyReply } from 'fastify';
 import type { Account } from '../account.ts';
 import { errorBody } from '../choices.ts';
 import type { FaultName } from '../faults/fault-catalogue.ts';
-import { type FaultRule, type Moment, numberParam, switchParam } from '../faults/faults.ts';
+import { type Moment, numberParam, switchParam } from '../faults/faults.ts';
+import type { FaultRule } from '../model.ts';
 
 /** The rule of that name that strikes now, if any. */
 export type Strike = (name: FaultName) => FaultRule | null;
