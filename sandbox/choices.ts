@@ -1,13 +1,12 @@
 /**
- * What the spec does not show, decided once. Change a shape here and the whole sandbox follows;
- * docs/sandbox-choices.md says why each is as it is.
+ * The shapes that the spec leaves open, each defined once; docs/sandbox-choices.md gives the reasons.
  */
 
 import { type Invoice, WEBHOOK_STATUS } from './model.ts';
 import { exactNumber } from './money.ts';
 import type { BilledShipment } from './storage/shipments.ts';
 
-/** How a delivery is sent (spec 4.6 shows neither method nor content type). */
+/** How a delivery is sent (spec 4.6 leaves method and content type open). */
 export const DELIVERY_METHOD = 'POST';
 export const DELIVERY_CONTENT_TYPE = 'application/json; charset=utf-8';
 export const DELIVERY_USER_AGENT = 'billing-sandbox/1';
@@ -15,15 +14,15 @@ export const DELIVERY_USER_AGENT = 'billing-sandbox/1';
 /** How an API key is presented (spec 5). */
 export const API_KEY_HEADER = 'x-api-key';
 
-/** The scopes every client is granted (spec 2.1 shows the field, not its values). */
+/** The scopes every client is granted (spec 2.1 defines the field, not its values). */
 export const GRANTED_SCOPES = 'deliveryexperience:read billing.invoices:read billing.invoices:export';
 
-/** A date of the payload (spec 2.6 says ISO 8601): midnight UTC. */
+/** A date of the payload (ISO 8601 in spec 2.6): midnight UTC. */
 export function wireDate(date: string): string {
   return `${date}T00:00:00Z`;
 }
 
-/** Every error body, the 400 of regenerate with `details` (spec 7 shows the names of `invalid_token` only). */
+/** The body of every error; the 400 of regenerate has `details` (spec 7 defines the names of `invalid_token` only). */
 export function errorBody(error: string, description: string, details?: readonly ErrorDetail[]): object {
   return { error, error_description: description, ...(details === undefined ? {} : { details }) };
 }
@@ -68,7 +67,7 @@ export function detailsHead(options: InvoiceFieldsOptions): object {
   return { ...invoiceFields(options), status: options.invoice.status };
 }
 
-/** A line of the invoice details, whose shape is not shown (spec 4.4). */
+/** A line of the invoice details, whose shape the spec leaves open (spec 4.4). */
 export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: string): object {
   return {
     shipDate: s.shipDate,
@@ -85,10 +84,10 @@ export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: s
   };
 }
 
-/** Headers of the export-csv answer (spec 4.5); storage answers with the same content type. */
+/** Content type of export-csv (spec 4.5) and of storage. */
 export const CSV_CONTENT_TYPE = 'text/csv; charset=utf-8';
 
-/** Headers of the answer of export-csv, which are not shown (spec 4.5). */
+/** Headers of the answer of export-csv, which the spec leaves open (spec 4.5). */
 export function exportCsvHeaders(invoice: Invoice): Record<string, string> {
   return {
     'content-type': CSV_CONTENT_TYPE,

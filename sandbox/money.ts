@@ -1,6 +1,6 @@
 /**
- * Money and weights are counted in whole ten-thousandths and written as decimal text: the invoice total has to
- * equal the sum of its rows to the last digit (spec 2.6, 2.8).
+ * Money and weights as whole ten-thousandths and as decimal text: the invoice total has to equal the sum of its rows exactly
+ * (spec 2.6, 2.8).
  */
 
 /** Text with at least two and at most four decimals: 123400n is `12.34`, 5n is `0.0005`. */
@@ -19,10 +19,7 @@ export function parseMoney(text: string): bigint {
   return match[1] === '-' ? -value : value;
 }
 
-/**
- * Writes a whole count of ten-thousandths with exactly `decimals` places; the count must end in zeros beyond
- * them. Counts of single shipments are small whole numbers, so a plain number is exact and quick here.
- */
+/** A count of ten-thousandths with exactly `decimals` places; the count must have zeros beyond them. Exact up to 2^53. */
 export function fixedText(tenThousandths: number, decimals: 0 | 1 | 2 | 3 | 4): string {
   const sign = tenThousandths < 0 ? '-' : '';
   const count = Math.abs(tenThousandths);

@@ -1,6 +1,6 @@
 /**
- * New invoices, with the tenants of the sandbox's partner. Their names are difficult for software, each in its own way, because the CSV's Tenant column has
- * them in every row (spec 2.8, 2.9).
+ * New invoices, and the tenants of the sandbox's partner. The names of the tenants are difficult for software in different ways,
+ * because the CSV's Tenant column has them in every row (spec 2.8, 2.9).
  */
 
 import type { Environment, Invoice, Partner, PartnerKind, Shipment, Tenant } from '../model.ts';
@@ -70,7 +70,7 @@ function unsummed(book: InvoiceBook, currencyCode = 'USD'): readonly Invoice[] {
 
 // A new invoice from a request: numbers, dates, tenant, rows, and their exact total.
 
-/** Fields that may be set by hand, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
+/** Fields that a request may set, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
 export interface InvoiceSettings {
   readonly invoiceNumber?: string;
   readonly partnerInvoiceId?: string | null;
@@ -119,7 +119,7 @@ const SETTABLE = [
   'weightUnit',
 ];
 
-/** @throws RefusalError naming the field that cannot be */
+/** @throws RefusalError with the wrong field */
 export async function makeInvoice(request: NewInvoice, plan: InvoicePlan): Promise<Invoice> {
   const set = request.set ?? {};
   checkSettings(set);
@@ -207,7 +207,7 @@ function readLines(lines: readonly Partial<Shipment>[]): Shipment[] {
   });
 }
 
-/** Rows given by hand have to be amounts the service could have billed. */
+/** Given rows have to contain amounts that the service could bill. */
 function checkCells(content: InvoiceContent, find: InvoicePlan['find']): void {
   if (content.lines === null) return;
   try {

@@ -1,5 +1,6 @@
 /**
- * The admin API. One table has each operation with method, path, description, body shape and handler; routes and OpenAPI document are made from it.
+ * The admin API, for commands, scripts and the page. Routes and OpenAPI document are made from one table of operations. Requests of
+ * other machines, under other host names and from pages of other origins are refused.
  */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -22,8 +23,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...DELIVERY_OPERATIONS,
   ...FAULT_OPERATIONS,
 ];
-
-// The admin API, for commands, scripts and the page of this machine: other machines, other names and pages of other origins are refused.
 
 export interface AdminRoutesOptions {
   readonly account: Account;
@@ -69,7 +68,7 @@ export function adminRoutes(app: FastifyInstance, { account, connection, access 
   app.get('/activity/follow', (_request, reply) => followActivity(account, reply));
 }
 
-/** Every body is JSON, whatever its content type says; an empty one is an empty object. */
+/** Every body is JSON, whatever its content type; an empty one is an empty object. */
 function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {

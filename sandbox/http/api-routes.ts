@@ -155,7 +155,7 @@ function notFound(description: string): Answer {
   return json(404, errorBody('not_found', description));
 }
 
-/** Not shown in the document: what the billing endpoints say to an account without the feature (spec 1). */
+/** The answer to an account without the billing feature (spec 1), whose shape the spec leaves open. */
 function withoutFeature(): Answer {
   return json(403, errorBody('forbidden', 'The billing feature is not enabled for this account'));
 }

@@ -97,7 +97,7 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
     id: 'trigger',
     method: 'POST',
     path: '/trigger',
-    summary: 'Generates invoices and takes them as far as the event asked for',
+    summary: 'Generates invoices and takes them as far as the given event',
     body: shape(
       {
         eventType: { enum: EVENT_TYPES },
@@ -133,8 +133,8 @@ interface TriggerBody {
   readonly invoice?: NewInvoice;
 }
 
-/** The steps from a new invoice, whose event is sent automatically, to each other event. */
-const BRING_ABOUT: Readonly<
+/** The steps from a new invoice, whose event is emitted automatically, to each other event. */
+const STEPS: Readonly<
   Record<EventType, null | ((billing: Account['billing'], invoiceId: string) => unknown)>
 > = {
   invoice_created: null,
@@ -147,7 +147,7 @@ async function trigger({ billing }: Account, { eventType, times = 1, invoice = {
   for (let made = 0; made < times; made += 1) {
     if (made % MOVES_PER_TURN === 0) await setImmediate();
     const { invoiceId } = await billing.create(invoice);
-    await BRING_ABOUT[eventType]?.(billing, invoiceId);
+    await STEPS[eventType]?.(billing, invoiceId);
     triggered.push(brief(billing.invoice(invoiceId)));
   }
   return triggered;
