@@ -8,7 +8,7 @@ import { takeLock } from '../../lib/files/lock-file.ts';
 import { DamagedFileError } from '../../lib/files/published-file.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { naming, systemCode } from '../../lib/system-errors.ts';
-import { ReportFilterError } from '../../reports/errors.ts';
+import { invalidFilter } from '../../reports/errors.ts';
 import { type Query, withQuery } from '../address.ts';
 
 export interface SavedView {
@@ -23,7 +23,7 @@ export interface SavedViews {
   /**
    * A view of the same name is replaced.
    *
-   * @throws ReportFilterError a name or an address that cannot be kept
+   * @throws ReportError a name or an address that cannot be kept
    * @throws SavedViewsBusyError another dashboard keeps the file
    */
   save(view: SavedView): Promise<void>;
@@ -67,7 +67,7 @@ export function openSavedViews(path: string): SavedViews {
       await change((views) => {
         const others = views.filter(({ name }) => name !== kept.name);
         if (others.length >= MAX_VIEWS)
-          throw new ReportFilterError('name', `There are ${MAX_VIEWS} views already: remove one first.`);
+          throw invalidFilter(`There are ${MAX_VIEWS} views already: remove one first.`);
         return [...others, kept];
       });
     },
@@ -87,18 +87,15 @@ async function read(path: string): Promise<readonly SavedView[]> {
   }
 }
 
-/** @throws ReportFilterError */
+/** @throws ReportError */
 function checkView({ name, address }: SavedView): SavedView {
   const named = name.trim().normalize('NFC');
   if (named === '' || [...named].length > MAX_NAME || /\p{Cc}|\p{Cs}/u.test(named))
-    throw new ReportFilterError(
-      'name',
-      `Give the view a name of at most ${MAX_NAME} characters on one line.`,
-    );
+    throw invalidFilter(`Give the view a name of at most ${MAX_NAME} characters on one line.`);
   return { name: named, address: checkAddress(address) };
 }
 
-/** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportFilterError */
+/** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportError */
 export function checkAddress(address: string): string {
   const base = 'http://pages.invalid';
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
@@ -108,7 +105,7 @@ export function checkAddress(address: string): string {
     !PAGES.test(url.pathname) ||
     address.length > MAX_ADDRESS
   )
-    throw new ReportFilterError('address', 'Only pages of figures of this dashboard can be kept as a view.');
+    throw invalidFilter('Only pages of figures of this dashboard can be kept as a view.');
   // A page's place in a list is no view of it.
   for (const place of ['after', 'page', 'format']) url.searchParams.delete(place);
   return `${url.pathname}${url.search}`;

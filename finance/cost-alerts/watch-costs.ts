@@ -8,7 +8,7 @@ import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { messageOf, naming, systemCode } from '../../lib/system-errors.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { type CostFinding, findCosts } from './find-costs.ts';
 import { type CostRule, readCostRules } from './rules.ts';
 
@@ -106,7 +106,7 @@ export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
       tell(rule, fresh, options);
       for (const { id } of found) reported.set(id, at.toISOString());
     } catch (error) {
-      if (error instanceof NotPublishedError) return;
+      if (isReportError(error, 'not-published')) return;
       problems.push(`rule ${rule.name}: ${withHint(error)}`);
     }
   }

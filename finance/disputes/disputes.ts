@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import { dataFolder } from '../../lib/files/data-folder.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import {
   type Claim,
@@ -74,7 +74,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     if (all.length === 0) return [];
     const published = await readPublished(databasePath, all).catch((error: unknown) => {
       // Claims are shown while a data folder is restored; each says that its invoice is not published.
-      if (error instanceof NotPublishedError) return NOTHING_PUBLISHED;
+      if (isReportError(error, 'not-published')) return NOTHING_PUBLISHED;
       throw error;
     });
     return withStatuses(all, { published, windows, now: now() });
