@@ -12,7 +12,7 @@
  * - `means` how to read the numbers; `order` how the rows are sorted; `cannot say` what they must not be taken for
  * - `units` comma-separated `column unit`; the unit `money` is the row's `currency_code`
  * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
- * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
+ * - `chart` what an HTML page draws: `bar|line|stack|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
  * - `shown` columns that exist only for a value of the parameter `by`: `service_level service`
  * - `drilldown` the rows that a number counts (see `drilldown.ts`), one per line
@@ -54,7 +54,7 @@ export interface ReportParameter {
   readonly about: string;
 }
 
-export const CHART_KINDS = ['bar', 'line', 'heatmap', 'waterfall'] as const;
+export const CHART_KINDS = ['bar', 'line', 'stack', 'heatmap', 'waterfall'] as const;
 export type ChartKind = (typeof CHART_KINDS)[number];
 
 export interface ChartSpec {

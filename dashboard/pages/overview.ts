@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
-import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { chartFigure, drawCharts } from '../../reports/render/charts.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { filtersOf, periodOf, type Query } from '../address.ts';
@@ -26,7 +26,7 @@ import { count, instant } from '../views.ts';
 import { spendOf } from './spend.ts';
 
 /** About the size in which it is shown. */
-const CHART = { width: 1000, mostBars: 10 };
+const CHART = { width: 1000, maxBars: 10 };
 
 /** Rows per kind of work; a link leads to the others. */
 const MAX_NEEDED = 4;
@@ -207,7 +207,12 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
       asOf: months === null ? asOf : asOfHead(months.head),
     },
     ...{ gaps: gaps?.rows.length ?? null, ...neededOf(standing, gaps?.rows ?? []) },
-    charts: trend === null ? [] : await drawCharts(trend, CHART),
+    charts:
+      trend === null
+        ? []
+        : (await drawCharts(trend, CHART)).map((chart) =>
+            chartFigure(chart, { address: '/reports/summary' }),
+          ),
     figures: {
       ...standing,
       gaps: gaps?.rows ?? null,
