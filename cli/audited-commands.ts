@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { AuditLog, AuditNote } from '../lib/audit-log.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { dataFolder } from '../lib/files/data-folder.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { userName } from '../lib/runtime.ts';
 import { checkEnvironment, contextOf } from './verb.ts';
@@ -16,6 +15,7 @@ export const AUDITED: ReadonlySet<string> = new Set([
   ...['backfill', 'import', 'rebuild', 'events replay', 'temporal reset'],
   ...['disputes open', 'disputes state', 'disputes note'],
   ...['statement', 'purge', 'hold add', 'hold lift', 'alerts acknowledge', 'alerts quiet'],
+  ...['user-files put', 'user-files remove'],
   ...['schedule apply', 'schedule pause', 'schedule resume', 'schedule trigger'],
 ]);
 /** A longer list of ids is recorded by the name of its file. */
@@ -107,14 +107,10 @@ export function recordOutcome(detail: string): void {
   outcome = detail;
 }
 
-export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
-  return dataFolder(dataDir).audit;
-}
-
 export async function auditLogOf(settings: Settings): Promise<AuditLog> {
   // Loaded on demand: it would be a quarter of the code that every other command loads.
   const { openAuditLog } = await import('../lib/audit-log.ts');
-  return openAuditLog(auditFolder(settings), { scrub: createScrub(settings) });
+  return openAuditLog(settings.dataDir, { scrub: createScrub(settings) });
 }
 
 /** `quarantine discard`; without the name of the program. */

@@ -203,6 +203,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/audit.ts')).auditCommand(),
   },
   {
+    name: 'user-files',
+    summary: 'rules, tables and other files that people make',
+    section: 'Operate',
+    load: async () => (await import('./commands/user-files.ts')).userFilesCommand(),
+  },
+  {
     name: 'completion',
     summary: 'print shell completion for bash, zsh or fish',
     section: 'Operate',

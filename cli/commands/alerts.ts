@@ -1,18 +1,14 @@
 /** `billsync alerts`: list what is wrong now, and explain what to do about it. */
 
+import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
-import {
-  type AlertDecision,
-  decideOnAlerts,
-  type OpenAlert,
-  openAlerts,
-} from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts, type OpenAlert, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { durationMs, readDuration } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
+import { USER_FILES } from '../../lib/user-store.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Column, printable } from '../terminal/table.ts';
 import { checkEnvironment, contextOf, group, outputOf, seconds, verb, withJson } from '../verb.ts';
@@ -46,7 +42,7 @@ function listCommand(): Command {
 
 async function openOf(settings: Settings): Promise<readonly OpenAlert[]> {
   await checkEnvironment(settings);
-  return openAlerts(dataFolder(settings.dataDir).run);
+  return openAlerts(settings.dataDir);
 }
 
 function explainCommand(): Command {
@@ -97,7 +93,7 @@ function acknowledgeCommand(): Command {
   );
   return withWriteFlags(command).action(
     async (keys: readonly string[], flags: WriteFlags, command: Command) => {
-      await decide(command, { keys, flags, kind: 'acknowledged', until: null, done: 'Acknowledged' });
+      await decide(command, { keys, flags, until: null });
     },
   );
 }
@@ -111,7 +107,7 @@ function quietCommand(): Command {
   return withWriteFlags(command).action(
     async (keys: readonly string[], flags: WriteFlags & { readonly for: number }, command: Command) => {
       const until = new Date(Date.now() + flags.for).toISOString();
-      await decide(command, { keys, flags, kind: 'quieted', until, done: `Quiet until ${until}` });
+      await decide(command, { keys, flags, until });
     },
   );
 }
@@ -123,13 +119,14 @@ function withWriteFlags(command: Command): Command {
     .option('--dry-run', 'show which alerts would change');
 }
 
-interface DecisionRequest extends Pick<AlertDecision, 'kind' | 'until'> {
+interface DecisionRequest {
   readonly keys: readonly string[];
   readonly flags: WriteFlags;
-  readonly done: string;
+  /** null: the alerts are acknowledged. */
+  readonly until: string | null;
 }
 
-async function decide(command: Command, { keys, flags, done, kind, until }: DecisionRequest): Promise<void> {
+async function decide(command: Command, { keys, flags, until }: DecisionRequest): Promise<void> {
   const { settings, output } = contextOf(command);
   const hint = '`billsync alerts list` shows what is open';
   const isAll = flags.all === true;
@@ -146,9 +143,9 @@ async function decide(command: Command, { keys, flags, done, kind, until }: Deci
   const named = chosen.map(printable).join(', ');
   if (flags.dryRun === true) return output.note(`Would change: ${named}.`);
   const decision = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
-  const decisions = chosen.map((key) => ({ ...decision, key, kind, until }));
-  await decideOnAlerts(dataFolder(settings.dataDir).run, decisions);
-  output.note(`${done}: ${named}.`);
+  if (until === null) await acknowledgeAlerts(settings.dataDir, chosen, decision);
+  else await quietAlerts(settings.dataDir, chosen, { ...decision, until });
+  output.note(`${until === null ? 'Acknowledged' : `Quiet until ${until}`}: ${named}.`);
 }
 
 function duration(text: string): number {
@@ -191,16 +188,17 @@ export function costsCommand(): Command {
   return withJson(command, { ndjson: true }).action(async (flags: CostFlags, command: Command) => {
     const { settings, output } = contextOf(command);
     await checkEnvironment(settings);
-    const [{ findCosts }, { readCostRules }, { costPaths }, { publishedPath }] = await Promise.all([
+    const [{ findCosts }, { parseCostRules, readCostRules }, { publishedPath }] = await Promise.all([
       import('../../finance/cost-alerts/find-costs.ts'),
       import('../../finance/cost-alerts/rules.ts'),
-      import('../../finance/cost-alerts/watch-costs.ts'),
       import('../published.ts'),
     ]);
-    const path = flags.rules ?? costPaths(settings.dataDir).rulesPath;
-    const rules = await readCostRules(path);
+    const rules =
+      flags.rules === undefined
+        ? await readCostRules(settings.dataDir)
+        : await parseCostRules({ path: flags.rules, text: await readFile(flags.rules, 'utf8') });
     if (rules === null)
-      throw new CliError(EXIT.nothingMatched, `there is no file of cost rules: ${printable(path)}`, {
+      throw new CliError(EXIT.nothingMatched, `there is no file ${USER_FILES.costRules}`, {
         hint: 'docs/how-to/cost-alerts.md describes it',
       });
     const options = {

@@ -84,9 +84,8 @@ export function statementCommand(): Command {
 async function write(settings: Settings, flags: Flags, output: Output): Promise<void> {
   const isFinal = flags.final === true && flags.dryRun !== true;
   if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
-  const [{ makeStatements, statementMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
+  const [{ makeStatements, statementMonth }, { publishedPath }] = await Promise.all([
     import('../../finance/statements/make-statements.ts'),
-    import('../../finance/statements/sent-statements.ts'),
     import('../published.ts'),
   ]);
   const now = new Date();
@@ -95,7 +94,7 @@ async function write(settings: Settings, flags: Flags, output: Output): Promise<
   const folder = flags.output ?? '.';
   const count = await makeStatements(
     {
-      ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
+      ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
       ...{ timeLimitMs: flags.timeout * 1000, now },
     },
     {

@@ -32,7 +32,7 @@ const WRITES_NOTHING = new Set([
   ],
   ...['quarantine list', 'quarantine show', 'schedule show', 'verify', 'completion'],
   ...['audit list', 'audit verify', 'hold list'],
-  ...['disputes list', 'disputes show', 'disputes find'],
+  ...['disputes list', 'disputes show', 'disputes find', 'user-files list', 'user-files show'],
 ]);
 
 const NOT_AUDITED = new Set([
@@ -41,6 +41,9 @@ const NOT_AUDITED = new Set([
   'shipments',
   'export',
   'disputes export',
+  'user-files export',
+  // It may bring the audit log itself, and changes no file that is there.
+  'user-files import',
   'reconcile',
   'snapshot',
 ]);
