@@ -162,7 +162,6 @@ async function changeClaims(
   at: string,
 ): Promise<readonly Claim[]> {
   if (named.length === 0) throw new ClaimRefusedError('No claim is named');
-  if (state === null && note.trim() === '') throw new ClaimRefusedError('The note is empty');
   const { all } = await appendChange(dataDir, (before) => {
     const claims = named.map(({ id, version }) => {
       const claim = before.all.get(id);
@@ -172,6 +171,7 @@ async function changeClaims(
       if (state !== null && isAlive({ state })) refuseSecondClaim(claim, before);
       return { id, version: claim.version + 1 };
     });
+    if (state === null && note.trim() === '') throw new ClaimRefusedError('The note is empty');
     return { kind: 'changed', at, by, note: checkNote(note), state, claims };
   });
   return named.map(({ id }) => all.get(id) as Claim);
