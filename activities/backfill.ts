@@ -9,7 +9,7 @@ import { isBillingError } from '../billing/errors.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import { compareDecimals } from '../lib/wire/decimal.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
-import type { LedgerStatus } from '../warehouse/warehouse.ts';
+import type { LedgerStatus } from '../lib/wire/warehouse-requests.ts';
 import type { BillingActivities, Finding } from '../workflows/activities.ts';
 import type { backfillBatch } from '../workflows/backfill-batch.ts';
 import { lookUpInvoice } from '../workflows/client/invoice-client.ts';
@@ -55,7 +55,7 @@ export function createBackfillActivities(
         const route = { environment, queues, ...(pace ? { pace } : {}) };
         await Promise.all(
           invoices.map(({ invoiceId, isFileInDoubt }) => {
-            const request = { cause: 'backfill', replyTo, isFileInDoubt } as const;
+            const request = { replyTo, isFileInDoubt };
             return lookUpInvoice(client, route, { partnerId, invoiceId }, request);
           }),
         );

@@ -1,6 +1,6 @@
 /** The bar of filters above every page of figures: the period, what is filtered, and what can be chosen besides. */
 
-import { ReportFilterError } from '../reports/errors.ts';
+import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, periodBounds, periodText } from '../reports/period.ts';
 import { columnLabel } from '../reports/render/labels.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
@@ -77,7 +77,7 @@ function shownDays(query: Query): Partial<Period> {
     const { from, to } = periodBounds(filtersOf(query));
     return { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
   } catch (error) {
-    if (error instanceof ReportFilterError) return {};
+    if (isReportError(error, 'invalid-filter')) return {};
     throw error;
   }
 }

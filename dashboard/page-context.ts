@@ -8,7 +8,7 @@ import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { ReportCell } from '../reports/cells.ts';
-import { NotPublishedError } from '../reports/errors.ts';
+import { isReportError } from '../reports/errors.ts';
 import { checkFilters, isUnfiltered } from '../reports/report-filters.ts';
 import type { ReportHead } from '../reports/report-result.ts';
 import {
@@ -49,8 +49,7 @@ export interface PageContext {
 /**
  * Asks the published file, a bounded number of pages at once, each within the context's time limit.
  *
- * @throws NotPublishedError nothing is published yet
- * @throws ReportInterruptedError the time limit has passed
+ * @throws ReportError nothing is published yet, or the time limit has passed
  */
 export function ask<T>(context: PageContext, work: (ask: Ask) => Promise<T>): Promise<T> {
   const published = { path: context.publishedPath, timeLimitMs: context.timeLimitMs };
@@ -124,7 +123,7 @@ export async function presentAsOf(context: PageContext): Promise<string | null> 
   try {
     return (await publishedFrame(context)).asOf;
   } catch (error) {
-    return error instanceof NotPublishedError ? null : 'The publication could not be read';
+    return isReportError(error, 'not-published') ? null : 'The publication could not be read';
   }
 }
 

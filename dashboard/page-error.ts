@@ -3,12 +3,7 @@
 import { UnreadableFileError } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
-import {
-  NotPublishedError,
-  ReportFilterError,
-  ReportInterruptedError,
-  ReportNotFoundError,
-} from '../reports/errors.ts';
+import { isReportError } from '../reports/errors.ts';
 
 export interface PageError {
   readonly status: number;
@@ -22,7 +17,7 @@ export function pageError(
   { url, log }: { readonly url: string; readonly log: Logger },
 ): PageError {
   const [status, title] = statusOf(error);
-  if (error instanceof UnreadableFileError || isUnreachable(error)) {
+  if (isUnreadable(error) || isUnreachable(error)) {
     log.error({ err: error }, 'what readers open cannot be read');
     return { status, title, message: `${error.message} ${error.hint}.` };
   }
@@ -32,18 +27,22 @@ export function pageError(
   return { status, title, message: 'This page could not be made; the log says why.' };
 }
 
+function isUnreadable(error: unknown): error is BillsyncError {
+  return error instanceof UnreadableFileError || isReportError(error, 'published-by-another-version');
+}
+
 /** The catalogue of a lake, or the S3 of its files, does not answer. */
 function isUnreachable(error: unknown): error is BillsyncError {
   return error instanceof BillsyncError && error.exitCode === EXIT.unreachable;
 }
 
 function statusOf(error: unknown): readonly [number, string] {
-  if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
-  if (error instanceof UnreadableFileError) return [503, 'What is published cannot be read'];
+  if (isReportError(error, 'not-published')) return [503, 'Nothing is published yet'];
+  if (isUnreadable(error)) return [503, 'What is published cannot be read'];
   if (isUnreachable(error)) return [503, 'What is published cannot be reached'];
-  if (error instanceof ReportNotFoundError) return [404, 'No such report'];
-  if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
-  if (error instanceof ReportInterruptedError) return [503, 'It took too long'];
+  if (isReportError(error, 'report-not-found')) return [404, 'No such report'];
+  if (isReportError(error, 'invalid-filter')) return [400, 'That cannot be asked'];
+  if (isReportError(error, 'interrupted')) return [503, 'It took too long'];
   // Fastify's own refusals carry a status.
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
   return status >= 400 && status < 500 ? [status, 'That cannot be asked'] : [500, 'Something went wrong'];

@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from 'node:fs';
-import { practiseDrawing } from '../reports/render/chart-svg.ts';
+import { warmUpDrawing } from '../reports/render/charts.ts';
 import { countedOf, type PageContext } from './page-context.ts';
 import { choicesOf } from './pages/choices.ts';
 
@@ -14,5 +14,5 @@ import { choicesOf } from './pages/choices.ts';
  */
 export async function prepare(context: PageContext): Promise<void> {
   if (!existsSync(context.publishedPath)) return;
-  await Promise.allSettled([choicesOf(context), countedOf(context), practiseDrawing()]);
+  await Promise.allSettled([choicesOf(context), countedOf(context), warmUpDrawing()]);
 }

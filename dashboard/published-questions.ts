@@ -35,8 +35,7 @@ export type Ask = (
 /**
  * Opens the file, lets `work` ask, and closes it again.
  *
- * @throws NotPublishedError when there is no published file yet
- * @throws ReportInterruptedError when all of it takes longer than the limit
+ * @throws ReportError there is no published file, or all of it takes longer than the limit
  */
 export async function queryPublished<T>(
   published: { readonly path: string; readonly timeLimitMs: number },

@@ -150,7 +150,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
         .type(type)
         .header('cache-control', 'private, max-age=31536000, immutable')
         .header('vary', 'accept-encoding');
-      return isCompressed ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(content);
+      return isCompressed ? reply.header('content-encoding', 'gzip').send(compressed()) : reply.send(content);
     });
 
   const port = await listenAt(app, settings.admin);

@@ -73,25 +73,38 @@ const SPLIT = '<!-- figures -->';
 
 const eta = templatesIn(new URL('./views', import.meta.url));
 
-const KIT = readFileSync(fileURLToPath(import.meta.resolve('@tabler/core/dist/css/tabler.min.css')));
-const kit = asset('kit', 'css', KIT);
-const style = asset('style', 'css', `${CHART_CSS}\n${textBeside('dashboard.css')}`);
-const script = asset('script', 'js', textBeside('page.js'));
-/** Files that every page loads, each compressed once. */
-export const ASSETS = [
-  { ...kit, type: 'text/css; charset=utf-8' },
-  { ...style, type: 'text/css; charset=utf-8' },
-  { ...script, type: 'text/javascript; charset=utf-8' },
-] as const;
+const kit = asset('kit', 'css', withDarkScheme(textOf('@tabler/core/dist/css/tabler.min.css')));
+const style = asset('style', 'css', `${CHART_CSS}\n${textOf('./dashboard.css')}`);
+const script = asset('script', 'js', textOf('./page.js'));
+/** Loaded by pages whose chart a reader points at. */
+const charts = asset('charts', 'js', textOf('echarts/dist/echarts.min.js'));
+export const ASSETS = [kit, style, script, charts] as const;
 
-function textBeside(file: string): string {
-  return readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
+function textOf(file: string): string {
+  return readFileSync(fileURLToPath(import.meta.resolve(file)), 'utf8');
 }
 
-/** The address contains a hash of the content, so browsers may cache it forever. */
-function asset(name: string, extension: string, content: string | Buffer) {
-  const mark = createHash('sha256').update(content).digest('hex').slice(0, 12);
-  return { address: `/${name}-${mark}.${extension}`, content, compressed: gzipSync(content, { level: 9 }) };
+/** The address contains a hash of the content, so browsers may cache it forever. It is compressed once, for the first reader. */
+function asset(name: string, extension: 'css' | 'js', content: string) {
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 12);
+  let compressed: Buffer | null = null;
+  return {
+    ...{ address: `/${name}-${hash}.${extension}`, content },
+    type: `text/${extension === 'css' ? 'css' : 'javascript'}; charset=utf-8`,
+    compressed: () => (compressed ??= gzipSync(content)),
+  };
+}
+
+/** The kit's dark rules need an attribute that a script would have to set; these follow the system without one. */
+function withDarkScheme(css: string): string {
+  const rules = [...css.matchAll(/([^{}]+)\{([^{}]*)\}/g)].flatMap(
+    ([, selectors = '', declarations = '']) => {
+      const dark = selectors.split(',').filter((selector) => selector.startsWith('[data-bs-theme=dark]'));
+      if (dark.length === 0 || selectors.startsWith(':root')) return [];
+      return `${dark.join(',').replaceAll('[data-bs-theme=dark]', ':root')}{${declarations}}`;
+    },
+  );
+  return `${css}\n@media screen and (prefers-color-scheme: dark){${rules.join('')}}`;
 }
 
 /** Helpers of all templates. */
@@ -146,7 +159,7 @@ export function renderPage(view: ViewName, frame: Frame, values: ViewValues): st
       })),
     };
   }).filter(({ entries }) => entries.length > 0);
-  const files = { styles: [kit.address, style.address], script: script.address };
+  const files = { styles: [kit.address, style.address], script: script.address, charts: charts.address };
   return eta.render('./layout', { ...around, body, split: SPLIT, menu, ...files, ...HELPERS });
 }
 

@@ -12,7 +12,7 @@
  * - `means` how to read the numbers; `order` how the rows are sorted; `cannot say` what they must not be taken for
  * - `units` comma-separated `column unit`; the unit `money` is the row's `currency_code`
  * - `detail` columns that only the wide forms show: a terminal leaves them out when they do not fit
- * - `chart` what an HTML page draws: `bar|line|heatmap|waterfall` and its columns as `role=column`
+ * - `chart` what an HTML page draws: `bar|line|stack|heatmap|waterfall` and its columns as `role=column`
  * - `source` the tables it joins beside the published ones, each a CSV file (see `optional-tables.ts`)
  * - `shown` columns that exist only for a value of the parameter `by`: `service_level service`
  * - `drilldown` the rows that a number counts (see `drilldown.ts`), one per line
@@ -22,7 +22,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { type Drilldown, parseDrilldowns } from './drilldown.ts';
-import { ReportNotFoundError } from './errors.ts';
+import { ReportError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
@@ -54,7 +54,7 @@ export interface ReportParameter {
   readonly about: string;
 }
 
-export const CHART_KINDS = ['bar', 'line', 'heatmap', 'waterfall'] as const;
+export const CHART_KINDS = ['bar', 'line', 'stack', 'heatmap', 'waterfall'] as const;
 export type ChartKind = (typeof CHART_KINDS)[number];
 
 export interface ChartSpec {
@@ -114,18 +114,15 @@ export function listReports(): Promise<readonly ReportDefinition[]> {
   return catalogue;
 }
 
-/** @throws ReportNotFoundError with the nearest names */
+/** @throws ReportError with the nearest names */
 export async function findReport(name: string): Promise<ReportDefinition> {
   const reports = await listReports();
   const found = reports.find((report) => report.name === name);
   if (found) return found;
-  throw new ReportNotFoundError(
-    name,
-    nearestNames(
-      name,
-      reports.map((report) => report.name),
-    ),
-  );
+  const names = reports.map((report) => report.name);
+  const nearest = nearestNames(name, names);
+  const hint = nearest.length > 0 ? ` Did you mean ${nearest.join(' or ')}?` : '';
+  throw new ReportError('report-not-found', [name, hint]);
 }
 
 /** `findReport` without a promise, for a command's help; null when no report has this name. */

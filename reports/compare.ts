@@ -4,7 +4,7 @@ import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/wi
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
 import { comparedDaysOf, markIncomplete, notCountedNotes } from './completeness.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 import { comparedPeriod, type Period, periodBounds, periodText } from './period.ts';
 import { byPartnerAndCurrency, pivoted } from './pivot.ts';
 import type { ReportFilters } from './report-filters.ts';
@@ -27,7 +27,7 @@ export function isComparable({
 }
 
 /**
- * @throws ReportFilterError the report has no costs to compare, or is grouped by time
+ * @throws ReportError the report has no costs to compare, or is grouped by time
  */
 export function compareResults(
   report: ReportDefinition,
@@ -40,8 +40,7 @@ export function compareResults(
   const names = (report.drilldowns[0]?.by ?? []).map(({ column }) => column);
   const keys = now.columns.filter(({ name }) => names.includes(name) || name === 'partner_id');
   if (!isComparable(report) || keys.some(({ name }) => TIMES.includes(name))) {
-    throw new ReportFilterError(
-      'compare',
+    throw invalidFilter(
       `${report.name} cannot be compared with another period so: take tenants, carriers, zones, services, or cost by anything but month and week.`,
     );
   }
@@ -151,7 +150,7 @@ export interface Compared {
 
 /**
  * @param more.pivot the column whose values become columns
- * @throws ReportFilterError besides what `runReport` throws: the comparison or pivot is invalid
+ * @throws ReportError besides what `runReport` throws: the comparison or pivot is invalid
  */
 export async function runCompared(
   request: ReportRequest,
@@ -167,7 +166,7 @@ export async function runCompared(
 type Run = (of: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
 
 /**
- * @throws ReportFilterError besides what `run` throws: the comparison is invalid
+ * @throws ReportError besides what `run` throws: the comparison is invalid
  */
 export async function runWithComparison(
   run: Run,

@@ -2,7 +2,7 @@
 
 import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
 import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import { checkDay } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
@@ -14,7 +14,7 @@ export interface BoundParameters {
   readonly shown: Readonly<Record<string, string | null>>;
 }
 
-/** @throws ReportFilterError for an unknown name or a value of another type */
+/** @throws ReportError for an unknown name or a value of another type */
 export function bindParameters(
   report: ReportDefinition,
   given: Readonly<Record<string, string>>,
@@ -24,7 +24,7 @@ export function bindParameters(
     if (names.includes(name)) continue;
     const near = nearestNames(name, names);
     const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-    throw new ReportFilterError(name, `Report ${report.name} has no parameter "${name}".${hint}`);
+    throw invalidFilter(`Report ${report.name} has no parameter "${name}".${hint}`);
   }
   const bound: Record<string, DuckDBValue> = {};
   const shown: Record<string, string | null> = {};
@@ -44,8 +44,7 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
       if (parameter.choices === null) return text;
       if (parameter.takesSeveral) return severalOf(parameter, parameter.choices, text);
       if (parameter.choices.includes(text)) return text;
-      throw new ReportFilterError(
-        parameter.name,
+      throw invalidFilter(
         `"${text}" is no value for ${parameter.name}: take ${parameter.choices.join(', ')}.`,
       );
     case 'date':
@@ -54,7 +53,7 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
       return checkInstant(parameter.name, text);
     case 'integer':
       if (/^-?\d{1,9}$/.test(text)) return Number(text);
-      throw new ReportFilterError(parameter.name, `"${text}" is no whole number for ${parameter.name}.`);
+      throw invalidFilter(`"${text}" is no whole number for ${parameter.name}.`);
     case 'decimal':
       return decimalOf(parameter.name, text);
   }
@@ -65,15 +64,14 @@ function severalOf({ name }: ReportParameter, choices: readonly string[], text: 
   const names = text.split(/[+,\s]+/).filter((word) => word !== '');
   const odd = names.find((word) => !choices.includes(word));
   if (odd === undefined && names.length > 0) return [...new Set(names)].join('+');
-  throw new ReportFilterError(
-    name,
+  throw invalidFilter(
     `"${odd ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
   );
 }
 
 function decimalOf(name: string, text: string): DuckDBDecimalValue {
   const match = /^(-?)(\d{1,14})(?:\.(\d{1,4}))?$/.exec(text);
-  if (!match) throw new ReportFilterError(name, `"${text}" is no decimal number for ${name}.`);
+  if (!match) throw invalidFilter(`"${text}" is no decimal number for ${name}.`);
   const digits = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`);
   return new DuckDBDecimalValue(digits, 18, 4);
 }

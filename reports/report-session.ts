@@ -4,7 +4,7 @@ import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import type { ReportColumn, ReportRow } from './cells.ts';
 import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 import { matchNotes } from './match-filters.ts';
 import { loadOptionalTables, type OptionalTables } from './optional-tables.ts';
 import { type BoundParameters, bindParameters, setParameterVariables } from './parameters.ts';
@@ -39,8 +39,7 @@ export type { Counted } from './prepare-session.ts';
 export interface ReportSession {
   /**
    * @param report a name, or a definition written as reports are
-   * @throws ReportNotFoundError, ReportFilterError
-   * @throws ReportInterruptedError: the time limit ran out
+   * @throws ReportError
    */
   run(
     report: string | ReportDefinition,
@@ -49,13 +48,13 @@ export interface ReportSession {
   /**
    * A page of shipments, with the totals of all that match.
    *
-   * @throws ReportFilterError, ReportInterruptedError as `run`
+   * @throws ReportError as `run`
    */
   shipments(request: ShipmentsRequest): Promise<ShipmentsPage>;
   /**
    * All shipments that match, as a stream; `write` reads the batches to their end.
    *
-   * @throws ReportFilterError, ReportInterruptedError as `run`, also while `write` reads
+   * @throws ReportError as `run`, also while `write` reads
    */
   shipmentsFile<T>(
     request: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
@@ -83,13 +82,12 @@ export interface SessionRequest {
 const DEFAULT_TIME_LIMIT_MS = 60_000;
 
 /**
- * @throws ReportFilterError a filter is invalid
- * @throws NotPublishedError: there is no published file yet
+ * @throws ReportError a filter is invalid, or nothing is published
  */
 export async function openReportSession(request: SessionRequest): Promise<ReportSession> {
   const filters = checkFilters(request.filters ?? {});
   const timeLimitMs = request.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
-  if (!(timeLimitMs > 0)) throw new ReportFilterError('limit', 'The time limit must be longer than 0 s.');
+  if (!(timeLimitMs > 0)) throw invalidFilter('The time limit must be longer than 0 s.');
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
   const counted = isUnfiltered(filters) && file.isWhole ? request.counted : undefined;
@@ -112,8 +110,7 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {});
     const { columns, rows, found } = await answerEachPartner(file, { report, values, session });
     if (found > rows.length && parameters.limit === undefined) {
-      throw new ReportFilterError(
-        'limit',
+      throw invalidFilter(
         `Report ${report.name} has ${found} rows, and lists at most ${values.shown.limit} of a partner by itself: narrow it, or set its parameter limit, for all of them to ${found}.`,
       );
     }
@@ -283,11 +280,7 @@ export interface ReportRequest extends SessionRequest {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/**
- * @throws ReportNotFoundError, ReportFilterError
- * @throws NotPublishedError: there is no published file yet
- * @throws ReportInterruptedError: the time limit ran out
- */
+/** @throws ReportError */
 export async function runReport({ name, parameters, ...request }: ReportRequest): Promise<ReportResult> {
   const session = await openReportSession(request);
   try {

@@ -8,10 +8,12 @@ import { purgedFilesOf } from '../archive/retention.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createSemaphore, forEachBounded } from '../lib/semaphore.ts';
 import { CSV_TOLERANCES } from '../lib/wire/csv-file.ts';
+import type { LoadOutcome } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
 import type { Ledgers, Row, Statements } from './duckdb/statements.ts';
 import { isWarehouseError } from './errors.ts';
+import type { OnSetAside } from './ledger/ingest.ts';
 import {
   findUnrepeated,
   type Ingested,
@@ -23,7 +25,22 @@ import {
 import { refreshInvoices } from './ledger/invoice-states.ts';
 import type { FileLoad } from './load/file-load.ts';
 import { BatchingLoader, type LoadWays, loadBatch, loadFile } from './load/load-files.ts';
-import type { CatchUpProgress, LoadOutcome, LostRecord, OnSetAside } from './warehouse.ts';
+
+export interface CatchUpProgress {
+  readonly events: number;
+  readonly facts: number;
+  readonly loadsDone: number;
+  readonly loadsOf: number;
+}
+
+/** A record that the rebuild could not restore from the archive. */
+export interface LostRecord {
+  /** null: unknown. */
+  readonly invoiceId: string | null;
+  readonly loadId: number | null;
+  readonly sha256: string | null;
+  readonly why: string;
+}
 
 export interface CaughtUp {
   /** The highest load id ever used. */

@@ -1,7 +1,6 @@
 /** Errors of the warehouse. A file that breaks a rule is not an error: `load` returns the reason. */
 
 import { EXIT, errorClass } from '../lib/wire/errors.ts';
-import type { RebuildOutcome } from './warehouse.ts';
 
 /** The workflow of an invoice retries all of them: none depends on the invoice alone. */
 export class WarehouseError extends errorClass({
@@ -125,16 +124,6 @@ export type WarehouseErrorCode = WarehouseError['code'];
 
 export function isWarehouseError(error: unknown, code: WarehouseErrorCode): error is WarehouseError {
   return error instanceof WarehouseError && error.code === code;
-}
-
-/** Carries what the rebuild made and what would be lost. */
-export class RebuildLossError extends WarehouseError {
-  readonly outcome: RebuildOutcome;
-
-  constructor(path: string, outcome: RebuildOutcome) {
-    super('rebuild-loses', [path]);
-    this.outcome = outcome;
-  }
 }
 
 /** @param owner null: only DuckDB's own lock showed it, which names no process */

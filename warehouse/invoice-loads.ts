@@ -7,13 +7,13 @@ import { dataFolder } from '../lib/files/data-folder.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { ArchivedFile, CsvTolerance } from '../lib/wire/csv-file.ts';
+import type { LoadOutcome, LoadRequest, Rejection } from '../lib/wire/warehouse-requests.ts';
 import { isWarehouseError, WarehouseError } from './errors.ts';
 import type { HeldRecord } from './ledger/archive-diff.ts';
 import { knownLoads } from './load/commit-load.ts';
 import { CRASH_RULE } from './load/file-load.ts';
 import { isSmall } from './load/load-files.ts';
 import type { Store } from './store.ts';
-import type { LoadOutcome, LoadRequest, Rejection } from './warehouse.ts';
 
 export interface InvoiceLoadsOptions {
   readonly store: Store;

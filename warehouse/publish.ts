@@ -11,10 +11,10 @@ import { dirname, join } from 'node:path';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { namesIn } from '../lib/files/files.ts';
 import { leftWals } from '../lib/files/published-file.ts';
+import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import { Database } from './duckdb/database.ts';
 import type { Row } from './duckdb/statements.ts';
 import { WarehouseError } from './errors.ts';
-import type { Publication } from './warehouse.ts';
 
 export interface PublishRequest {
   readonly database: Database;

@@ -6,11 +6,11 @@ import { parse } from 'csv-parse';
 import type { Archive } from '../archive/archive.ts';
 import type { InvoiceState } from '../lib/wire/names.ts';
 import { uuidOrNull } from '../lib/wire/text.ts';
+import type { Decided, Decision, Proof } from '../lib/wire/warehouse-requests.ts';
 import type { Row } from './duckdb/statements.ts';
 import { openForReading } from './lake/lake-source.ts';
 import { checkDecision } from './ledger/decide.ts';
 import { readInvoiceLines } from './ledger/invoice-states.ts';
-import type { Decided, Decision, Proof } from './warehouse.ts';
 
 export interface Explanation {
   readonly trackingNumber: string;

@@ -13,12 +13,15 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { Archive } from '../archive/archive.ts';
 import { readRetention } from '../archive/retention.ts';
 import { asideFolder } from '../lib/files/data-folder.ts';
 import { exists } from '../lib/files/durable-files.ts';
 import { refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { version } from '../lib/runtime.ts';
+import type { Publication } from '../lib/wire/warehouse-requests.ts';
+import type { CatchUpProgress, LostRecord } from './catch-up.ts';
 import { catchUp, recordMissingFacts } from './catch-up.ts';
 import { claimDataFolder, type WarehousePaths, warehousePaths } from './data-folder.ts';
 import { Database, removeDatabase } from './duckdb/database.ts';
@@ -26,11 +29,52 @@ import { lockWarehouse } from './duckdb/locks.ts';
 import { migrate } from './duckdb/schema.ts';
 import { schemaNumber, views } from './duckdb/sql.ts';
 import type { Ledgers } from './duckdb/statements.ts';
-import { isWarehouseError, RebuildLossError } from './errors.ts';
+import { isWarehouseError, WarehouseError } from './errors.ts';
 import { findLacking, type HeldRecord, lackingFacts } from './ledger/archive-diff.ts';
 import type { LoadFact } from './ledger/ingest.ts';
 import { publish } from './publish.ts';
-import type { CompletedRebuild, LostRecord, RebuildOptions, RebuildOutcome } from './warehouse.ts';
+import type { OpenWarehouseOptions } from './store.ts';
+
+export interface RebuildOptions {
+  readonly settings: OpenWarehouseOptions['settings'];
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly now?: () => Date;
+  readonly onProgress?: (progress: CatchUpProgress) => void;
+  /** Replaces the warehouse even if the new one contains less. */
+  readonly acceptLoss?: boolean;
+}
+
+export interface RebuildOutcome {
+  readonly events: number;
+  readonly loads: number;
+  readonly invoices: number;
+  /** In totals. */
+  readonly shipments: number;
+  readonly losses: readonly LostRecord[];
+  /** Whether it contains less than the warehouse that it would replace, as far as that is readable. */
+  readonly holdsLess: boolean;
+  /** Loads that were left out because their file was purged (ADR 20); missing: none. */
+  readonly purgedLoads?: number;
+  /** Loads that an interrupted rebuild had made; missing: no rebuild was resumed. */
+  readonly loadsBefore?: number;
+}
+
+export interface CompletedRebuild extends RebuildOutcome {
+  readonly publication: Publication;
+  /** The path of the previous warehouse; null: there was none. */
+  readonly movedAside: string | null;
+}
+
+/** Carries what the rebuild made and what would be lost. */
+export class RebuildLossError extends WarehouseError {
+  readonly outcome: RebuildOutcome;
+
+  constructor(path: string, outcome: RebuildOutcome) {
+    super('rebuild-loses', [path]);
+    this.outcome = outcome;
+  }
+}
 
 /** @throws warehouse-locked; RebuildLossError it would contain less */
 export async function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> {

@@ -5,6 +5,7 @@
 
 import { hash } from 'node:crypto';
 import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../archive/archive.ts';
+import type { Drift } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import {
   type Counts,
@@ -17,7 +18,6 @@ import {
   readHeldRecords,
 } from './ledger/archive-diff.ts';
 import { readSetAside } from './ledger/ingest.ts';
-import type { Drift } from './warehouse.ts';
 
 export interface VerifyFactsOptions {
   readonly database: Database;

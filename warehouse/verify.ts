@@ -9,16 +9,17 @@ import { purgedFilesOf } from '../archive/retention.ts';
 import { DamagedFileError } from '../lib/files/published-file.ts';
 import { type ArchivedFile, CSV_TOLERANCES, type CsvScan, isSpecified } from '../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
+import type { Drift, Verification } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import type { Session } from './duckdb/session.ts';
 import type { Row } from './duckdb/statements.ts';
 import type { HeldRecord } from './ledger/archive-diff.ts';
 import { deriveInvoice } from './ledger/derive-invoice.ts';
+import type { SetAside } from './ledger/ingest.ts';
 import { readSetAside } from './ledger/ingest.ts';
 import { readInvoiceLines } from './ledger/invoice-states.ts';
 import { numberChunks, tolerate } from './load/chunks.ts';
 import { damaged, verifyFacts, verifyNames } from './verify-facts.ts';
-import type { Drift, SetAside, Verification } from './warehouse.ts';
 
 export interface VerifyOptions {
   readonly database: Database;

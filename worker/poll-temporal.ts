@@ -13,11 +13,12 @@ import type { Health } from '../lib/health/health.ts';
 import { createDataConverter, encryptionKeys, type PayloadProblem } from '../lib/temporal/codec.ts';
 import { connectTemporal, type TemporalConnection, temporalTarget } from '../lib/temporal/connect.ts';
 import { createWorkers, type QueueNames } from './create-workers.ts';
-import { workflowBundle } from './workflow-bundle.ts';
+import type { WorkflowBundle } from './workflow-bundle.ts';
 
 export interface PollOptions {
   readonly settings: Settings;
   readonly queues: QueueNames;
+  readonly bundle: WorkflowBundle;
   /** Activities by name; with those that workflows call as local activities. */
   readonly billing: object;
   readonly warehouse: object;
@@ -90,7 +91,7 @@ async function pollUntilMoved(options: PollOptions, signal: AbortSignal, onReady
       connection: native,
       namespace: target.namespace,
       queues: options.queues,
-      bundle: await workflowBundle(),
+      bundle: options.bundle,
       dataConverter: createDataConverter(await encryptionKeys(settings, target), {
         unencrypted: 'replace',
         onProblem: (problem) => reportPayload(problem, options),

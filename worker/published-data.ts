@@ -8,7 +8,7 @@ import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { INVOICE_STATES } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import { NotPublishedError } from '../reports/errors.ts';
+import { isReportError } from '../reports/errors.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { runReport } from '../reports/report-session.ts';
 import { runSql } from '../reports/run-sql.ts';
@@ -32,7 +32,7 @@ async function unlessUnpublished<T>(read: () => Promise<T>, otherwise: T): Promi
   try {
     return await read();
   } catch (error) {
-    if (error instanceof NotPublishedError) return otherwise;
+    if (isReportError(error, 'not-published')) return otherwise;
     throw error;
   }
 }
@@ -90,7 +90,7 @@ export function measureContents({
       for (const state of INVOICE_STATES) invoices.set({ state }, counts.states.get(state) ?? 0);
       shipments.set(counts.shipments);
     } catch (error) {
-      isCurrent = error instanceof NotPublishedError;
+      isCurrent = isReportError(error, 'not-published');
     }
   }, 5_000);
   metrics.beforeRead(async () => {

@@ -18,7 +18,7 @@ import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../lib/temporal/codec.ts';
+import { isTemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
@@ -49,6 +49,7 @@ import { scheduleChecks } from './schedule-checks.ts';
 import { writeScheduledReport } from './scheduled-reports.ts';
 import { tokenCheck, withServiceHealth } from './service-check.ts';
 import { upkeepChecks } from './upkeep-checks.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 
 export interface WorkerOptions {
   readonly settings: Settings;
@@ -87,7 +88,10 @@ const LINGER_MS = 1_000;
 /** After a failed fsync: current responses are still sent, everything else is repeated by the next start. */
 const END_DELAY_MS = 250;
 
-/** @throws WrongClockError, warehouse-locked and other errors of opening the warehouse or archive; none of Temporal */
+/**
+ * @throws WrongClockError, workflow-bundle, warehouse-locked and other errors of opening the warehouse or archive; an absent
+ * Temporal is not an error
+ */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);
@@ -118,6 +122,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.defer(() => service.close());
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
+    const bundle = await workflowBundle();
     const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
       onDropped: reportDropped({ log, alerts }),
     });
@@ -188,14 +193,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     const { recordEvent, loadInvoice } = warehouseActivities;
     const polling = pollTemporal({
-      ...{ settings, log, health, alerts, queues, interceptor: retries.interceptor },
+      ...{ settings, log, health, alerts, queues, bundle, interceptor: retries.interceptor },
       billing: { ...createBillingActivities({ service, alerts, log, loadInvoice }), recordEvent },
       warehouse: warehouseActivities,
       async onConnected(client) {
         // An account without the right to create schedules may still work; a worker with another key may not.
         await applySchedule(client, settings, queues).catch((error: unknown) => {
-          if (error instanceof UnknownEncryptionKeyError || error instanceof UndecryptablePayloadError)
-            throw error;
+          if (isTemporalError(error, 'unknown-encryption-key', 'undecryptable-payload')) throw error;
           log.warn({ err: error }, 'the schedule could not be created; see `billsync schedule apply`');
         });
         schedules.connect(client);

@@ -12,7 +12,7 @@ import { idsOf, type NamedInvoice, readInvoices } from '../find-invoices.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
-import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
+import { positiveInteger, type Run, seconds, verb } from '../verb.ts';
 import { withTemporal } from '../with-temporal.ts';
 
 interface BackfillFlags {
@@ -25,8 +25,8 @@ interface BackfillFlags {
   readonly control?: 'pause' | 'resume' | 'cancel';
 }
 
-export function backfillCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'backfill [invoice...]',
     'Fetches invoices by id, or by number if billsync knows it: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
     'billsync backfill INV-000042 --wait\nbillsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
@@ -38,10 +38,10 @@ export function backfillCommand(): Command {
     .option('--concurrency <number>', 'invoices fetched at the same time', positiveInteger, 20)
     .option('--follow <backfill>', 'show or control an earlier backfill instead of starting one')
     .option('--control <what>', 'with --follow: pause, resume or cancel')
-    .option('--dry-run', 'show what would be fetched or controlled');
-  return withJson(command, { ndjson: true }).action(
-    async (named: readonly string[], flags: BackfillFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .option('--dry-run', 'show what would be fetched or controlled')
+    .ndjson()
+    .audited((flags: BackfillFlags) => flags.follow === undefined || flags.control !== undefined)
+    .run(async ({ settings, output, flags }: Run<BackfillFlags>, named: readonly string[]) => {
       if (flags.follow !== undefined) return await follow(settings, flags.follow, flags, output);
       const invoiceIds = await idsOf(settings, await gather(named, flags));
       if (flags.dryRun === true) {
@@ -72,8 +72,7 @@ export function backfillCommand(): Command {
           return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
       });
-    },
-  );
+    });
 }
 
 /** @throws CliError (exit 3) when nothing is named, (exit 2) when a file is not what it seems to be */

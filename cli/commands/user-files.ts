@@ -3,16 +3,16 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import type { Settings } from '../../lib/config/settings.ts';
+import type { YamlFile } from '../../lib/checked-yaml.ts';
 import { naming } from '../../lib/system-errors.ts';
-import { createUserFile, folderStore, USER_FILES, type UserStore, userStore } from '../../lib/user-store.ts';
+import { createUserFile, folderStore, USER_FILES, userStore } from '../../lib/user-store.ts';
 import { EXTRA_TABLES } from '../../reports/catalogue.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
 import { type Column, printable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
+import { group, type Run, verb } from '../verb.ts';
 
-export function userFilesCommand(): Command {
+export function command(): Command {
   return group(
     'user-files',
     'Files that people make: rules, claim windows, tables of reports, claims, statements.',
@@ -27,22 +27,17 @@ const WRITTEN_BY_HAND: readonly string[] = [
   ...EXTRA_TABLES.map((name) => `${USER_FILES.reportFiles}/${name}.csv`),
 ];
 
-async function storeOf(settings: Settings): Promise<UserStore> {
-  await checkEnvironment(settings);
-  return userStore(settings.dataDir);
-}
-
 function listCommand(): Command {
-  const command = verb('list', 'Lists the files and their sizes.', 'billsync user-files list');
-  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const store = await storeOf(settings);
-    const rows: Row[] = [];
-    for (const path of await store.list('')) {
-      rows.push({ path, size_bytes: (await store.read(path))?.length ?? 0 });
-    }
-    output.rows(rows, COLUMNS, { empty: 'There are no files yet.' });
-  });
+  return verb('list', 'Lists the files and their sizes.', 'billsync user-files list')
+    .ndjson()
+    .run(async ({ settings, output }: Run) => {
+      const store = await userStore(settings.dataDir);
+      const rows: Row[] = [];
+      for (const path of await store.list('')) {
+        rows.push({ path, size_bytes: (await store.read(path))?.length ?? 0 });
+      }
+      output.rows(rows, COLUMNS, { empty: 'There are no files yet.' });
+    });
 }
 
 interface Row {
@@ -60,9 +55,8 @@ function showCommand(): Command {
     'show <name>',
     'Prints a file.',
     'billsync user-files show cost-rules.yaml > cost-rules.yaml',
-  ).action(async (name: string, _flags: unknown, command: Command) => {
-    const { settings } = contextOf(command);
-    const bytes = await (await storeOf(settings)).read(name);
+  ).run(async ({ settings }: Run, name: string) => {
+    const bytes = await (await userStore(settings.dataDir)).read(name);
     if (bytes === null) throw noSuchFile(name);
     process.stdout.write(bytes);
   });
@@ -80,16 +74,26 @@ function putCommand(): Command {
       'billsync user-files put report-files/rates.csv ./rates-2026.csv',
   )
     .option('--dry-run', 'check the file only')
-    .action(async (name: string, path: string, { dryRun }: DryRun, command: Command) => {
-      const { settings, output } = contextOf(command);
-      const store = await storeOf(settings);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<DryRun>, name: string, path: string) => {
       refuseOthers(name);
       const bytes = await readFile(path).catch(naming(path));
       await checkContents(name, { path, text: String(bytes) });
-      if (dryRun === true) return output.note(`Would store ${name}: ${bytes.length} bytes.`);
+      if (flags.dryRun === true) return output.note(`Would store ${name}: ${bytes.length} bytes.`);
+      const store = await userStore(settings.dataDir);
       await store.change(name, () => bytes);
       output.note(`Stored ${store.place(name)}: ${bytes.length} bytes.`);
     });
+}
+
+/** @throws CostRulesError, ClaimWindowsError */
+async function checkContents(name: string, file: YamlFile): Promise<void> {
+  if (name === USER_FILES.costRules) {
+    await (await import('../../finance/cost-alerts/rules.ts')).parseCostRules(file);
+  }
+  if (name === USER_FILES.claimWindows) {
+    await (await import('../../finance/disputes/windows.ts')).parseClaimWindows(file);
+  }
 }
 
 function removeCommand(): Command {
@@ -99,28 +103,15 @@ function removeCommand(): Command {
     'billsync user-files remove report-files/rates.csv',
   )
     .option('--dry-run', 'show what would be removed')
-    .action(async (name: string, { dryRun }: DryRun, command: Command) => {
-      const { settings, output } = contextOf(command);
-      const store = await storeOf(settings);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<DryRun>, name: string) => {
       refuseOthers(name);
+      const store = await userStore(settings.dataDir);
       if ((await store.read(name)) === null) throw noSuchFile(name);
-      if (dryRun === true) return output.note(`Would remove ${store.place(name)}.`);
+      if (flags.dryRun === true) return output.note(`Would remove ${store.place(name)}.`);
       await store.remove(name);
       output.note(`Removed ${store.place(name)}.`);
     });
-}
-
-/** @throws CostRulesError, ClaimWindowsError */
-async function checkContents(
-  name: string,
-  file: { readonly path: string; readonly text: string },
-): Promise<void> {
-  if (name === USER_FILES.costRules) {
-    await (await import('../../finance/cost-alerts/rules.ts')).parseCostRules(file);
-  }
-  if (name === USER_FILES.claimWindows) {
-    await (await import('../../finance/disputes/windows.ts')).parseClaimWindows(file);
-  }
 }
 
 function exportCommand(): Command {
@@ -130,11 +121,10 @@ function exportCommand(): Command {
     'billsync user-files export ./user-files-2026-03-31',
   )
     .option('--dry-run', 'show how many files would be copied')
-    .action(async (folder: string, { dryRun }: DryRun, command: Command) => {
-      const { settings, output } = contextOf(command);
-      const store = await storeOf(settings);
+    .run(async ({ settings, output, flags }: Run<DryRun>, folder: string) => {
+      const store = await userStore(settings.dataDir);
       const paths = await store.list('');
-      if (dryRun === true) return output.note(`Would copy ${counted(paths.length, 'file')}.`);
+      if (flags.dryRun === true) return output.note(`Would copy ${counted(paths.length, 'file')}.`);
       for (const path of paths) {
         const to = join(folder, path);
         await mkdir(dirname(to), { recursive: true }).catch(naming(dirname(to)));
@@ -152,9 +142,8 @@ function importCommand(): Command {
     'billsync user-files import /srv/backup/billsync/user',
   )
     .option('--dry-run', 'show what would be stored')
-    .action(async (folder: string, { dryRun }: DryRun, command: Command) => {
-      const { settings, output } = contextOf(command);
-      const store = await storeOf(settings);
+    .run(async ({ settings, output, flags }: Run<DryRun>, folder: string) => {
+      const store = await userStore(settings.dataDir);
       const from = folderStore(folder);
       const paths = await from.list('');
       if (paths.length === 0) {
@@ -167,9 +156,9 @@ function importCommand(): Command {
         const present = await store.read(path);
         if (present === null) added += 1;
         else if (!present.equals(bytes)) differing.push(path);
-        if (present === null && dryRun !== true) await createUserFile(store, path, bytes);
+        if (present === null && flags.dryRun !== true) await createUserFile(store, path, bytes);
       }
-      output.note(`${dryRun === true ? 'Would store' : 'Stored'} ${counted(added, 'file')}.`);
+      output.note(`${flags.dryRun === true ? 'Would store' : 'Stored'} ${counted(added, 'file')}.`);
       if (differing.length === 0) return;
       throw new CliError(EXIT.checkFailed, `files that differ stay as they are: ${differing.join(', ')}`, {
         hint: 'compare them; `billsync user-files put` replaces files of rules and tables',

@@ -9,11 +9,10 @@ import { acknowledgeAlerts, type OpenAlert, openAlerts, quietAlerts } from '../.
 import type { Settings } from '../../lib/config/settings.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { printable } from '../../lib/wire/text.ts';
-import type { Imported } from '../../warehouse/import/import-files.ts';
+import type { Imported } from '../../lib/wire/warehouse-requests.ts';
 import { whyNotLoaded } from '../commands/import.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { findInvoice, idsOf } from '../find-invoices.ts';
-import { openPublished } from '../published.ts';
+import { idsOf, publishedInvoice } from '../find-invoices.ts';
 import { counted } from '../terminal/output.ts';
 import { withTemporal } from '../with-temporal.ts';
 
@@ -186,12 +185,6 @@ async function describeAlert(
     label: isQuiet ? 'Silence' : 'Stop silencing',
     command: 'alerts quiet',
   };
-}
-
-/** As it was published last. @throws CliError there is none of that name */
-export async function publishedInvoice(settings: Settings, idOrNumber: string) {
-  const published = await openPublished(settings);
-  return findInvoice(published, idOrNumber).finally(() => published.close());
 }
 
 /** @throws CliError no invoice is named, or one is unknown */

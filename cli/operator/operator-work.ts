@@ -5,16 +5,16 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
+import { publishedInvoice } from '../find-invoices.ts';
 import { requeue } from '../requeue.ts';
 import { counted } from '../terminal/output.ts';
-import { addressOf, partnerIdOf, retryOne, withTemporal } from '../with-temporal.ts';
+import { addressOf, partnerIdOf, retryOne, withArchive, withTemporal } from '../with-temporal.ts';
 import {
   decideOnAlert,
   describeAction,
   idsOfNames,
   importUpload,
   pageOfInvoice,
-  publishedInvoice,
   SECTION,
 } from './operator-actions.ts';
 
@@ -83,14 +83,11 @@ async function discard(
   { quarantine, id, note }: { readonly quarantine: Quarantine; readonly id: string; readonly note: string },
 ): Promise<Performed> {
   const { discardQuarantined } = await import('../../webhook/requeue.ts');
-  const { openArchive } = await import('../../archive/open-archive.ts');
-  const archive = await openArchive(settings);
-  try {
-    if (await discardQuarantined(id, { quarantine, archive, note })) return done(`${id} is discarded.`);
-    throw new CliError(EXIT.nothingMatched, `${id} is already gone`);
-  } finally {
-    await archive.close();
-  }
+  const isDiscarded = await withArchive(settings, (archive) =>
+    discardQuarantined(id, { quarantine, archive, note }),
+  );
+  if (isDiscarded) return done(`${id} is discarded.`);
+  throw new CliError(EXIT.nothingMatched, `${id} is already gone`);
 }
 
 function publish(settings: Settings): Promise<Performed> {

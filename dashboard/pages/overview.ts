@@ -2,8 +2,8 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ReportRow } from '../../reports/cells.ts';
-import { ReportInterruptedError } from '../../reports/errors.ts';
-import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { isReportError } from '../../reports/errors.ts';
+import { chartFigure, drawCharts } from '../../reports/render/charts.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { filtersOf, periodOf, type Query } from '../address.ts';
@@ -26,7 +26,7 @@ import { count, instant } from '../views.ts';
 import { spendOf } from './spend.ts';
 
 /** About the size in which it is shown. */
-const CHART = { width: 1000, mostBars: 10 };
+const CHART = { width: 1000, maxBars: 10 };
 
 /** Rows per kind of work; a link leads to the others. */
 const MAX_NEEDED = 4;
@@ -126,7 +126,7 @@ async function sumsInTime(context: PageContext, query: Query) {
     }));
     return { reports, spend: await spendOf(context, query, reports.months.rows), late: null };
   } catch (error) {
-    if (error instanceof ReportInterruptedError) return { reports, spend: null, late: error };
+    if (isReportError(error, 'interrupted')) return { reports, spend: null, late: error };
     throw error;
   }
 }
@@ -207,7 +207,12 @@ async function publishedPart(context: PageContext, query: Query): Promise<Publis
       asOf: months === null ? asOf : asOfHead(months.head),
     },
     ...{ gaps: gaps?.rows.length ?? null, ...neededOf(standing, gaps?.rows ?? []) },
-    charts: trend === null ? [] : await drawCharts(trend, CHART),
+    charts:
+      trend === null
+        ? []
+        : (await drawCharts(trend, CHART)).map((chart) =>
+            chartFigure(chart, { address: '/reports/summary' }),
+          ),
     figures: {
       ...standing,
       gaps: gaps?.rows ?? null,

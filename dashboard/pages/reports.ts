@@ -9,7 +9,7 @@ import {
   type ReportDefinition,
 } from '../../reports/catalogue.ts';
 import { isComparable, runWithComparison, takesTwoPeriods } from '../../reports/compare.ts';
-import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
+import { invalidFilter, isReportError } from '../../reports/errors.ts';
 import { bindParameters } from '../../reports/parameters.ts';
 import { pivoted } from '../../reports/pivot.ts';
 import { fileNameOf } from '../../reports/render/labels.ts';
@@ -106,7 +106,7 @@ export function refuses(report: ReportDefinition, query: Query): boolean {
     comparedPeriod(query);
     return false;
   } catch (error) {
-    if (error instanceof ReportFilterError) return true;
+    if (isReportError(error, 'invalid-filter')) return true;
     throw error;
   }
 }
@@ -174,8 +174,8 @@ async function reportPage(
     shown = await shownReport(report, query, answered, of && { of, parameters });
     asOf = asOfHead(answered.head);
   } catch (error) {
-    if (error instanceof ReportFilterError) status = 400;
-    else if (error instanceof ReportInterruptedError) status = 503;
+    if (isReportError(error, 'invalid-filter')) status = 400;
+    else if (isReportError(error, 'interrupted')) status = 503;
     else throw error;
     problem = error.message;
   }
@@ -206,7 +206,7 @@ async function download(
 ): Promise<FastifyReply> {
   const report = await findReport(asked.name);
   const format = REPORT_FORMATS.find((each) => each === one(asked.query, 'format'));
-  if (!format) throw new ReportFilterError('format', `Take one of ${REPORT_FORMATS.join(', ')} as format.`);
+  if (!format) throw invalidFilter(`Take one of ${REPORT_FORMATS.join(', ')} as format.`);
   const parameters = parametersOf(report, asked.query);
   const answered = await answer(context, { report, query: asked.query, parameters });
   const pivot = one(asked.query, 'pivot');

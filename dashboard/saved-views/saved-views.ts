@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { DamagedFileError } from '../../lib/files/published-file.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
-import { ReportFilterError } from '../../reports/errors.ts';
+import { invalidFilter } from '../../reports/errors.ts';
 import { type Query, withQuery } from '../address.ts';
 
 export interface SavedView {
@@ -18,7 +18,7 @@ export interface SavedViews {
   /**
    * A view of the same name is replaced.
    *
-   * @throws ReportFilterError a name or an address that cannot be kept
+   * @throws ReportError a name or an address that cannot be kept
    */
   save(view: SavedView): Promise<void>;
   remove(name: string): Promise<void>;
@@ -49,7 +49,7 @@ export function openSavedViews(dataDir: string): SavedViews {
       await change((views) => {
         const others = views.filter(({ name }) => name !== kept.name);
         if (others.length >= MAX_VIEWS)
-          throw new ReportFilterError('name', `There are ${MAX_VIEWS} views already: remove one first.`);
+          throw invalidFilter(`There are ${MAX_VIEWS} views already: remove one first.`);
         return [...others, kept];
       });
     },
@@ -66,18 +66,15 @@ function viewsIn(file: Buffer | null, place: string): readonly SavedView[] {
   }
 }
 
-/** @throws ReportFilterError */
+/** @throws ReportError */
 function checkView({ name, address }: SavedView): SavedView {
   const named = name.trim().normalize('NFC');
   if (named === '' || [...named].length > MAX_NAME || /\p{Cc}|\p{Cs}/u.test(named))
-    throw new ReportFilterError(
-      'name',
-      `Give the view a name of at most ${MAX_NAME} characters on one line.`,
-    );
+    throw invalidFilter(`Give the view a name of at most ${MAX_NAME} characters on one line.`);
   return { name: named, address: checkAddress(address) };
 }
 
-/** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportFilterError */
+/** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportError */
 export function checkAddress(address: string): string {
   const base = 'http://pages.invalid';
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
@@ -87,7 +84,7 @@ export function checkAddress(address: string): string {
     !PAGES.test(url.pathname) ||
     address.length > MAX_ADDRESS
   )
-    throw new ReportFilterError('address', 'Only pages of figures of this dashboard can be kept as a view.');
+    throw invalidFilter('Only pages of figures of this dashboard can be kept as a view.');
   // A page's place in a list is no view of it.
   for (const place of ['after', 'page', 'format']) url.searchParams.delete(place);
   return `${url.pathname}${url.search}`;

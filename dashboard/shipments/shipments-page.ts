@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
-import { ReportFilterError, ReportInterruptedError } from '../../reports/errors.ts';
+import { invalidFilter, isReportError } from '../../reports/errors.ts';
 import { columnLabel, fileNameOf, grouped, shownCell } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
@@ -66,7 +66,7 @@ function refuses(query: Query): boolean {
     checkShipmentsRequest(askedOf(query));
     return false;
   } catch (error) {
-    if (error instanceof ReportFilterError) return true;
+    if (isReportError(error, 'invalid-filter')) return true;
     throw error;
   }
 }
@@ -98,15 +98,11 @@ async function exportOf(
 ): Promise<FastifyReply> {
   const known = REPORT_FORMATS.find((each) => each === format);
   if (known === undefined)
-    throw new ReportFilterError(
-      'format',
-      `Take one of json, ${EXPORTS.map(([format]) => format).join(', ')} as format.`,
-    );
+    throw invalidFilter(`Take one of json, ${EXPORTS.map(([format]) => format).join(', ')} as format.`);
   const totals = await withReports(context, filtersOf(query), (session) => totalsOf(context, query, session));
   const found = totals.rows.reduce((sum, row) => sum + Number(row.shipments), 0);
   if (found > MAX_EXPORTED) {
-    throw new ReportFilterError(
-      'format',
+    throw invalidFilter(
       `These are ${grouped(String(found))} shipments, and one file takes at most ${grouped(String(MAX_EXPORTED))}: narrow the list, or let "billsync export" write all of them.`,
     );
   }
@@ -161,8 +157,8 @@ async function listPage(
       values: shown(found, { query, asked }),
     };
   } catch (error) {
-    const isRefused = error instanceof ReportFilterError;
-    if (!isRefused && !(error instanceof ReportInterruptedError)) throw error;
+    const isRefused = isReportError(error, 'invalid-filter');
+    if (!isRefused && !isReportError(error, 'interrupted')) throw error;
     const values = { problem: error.message };
     return { ...page, status: isRefused ? 400 : 503, asOf: await ask(context, asOfNow), values };
   }

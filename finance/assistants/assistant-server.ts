@@ -7,7 +7,7 @@ import { createSemaphore } from '../../lib/semaphore.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
 import { findReport, listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { runCompared } from '../../reports/compare.ts';
-import { ReportInterruptedError } from '../../reports/errors.ts';
+import { interrupted } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { aboutResult } from '../../reports/render/json.ts';
 import { toReportFilters } from '../../reports/report-filters.ts';
@@ -152,7 +152,7 @@ function registerDefinitions(server: McpServer): void {
   );
 }
 
-/** @throws ReportFilterError a filter matched nothing */
+/** @throws ReportError a filter matched nothing */
 function headed(result: ReportResult) {
   requireMatches(result.head.matches);
   return { about: aboutResult(result) };
@@ -163,11 +163,11 @@ function firstOf({ rows: all, head }: ReportResult, most: number) {
   return { rows, rows_found: head.found, rows_left_out: head.found - rows.length };
 }
 
-/** Stops waiting, so that the next request can run. @throws ReportInterruptedError */
+/** Stops waiting, so that the next request can run. @throws ReportError */
 async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ReportInterruptedError('of this request', limitMs)), limitMs);
+    timer = setTimeout(() => reject(interrupted('of this request', limitMs)), limitMs);
   });
   return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
@@ -191,7 +191,7 @@ export async function catalogue() {
   return (await listReports()).map(described);
 }
 
-/** One of them, with its worked example. @throws ReportNotFoundError naming the nearest that exist */
+/** One of them, with its worked example. @throws ReportError naming the nearest that exist */
 export async function definition(name: string) {
   const report = await findReport(name);
   return { ...described(report), order: report.order, example: report.example?.text ?? null };

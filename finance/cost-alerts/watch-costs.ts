@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log/log.ts';
 import { messageOf } from '../../lib/system-errors.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { type CostFinding, findCosts } from './find-costs.ts';
 import { type CostRule, readCostRules } from './rules.ts';
 
@@ -101,7 +101,7 @@ export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
       tell(rule, fresh, options);
       for (const { id } of findings) found.add(id);
     } catch (error) {
-      if (error instanceof NotPublishedError) return;
+      if (isReportError(error, 'not-published')) return;
       problems.push(`rule ${rule.name}: ${withHint(error)}`);
     }
   }

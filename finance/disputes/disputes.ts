@@ -1,7 +1,7 @@
 /** Finds what can be claimed, and opens, changes and lists claims. Other folders import this file. */
 
 import { stat } from 'node:fs/promises';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import {
   type Claim,
@@ -65,7 +65,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     if (all.length === 0) return [];
     const published = await readPublished(databasePath, all).catch((error: unknown) => {
       // Claims are shown while a data folder is restored; each says that its invoice is not published.
-      if (error instanceof NotPublishedError) return NOTHING_PUBLISHED;
+      if (isReportError(error, 'not-published')) return NOTHING_PUBLISHED;
       throw error;
     });
     return withStatuses(all, { published, windows, now: now() });

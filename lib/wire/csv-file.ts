@@ -187,6 +187,12 @@ export interface ArchivedFile {
   readonly scan: CsvScan;
 }
 
+/** Validators of a file (RFC 9110); null: absent. */
+export interface FileTag {
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
 export interface CsvForm {
   /** Every column's name, in the order of the file. */
   readonly names: readonly string[];

@@ -1,6 +1,6 @@
 /** The columns of the shipment list, the default ones, and sorting. */
 
-import { ReportFilterError } from '../errors.ts';
+import { invalidFilter } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';
 
 /** DuckDB's type by column, in the order of the list. */
@@ -46,7 +46,7 @@ export const DEFAULT_SORT = '-ship_date';
 /**
  * @param names as typed; none means all
  * @returns those columns in the order of the list
- * @throws ReportFilterError naming the nearest that exists
+ * @throws ReportError naming the nearest that exists
  */
 export function checkColumns(names: readonly string[]): readonly ShipmentColumn[] {
   const asked = names.flatMap((name) => name.split(',')).map((name) => name.trim());
@@ -54,7 +54,7 @@ export function checkColumns(names: readonly string[]): readonly ShipmentColumn[
   return named.size === 0 ? SHIPMENT_COLUMNS : SHIPMENT_COLUMNS.filter((name) => named.has(name));
 }
 
-/** `ship_date`, or `-ship_date` for the largest first. @throws ReportFilterError */
+/** `ship_date`, or `-ship_date` for the largest first. @throws ReportError */
 export function checkSort(text: string): ShipmentSort {
   const isDescending = text.startsWith('-');
   const column = columnOf('sort', isDescending ? text.slice(1) : text);
@@ -67,5 +67,5 @@ function columnOf(filter: string, name: string): ShipmentColumn {
   const near = nearestNames(name, SHIPMENT_COLUMNS);
   const hint =
     near.length > 0 ? `did you mean ${near.join(' or ')}?` : `take ${SHIPMENT_COLUMNS.join(', ')}.`;
-  throw new ReportFilterError(filter, `Shipments have no column "${name}" for ${filter}: ${hint}`);
+  throw invalidFilter(`Shipments have no column "${name}" for ${filter}: ${hint}`);
 }

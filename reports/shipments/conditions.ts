@@ -7,7 +7,7 @@
  */
 
 import { uuidOrNull } from '../../lib/wire/text.ts';
-import { ReportFilterError } from '../errors.ts';
+import { invalidFilter } from '../errors.ts';
 import { nearestNames } from '../nearest-names.ts';
 import { checkDay } from '../period.ts';
 
@@ -81,7 +81,7 @@ export const TYPED_CONDITIONS = Object.entries(TYPED).map(([name, { label }]) =>
 export const EXACT_CONDITIONS = Object.keys(EXACT).map((name) => `is_${name}`);
 export const CONDITION_NAMES: readonly string[] = [...Object.keys(TYPED), ...EXACT_CONDITIONS];
 
-/** @throws ReportFilterError naming the condition and its value */
+/** @throws ReportError naming the condition and its value */
 export function bindConditions(conditions: ShipmentConditions): BoundConditions {
   const values: Record<string, string | readonly string[]> = {};
   const bind: Bind = (value) => {
@@ -108,7 +108,7 @@ function conditionOf(name: string): Condition {
   if (column === name || !Object.hasOwn(EXACT, column)) {
     const near = nearestNames(name, CONDITION_NAMES);
     const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-    throw new ReportFilterError(name, `Shipments cannot be asked by "${name}".${hint}`);
+    throw invalidFilter(`Shipments cannot be asked by "${name}".${hint}`);
   }
   return { label: column, sql: (values, bind) => exactSql(column, values, bind) };
 }
@@ -121,7 +121,7 @@ function exactSql(column: string, values: readonly string[], bind: Bind): readon
   const none = known.length < values.length ? [`${expression} is null`] : [];
   if (column === 'problem') {
     if (known.length > MAX_PROBLEMS)
-      throw new ReportFilterError('is_problem', `There are no more than ${MAX_PROBLEMS} kinds of problems.`);
+      throw invalidFilter(`There are no more than ${MAX_PROBLEMS} kinds of problems.`);
     return [...none, ...known.flatMap((value) => anyOf(expression, compared)([value], bind))];
   }
   if (column !== 'month') return [...none, ...anyOf(expression, compared)(known, bind)];
@@ -192,10 +192,7 @@ function linesSql(values: readonly string[]): readonly string[] {
   return values.map((value) => {
     const found = Object.hasOwn(LINES, value) ? LINES[value] : undefined;
     if (found !== undefined) return found;
-    throw new ReportFilterError(
-      'lines',
-      `"${value}" is no value for lines: take ${Object.keys(LINES).join(', ')}.`,
-    );
+    throw invalidFilter(`"${value}" is no value for lines: take ${Object.keys(LINES).join(', ')}.`);
   });
 }
 
@@ -224,10 +221,7 @@ function amountIn(label: string, value: string): string {
   const text = value.trim();
   if (/^-?\d{1,14}(\.\d{1,4})?$/.test(text)) return text;
   const what = `"${value}" is no amount for ${label.toLowerCase()}`;
-  throw new ReportFilterError(
-    label,
-    `${what}: write digits with a point and at most four decimals, as in 12.50.`,
-  );
+  throw invalidFilter(`${what}: write digits with a point and at most four decimals, as in 12.50.`);
 }
 
 function day(label: string, operator: '>=' | '<='): Condition {

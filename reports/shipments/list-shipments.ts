@@ -4,7 +4,7 @@ import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/no
 import { statementIn } from '../../lib/sql-file.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import { notCountedNotes } from '../completeness.ts';
-import { ReportFilterError } from '../errors.ts';
+import { invalidFilter } from '../errors.ts';
 import { matchNotes } from '../match-filters.ts';
 import { createSharedViews, type Prepared } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
@@ -55,7 +55,7 @@ export interface ShipmentsPage {
   readonly next: string | null;
 }
 
-/** @throws ReportFilterError a condition, a column, a sort or an `after` is invalid */
+/** @throws ReportError a condition, a column, a sort or an `after` is invalid */
 export function checkShipmentsRequest(request: Omit<ShipmentsRequest, 'totals'>): void {
   const sort = checkSort(request.sort ?? DEFAULT_SORT);
   bindConditions(request.conditions);
@@ -63,7 +63,7 @@ export function checkShipmentsRequest(request: Omit<ShipmentsRequest, 'totals'>)
   keyOf(request.after, sort);
 }
 
-/** @throws ReportFilterError a condition, a column, a sort or an `after` is invalid */
+/** @throws ReportError a condition, a column, a sort or an `after` is invalid */
 export async function listShipments(
   file: PublishedFile,
   { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
@@ -117,7 +117,7 @@ export interface ShipmentsStream extends Pick<ShipmentsPage, 'totals'> {
 
 /**
  * @returns rows that must be read before the session runs anything else
- * @throws ReportFilterError as `listShipments`
+ * @throws ReportError as `listShipments`
  */
 export async function streamShipments(
   file: PublishedFile,
@@ -241,12 +241,12 @@ function keyText(row: ReportRow, sort: ShipmentSort): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 
-/** @throws ReportFilterError it is invalid, or of another sort */
+/** @throws ReportError it is invalid, or of another sort */
 function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<string, DuckDBValue>> {
   if (after === undefined) return {};
   const key = parsed(after);
   if (key[0] !== nameOf(sort) || typeof key[2] !== 'string' || typeof key[3] !== 'number') {
-    throw new ReportFilterError('after', 'The page belongs to another list: begin with the first.');
+    throw invalidFilter('The page belongs to another list: begin with the first.');
   }
   const value = key[1] === null ? {} : { after_value: String(key[1]) };
   return { ...value, after_invoice: key[2], after_row: key[3] };
@@ -273,7 +273,7 @@ export interface ShipmentTotals {
   readonly counts: readonly LevelCount[];
 }
 
-/** @throws ReportFilterError a condition is invalid */
+/** @throws ReportError a condition is invalid */
 export async function totalShipments(
   file: PublishedFile,
   prepared: Prepared,

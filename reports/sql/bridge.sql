@@ -22,6 +22,9 @@
 -- cannot say: whether the mix was a choice; destinations and promised dates are not in an invoice file.
 -- units: amount money
 -- chart: waterfall key=step value=amount
+--   waterfall key=step series=carrier value=amount
+--   waterfall key=step series=tenant value=amount
+--   waterfall key=step series=zone value=amount
 -- shown: carrier carrier, tenant tenant, zone zone
 -- drilldown: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_to; amount=billing_cost, shipments
 -- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for

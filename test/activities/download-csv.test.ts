@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { BillingDependencies } from '../../activities/dependencies.ts';
 import { createFileActivities } from '../../activities/files.ts';
-import type { LoadRequest } from '../../warehouse/warehouse.ts';
+import type { LoadRequest } from '../../lib/wire/warehouse-requests.ts';
 import type { DownloadCsvResult } from '../../workflows/activities.ts';
 import { aLocation } from '../workflows/invoice-builders.ts';
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { checkDetails, checkLedger, createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService, InvoiceDetails } from '../../billing/billing-service.ts';
 import { BillingError, tryLater, unreachable } from '../../billing/errors.ts';
-import type { LedgerStatus } from '../../warehouse/warehouse.ts';
+import type { LedgerStatus } from '../../lib/wire/warehouse-requests.ts';
 import type { Finding } from '../../workflows/activities.ts';
 
 const ledger = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({

@@ -6,7 +6,7 @@ import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { createWarehouseWideActivities } from '../../activities/warehouse.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { createMetrics } from '../../lib/metrics.ts';
-import type { Verification } from '../../warehouse/warehouse.ts';
+import type { Verification } from '../../lib/wire/warehouse-requests.ts';
 
 test('reports the first 200 lines of a large drift and their count', async () => {
   const drift = Array.from({ length: 300 }, (_, index) => ({ invoiceId: `${index}`, rule: 'sum' }));

@@ -224,22 +224,23 @@ describe('the dashboard in a browser', () => {
     expect(logged).toEqual([]);
   });
 
-  test('describes a bar on hover and focus, until Escape', async () => {
-    const { page } = watched;
-    await page.goto(`${dashboard.url}/reports/carriers`);
-    const bar = page.locator('figure svg:visible a').first();
-    const tip = page.locator('.tip');
-    expect(await tip.isVisible()).toBe(false);
-    await bar.hover();
-    expect(await tip.textContent()).toBe(await bar.getAttribute('aria-label'));
-    const box = await tip.boundingBox();
-    expect(box && box.x >= 0 && box.x + box.width <= WIDE.width).toBe(true);
+  test('draws a chart again with exact values under the pointer and with the focus, until Escape', async () => {
+    const { page, strangers, logged } = watched;
+    await page.goto(`${dashboard.url}/reports/duplicates`);
+    const bar = page.locator('figure svg:visible a[aria-label*="TWICE"]');
+    const tip = page.locator('.canvas').getByText('12.3456 USD');
+    expect(await bar.getAttribute('aria-label')).toBe('ups · TWICE: 12.35 USD');
+    await bar.hover({ force: true });
+    await page.locator('.canvas canvas').waitFor();
+    await bar.hover({ force: true, position: { x: 3, y: 3 } });
+    await tip.waitFor();
     await page.mouse.move(0, 0);
-    expect(await tip.isVisible()).toBe(false);
+    await tip.waitFor({ state: 'hidden' });
     await bar.focus();
-    expect(await tip.isVisible()).toBe(true);
+    await tip.waitFor();
     await page.keyboard.press('Escape');
-    expect(await tip.isVisible()).toBe(false);
+    await tip.waitFor({ state: 'hidden' });
+    expect([strangers, logged]).toEqual([[], []]);
   });
 
   test('shows one drawing of each chart', async () => {
@@ -328,7 +329,7 @@ describe('a report as HTML file', () => {
     '%s opens from the disk, whole, quiet and readable',
     async (name) => {
       const { page, strangers, logged } = watched;
-      const result = await fixture.ask(name);
+      const result = await fixture.run(name);
       const path = join(folder, `${name}.html`);
       await writeFile(path, (await renderReport(result, 'html')).body);
       await page.goto(pathToFileURL(path).href);

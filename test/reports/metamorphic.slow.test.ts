@@ -16,7 +16,7 @@ afterAll(() => fixture.remove());
 /** @param asked a report, and what it groups by: `cost by=weight` */
 async function ask(asked: string, filters: ReportFilters = {}, of = fixture): Promise<readonly ReportRow[]> {
   const [name, parameters] = splitName(asked);
-  return (await of.ask(name, filters, parameters)).rows;
+  return (await of.run(name, filters, parameters)).rows;
 }
 
 function splitName(asked: string): readonly [string, Readonly<Record<string, string>>] {

@@ -22,7 +22,7 @@ const fixture = await reportsFixture([
   anInvoice([aShipment({ tenant: 'line\r\nbreak, "quoted"', cost: '-1.5' })]),
   anInvoice([aShipment({ tenant: '\u001b[2Jevil\u202e', cost: '0.0001' })]),
 ]);
-const tenants = await fixture.ask('tenants');
+const tenants = await fixture.run('tenants');
 afterAll(() => fixture.remove());
 
 const body = async (format: (typeof REPORT_FORMATS)[number], width?: number): Promise<string> =>
@@ -163,7 +163,7 @@ describe('parquet', () => {
   test.each(['tenants', 'proof', 'duplicates', 'restatement'])(
     '%s reads back typed and equal',
     async (name) => {
-      const result = await fixture.ask(name);
+      const result = await fixture.run(name);
       const folder = await mkdtemp(join(tmpdir(), 'billsync-parquet-'));
       const path = join(folder, 'r.parquet');
       await writeFile(path, (await renderReport(result, 'parquet')).body);
@@ -239,10 +239,10 @@ describe('xlsx', () => {
       [{ to: '2026-02-28' }, 'tenants_until-2026-02-28.xlsx', 'tenants until-2026-02-28'],
     ] as const;
     for (const [filters, file, sheet] of cases) {
-      const result = await fixture.ask('tenants', filters);
+      const result = await fixture.run('tenants', filters);
       expect([fileNameOf(result, 'xlsx'), sheetNameOf(result)]).toEqual([file, sheet]);
     }
-    const long = await fixture.ask('carrier-statements', { from: '2026-01-01', to: '2026-02-28' });
+    const long = await fixture.run('carrier-statements', { from: '2026-01-01', to: '2026-02-28' });
     const { body: bytes } = await renderReport(long, 'xlsx');
     expect(unzipped(bytes as Uint8Array, 'xl/workbook.xml')).toContain('name="carrier-statements"');
   });

@@ -25,7 +25,7 @@ async function over(invoices: readonly FixtureInvoice[]): Promise<{
   const fixture = await reportsFixture(invoices);
   return {
     fixture,
-    ask: fixture.ask,
+    ask: fixture.run,
   };
 }
 

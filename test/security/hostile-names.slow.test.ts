@@ -47,7 +47,7 @@ afterEach(() => {
 const catalogue = await listReports();
 
 test.each(catalogue.map(({ name }) => name))('renders report %s in every format', async (name) => {
-  const result = await fixture.ask(name, { level: 'all' });
+  const result = await fixture.run(name, { level: 'all' });
   for (const format of REPORT_FORMATS) {
     const { body } = await renderReport(result, format);
     expect(body).toBeDefined();

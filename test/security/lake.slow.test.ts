@@ -7,7 +7,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { SqlRefusedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { runSql } from '../../reports/run-sql.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { attack } from '../support/attack.ts';
@@ -93,7 +93,7 @@ test('runs no catalog statement and overwrites no file with `billsync sql`', asy
   const held: string[] = [];
   for (const sql of hostile) {
     const error = await runSql({ databasePath, sql, timeLimitMs: 60_000 }).catch((reason: unknown) => reason);
-    if (error instanceof SqlRefusedError) held.push(sql);
+    if (isReportError(error, 'sql-refused')) held.push(sql);
   }
   expect(held).toEqual(hostile);
   expect(files()).toEqual(before);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LeftWalError } from '../../lib/files/published-file.ts';
-import { SqlRefusedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { runSql } from '../../reports/run-sql.ts';
 import { attack } from '../support/attack.ts';
 import { runCommand } from '../support/processes/run-command.ts';
@@ -112,7 +112,7 @@ describe('a statement', () => {
         () => null,
         (reason: unknown) => reason,
       );
-      if (!(error instanceof SqlRefusedError)) answered.push(`${sql}: ${String(error)}`);
+      if (!isReportError(error, 'sql-refused')) answered.push(`${sql}: ${String(error)}`);
     }
     expect(answered).toEqual([]);
     expect([existsSync(target), existsSync(wal)]).toEqual([false, false]);

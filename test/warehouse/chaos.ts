@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
-import type { Verification } from '../../warehouse/warehouse.ts';
+import type { Verification } from '../../lib/wire/warehouse-requests.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { archiveCsv, ask, makeDataDir, manyRecords, settingsFor, silent } from './support.ts';

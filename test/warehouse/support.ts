@@ -13,8 +13,10 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { type ArchivedFile, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { EVENTS, type EventType, type InvoiceHeader } from '../../lib/wire/names.ts';
+import type { LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { LoadOutcome, LoadRequest, OpenWarehouseOptions, Warehouse } from '../../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 
 export const INVOICE = '11111111-1111-4111-8111-111111111111';
 export const silent = pino({ level: 'silent' });

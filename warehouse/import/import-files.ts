@@ -12,22 +12,13 @@ import { type ArchivedFile, CSV_HEADERS, readForm } from '../../lib/wire/csv-fil
 import type { InvoiceHeader, WebhookStatus } from '../../lib/wire/names.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { printable, uuidOrNull } from '../../lib/wire/text.ts';
+import type { Imported, ImportRequest, Rejection } from '../../lib/wire/warehouse-requests.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
+import type { NamedFile } from '../load/check-file.ts';
 import { refusedByCells, refusedByScan } from '../load/file-load.ts';
-import type { CheckOutcome, NamedFile, Rejection, Warehouse } from '../warehouse.ts';
+import type { Warehouse } from '../warehouse.ts';
 import { holdRefused, releaseRefused } from './refused-files.ts';
 import { type Copy, type CopyBegun, THREAD_FROM_BYTES, takeCopy } from './take-copy.ts';
-
-export interface ImportRequest {
-  /** Copied, never moved. */
-  readonly path: string;
-  /** null: the Invoice ID of the file's first row. */
-  readonly invoiceId: string | null;
-  /** Checks the file and writes nothing. */
-  readonly dryRun?: boolean;
-  /** Loads the file although a spreadsheet seems to have changed its cells. */
-  readonly acceptsSpreadsheet?: boolean;
-}
 
 export interface ImportDeps {
   readonly warehouse: Warehouse;
@@ -44,16 +35,6 @@ interface Details {
   readonly header: Partial<InvoiceHeader>;
   /** The file that the service names for the invoice; missing or null: none. */
   readonly hash?: NamedFile | null;
-}
-
-export interface Imported {
-  /** null: neither the request nor the file names an invoice. */
-  readonly invoiceId: string | null;
-  readonly sha256: string;
-  readonly sizeBytes: number;
-  /** Without the header row. */
-  readonly records: number;
-  readonly outcome: CheckOutcome;
 }
 
 export interface ImportManyDeps extends ImportDeps {

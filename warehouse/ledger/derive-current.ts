@@ -1,6 +1,6 @@
 /** Derives which version of an invoice counts, and which attention or failure is open. */
 
-import type { OutrankedBy } from '../warehouse.ts';
+import type { OutrankedBy } from '../../lib/wire/warehouse-requests.ts';
 import { VOID_CONTRADICTED } from './derive-status.ts';
 import { type AttentionLine, compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
 

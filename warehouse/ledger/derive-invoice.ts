@@ -4,7 +4,7 @@
  */
 
 import { type InvoiceState, RANKS, type Rank } from '../../lib/wire/names.ts';
-import type { Proof } from '../warehouse.ts';
+import type { Proof } from '../../lib/wire/warehouse-requests.ts';
 import { currentLoad, openAttention, openFailure } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
 import { type DerivedVoid, deriveHeader, deriveVoid, rankOf } from './derive-status.ts';

@@ -13,7 +13,7 @@ import {
   RANKS,
   type Rank,
 } from '../../lib/wire/names.ts';
-import type { VoidBasis } from '../warehouse.ts';
+import type { VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import {
   type AttentionLine,
   compare,

@@ -14,12 +14,27 @@ import {
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import { printable } from '../../lib/wire/text.ts';
 import { isRowError, type Ledgers, type Row, type Statements } from '../duckdb/statements.ts';
-import type { SetAside } from '../warehouse.ts';
+
 import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
 import { refreshInvoices, type Taken } from './invoice-states.ts';
 import { eventLine, factLines, instant } from './ledger-lines.ts';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
+
+/** A record of the archive that cannot be ingested; `verify` lists all of them. */
+export interface SetAside {
+  /** The place in the archive, or the record. */
+  readonly place: string;
+  readonly why: string;
+}
+
+/** Called once for each record, with one at least. */
+export type OnSetAside = (records: readonly SetAside[]) => void;
+
+export interface IngestRequest {
+  /** Leaves facts that change no invoice (files, loads, duplicates) to the next call, unless others came with them. */
+  readonly deferFacts?: boolean;
+}
 
 export interface Ingested {
   readonly events: number;

@@ -2,16 +2,73 @@
 
 import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
+import type { DueInvoice, LedgerStatus, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
-import type {
-  DueInvoice,
-  DueInvoices,
-  DueRequest,
-  InvoiceSummary,
-  LedgerStatus,
-  RemovableFile,
-} from '../warehouse.ts';
+
+/** A row of the view `invoices`. */
+export interface InvoiceSummary {
+  readonly invoiceId: string;
+  /** null: unknown (an imported file). */
+  readonly partnerId: string | null;
+  readonly header: Partial<InvoiceHeader>;
+  readonly state: InvoiceState;
+  readonly reasonCode: string | null;
+  readonly reason: string | null;
+  /** null: not voided. */
+  readonly voidBasis: VoidBasis | null;
+  /** When an operator last undid a void. */
+  readonly restoredAt: string | null;
+  readonly stateSince: string;
+  readonly firstSeenAt: string;
+  readonly loadedSha256: string | null;
+  readonly loadedVersion: number | null;
+  readonly shipments: number | null;
+  readonly billingCost: string | null;
+}
+
+export interface DueRequest {
+  /** ISO 8601 UTC. */
+  readonly until: string;
+  /** For rechecks and for retries; the others stay due. */
+  readonly limit: number;
+  /** Loaded invoices are rechecked until this many days after the invoice date. */
+  readonly recheckDays: number;
+  /** Reason codes that a retry does not resolve. */
+  readonly neverRetried: readonly string[];
+  /** The partner of invoices that no event announced; null: such invoices are left out. */
+  readonly partnerId: string | null;
+  /** Whether voids that only an event reported are unfinished; true by default. */
+  readonly confirmVoids?: boolean;
+}
+
+export interface DueInvoices {
+  /** Invoices that should have an open workflow. */
+  readonly unfinished: readonly DueInvoice[];
+  /** Loaded invoices, daily for a week and then weekly; restored ones once. */
+  readonly toRecheck: readonly DueInvoice[];
+  /** Invoices that need attention, daily. */
+  readonly toRetry: readonly DueInvoice[];
+  readonly needAttention: number;
+}
+
+/** A file that no total depends on. */
+export interface RemovableFile {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly invoiceNumber: string | null;
+  readonly tenantId: string | null;
+  readonly partnerTenantId: string | null;
+  readonly why: 'voided' | 'replaced' | 'never-loaded';
+  /** null: never loaded. Decimal text, of the rows in `currencyCode`. */
+  readonly rows: {
+    readonly shipments: number;
+    readonly billingCost: string;
+    readonly currencyCode: string | null;
+  } | null;
+}
 
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,

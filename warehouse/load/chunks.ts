@@ -13,8 +13,8 @@ import {
   type CsvTolerance,
   hasAllColumns,
 } from '../../lib/wire/csv-file.ts';
+import type { Rejection } from '../../lib/wire/warehouse-requests.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
-import type { Rejection } from '../warehouse.ts';
 import { type FileLoad, rejected, unexplained } from './file-load.ts';
 
 export interface Chunks {

@@ -4,6 +4,12 @@
  */
 
 import { wellFormedJson } from '../../lib/wire/json.ts';
+import type {
+  FileLoadOutcome,
+  LoadedRows,
+  LoadOutcome,
+  LoadRequest,
+} from '../../lib/wire/warehouse-requests.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from '../errors.ts';
@@ -16,7 +22,6 @@ import {
   readInvoiceLines,
   writeInvoices,
 } from '../ledger/invoice-states.ts';
-import type { FileLoadOutcome, LoadedRows, LoadOutcome, LoadRequest } from '../warehouse.ts';
 import { checkRows, type NewLine } from './check-rows.ts';
 import { type FileLoad, type LoadTransactions, Refusal } from './file-load.ts';
 

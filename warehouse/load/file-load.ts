@@ -5,12 +5,12 @@ import { MAX_FINDINGS, type ScanRule } from '../../lib/wire/csv-scanner.ts';
 import { dropIdleZeros } from '../../lib/wire/decimal.ts';
 import type { FileSource } from '../../lib/wire/names.ts';
 import { printable } from '../../lib/wire/text.ts';
+import type { FileLoadOutcome, Rejection } from '../../lib/wire/warehouse-requests.ts';
 import type { BrokenRows } from '../csv/find-broken-rows.ts';
 import { readFormOf } from '../csv/read-csv.ts';
 import { readBounded } from '../csv/read-in-thread.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Statements } from '../duckdb/statements.ts';
-import type { FileLoadOutcome, Rejection } from '../warehouse.ts';
 
 export interface FileLoad {
   readonly invoiceId: string;

@@ -5,7 +5,7 @@ select * exclude (row_is_good) from staged_rows where load_id in (select unnest(
 -- name: insert-chunks
 -- A larger file in chunks (chunks.ts), each read by one thread.
 insert into shipment_rows by name
-from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id)
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, specified_columns())
 
 -- name: insert-loads
 insert into loads
@@ -32,7 +32,7 @@ from numbered_csv($load_id::integer, $csv_path, $invoice_id)
 -- name: insert-tolerated
 -- A file in another form, rewritten as chunks with the added columns as a fifteenth column (chunks.ts).
 insert into shipment_rows by name
-from numbered_tolerated($load_id::integer, $folder, $chunks::integer, $invoice_id)
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, tolerated_columns())
 
 -- name: load-known
 -- Files of voided invoices, and files that are loaded already. The transaction of the load checks again.
@@ -59,3 +59,16 @@ group by load_id
 create or replace temp table staged_rows as
 from numbered_files(from_json($files::json,
     '[{"load_id": "INTEGER", "csv_path": "VARCHAR", "invoice_id": "VARCHAR", "rows_before": "BIGINT"}]'))
+
+-- name: stage-chunks
+-- For a dry run, as the other two.
+create or replace temp table staged_rows as
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, specified_columns())
+
+-- name: stage-one-pass
+create or replace temp table staged_rows as
+from numbered_csv($load_id::integer, $csv_path, $invoice_id)
+
+-- name: stage-tolerated
+create or replace temp table staged_rows as
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, tolerated_columns())

@@ -25,10 +25,7 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
     [below('inbox/pending', '.DS_Store'), Buffer.alloc(99)],
   ]),
   put('quarantine: broken descriptions', ({ dice, below }) => [
-    [
-      below('inbox/quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}.json`),
-      broken(dice, THING),
-    ],
+    [below('inbox/quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}`), broken(dice, THING)],
     [below('inbox/quarantine', 'notes.txt'), Buffer.from('not ours')],
   ]),
   put('user: the open alerts', ({ dice, below }) => [[below('user', 'alerts.json'), broken(dice, ALERT)]]),
@@ -39,8 +36,8 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
       for (const path of [
         `inbox/pending/${dice.uuid()}`,
         `inbox/pending/test.${dice.uuid()}`,
-        `inbox/quarantine/d-${id()}.json`,
-        `inbox/quarantine/f-${id()}.json`,
+        `inbox/quarantine/d-${id()}`,
+        `inbox/quarantine/f-${id()}`,
       ]) {
         const link = join(product.dataDir, path);
         mkdirSync(dirname(link), { recursive: true });

@@ -4,13 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { InvoiceHeader, WebhookStatus } from '../../../lib/wire/names.ts';
-import {
-  type ImportDeps,
-  type Imported,
-  type ImportRequest,
-  importFile,
-} from '../../../warehouse/import/import-files.ts';
-import type { LoadedRows } from '../../../warehouse/warehouse.ts';
+import type { Imported, ImportRequest, LoadedRows } from '../../../lib/wire/warehouse-requests.ts';
+import { type ImportDeps, importFile } from '../../../warehouse/import/import-files.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
 

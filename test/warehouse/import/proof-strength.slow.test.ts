@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Imported, type ImportRequest, importFile } from '../../../warehouse/import/import-files.ts';
+import type { Imported, ImportRequest, LoadRequest } from '../../../lib/wire/warehouse-requests.ts';
+import { importFile } from '../../../warehouse/import/import-files.ts';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { LoadRequest } from '../../../warehouse/warehouse.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {
   aCsv,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Decision } from '../../../lib/wire/warehouse-requests.ts';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { Decision } from '../../../warehouse/warehouse.ts';
 import {
   aCsv,
   anEvent,

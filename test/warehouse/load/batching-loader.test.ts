@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';
+import type { FileLoadOutcome, LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
 import { BatchingLoader } from '../../../warehouse/load/load-files.ts';
-import type { FileLoadOutcome, LoadOutcome } from '../../../warehouse/warehouse.ts';
 
 interface NamedLoad {
   readonly name: string;

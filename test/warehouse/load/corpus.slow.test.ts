@@ -1,7 +1,7 @@
 /** Every file of the corpus gets the verdict that stands beside it, from the load and from csv-parse alone. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CheckOutcome, LoadOutcome } from '../../../warehouse/warehouse.ts';
+import type { CheckOutcome, LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
 import { CORPUS_INVOICE, CSV_CORPUS } from '../../corpus/csv-corpus.ts';
 import { archiveCsv, aWarehouse, type TestWarehouse } from '../support.ts';
 import { readReference } from './reference-reader.ts';

@@ -3,9 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.ts';
-import type { LoadOutcome } from '../../../warehouse/warehouse.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {
   aCsv,

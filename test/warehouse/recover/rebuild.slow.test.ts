@@ -4,9 +4,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
-import { RebuildLossError } from '../../../warehouse/errors.ts';
 import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/warehouse.ts';
+import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/rebuild.ts';
+import { RebuildLossError } from '../../../warehouse/rebuild.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import {
   aCsv,
