@@ -1,7 +1,7 @@
 /** Views of pages that people gave a name, in `saved-views.json` of the user store. */
 
 import { z } from 'zod';
-import { DamagedFileError } from '../../lib/files/published-file.ts';
+import { UnreadableFileError } from '../../lib/files/published-file.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { type Query, withQuery } from '../address.ts';
@@ -13,7 +13,7 @@ export interface SavedView {
 }
 
 export interface SavedViews {
-  /** By name. @throws DamagedFileError the file is none of ours */
+  /** By name. @throws UnreadableFileError the file is none of ours */
   list(): Promise<readonly SavedView[]>;
   /**
    * A view of the same name is replaced.
@@ -62,7 +62,8 @@ function viewsIn(file: Buffer | null, place: string): readonly SavedView[] {
     return File.parse(JSON.parse(String(file ?? '[]'))).map(checkView);
   } catch (error) {
     const hint = 'correct the file by hand, or delete it and save the views again';
-    throw new DamagedFileError(place, `${place} is not a file of saved views.`, { hint, cause: error });
+    const problem = `${place} does not contain saved views.`;
+    throw new UnreadableFileError('file-damaged', [problem], { hint, cause: error });
   }
 }
 

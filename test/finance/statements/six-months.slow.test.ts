@@ -18,7 +18,7 @@ import type { Statement } from '../../../finance/statements/statement.ts';
 import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
 import { parsePeriod } from '../../../reports/period.ts';
 import { runReport } from '../../../reports/report-session.ts';
-import type { Plant } from '../../../sandbox/billing/months.ts';
+import type { Finding } from '../../../sandbox/billing/months.ts';
 import { type MonthsInvoice, monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
 import { type FixtureInvoice, type ReportsFixture, reportsFixture } from '../../support/reports-fixture.ts';
 
@@ -125,7 +125,7 @@ const PLANTED = {
   'late-billed': ['late'],
   rebills: ['dearer when billed again'],
   'price-changes': ['raised price'],
-} as const satisfies Partial<Record<FindingName, readonly Plant[]>>;
+} as const satisfies Partial<Record<FindingName, readonly Finding[]>>;
 
 const FINDINGS = Object.keys(PLANTED) as (keyof typeof PLANTED)[];
 
