@@ -7,7 +7,7 @@ import type {
   Performed,
   RequestedAction,
 } from '../../dashboard/operator/operator-work.ts';
-import { type AlertDecision, decideOnAlerts, openAlerts } from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
@@ -25,6 +25,7 @@ const ANSWER_WITHIN_MS = 60_000;
 /** Ids in a description and in the audit log; more are counted. */
 const MAX_NAMED = 100;
 const SECTION = '/operator';
+const PAGE_OF_ALERTS = { path: '/alerts', label: 'Show the alerts' } as const;
 const PLAIN = { reasonLabel: null, target: [], back: SECTION } as const;
 
 interface Context {
@@ -241,8 +242,11 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
         label: 'Acknowledge',
         command: 'alerts acknowledge',
       }),
-    perform: ({ key }, { settings }, decision) =>
-      decide(settings, { key, kind: 'acknowledged', until: null }, decision, `${key} is acknowledged.`),
+    async perform({ key }, { settings: { dataDir } }, { reason: note, by }) {
+      await openAlert(dataDir, key);
+      await acknowledgeAlerts(dataDir, [key], { at: new Date().toISOString(), by, note });
+      return { detail: `${key} is acknowledged.`, next: PAGE_OF_ALERTS };
+    },
   },
   quiet: {
     describe: ({ key, hours }, { settings }) =>
@@ -272,7 +276,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
       }),
     perform({ key }, { settings }, decision) {
       const until = new Date().toISOString();
-      return decide(settings, { key, kind: 'quieted', until }, decision, `Notices of ${key} are sent again.`);
+      return silence(settings, { key, until }, decision, `Notices of ${key} are sent again.`);
     },
   },
 };
@@ -344,8 +348,8 @@ function ofQuarantined(id: string) {
 }
 
 /** @throws CliError no alert is open by that key */
-async function openAlert(settings: Settings, key: string) {
-  const alert = (await openAlerts(dataFolder(settings.dataDir).run)).find((open) => open.key === key);
+async function openAlert(dataDir: string, key: string) {
+  const alert = (await openAlerts(dataDir)).find((open) => open.key === key);
   if (alert !== undefined) return alert;
   throw new CliError(EXIT.nothingMatched, 'no alert is open by that key');
 }
@@ -355,7 +359,7 @@ async function describeAlert(
   key: string,
   { effect, ...texts }: Pick<Described, 'title' | 'label' | 'command'> & { readonly effect: string },
 ): Promise<Described> {
-  const { title, detail } = await openAlert(settings, key);
+  const { title, detail } = await openAlert(settings.dataDir, key);
   return {
     ...{ reasonLabel: 'Note (optional)', isReasonOptional: true, target: [key], back: '/alerts' },
     ...texts,
@@ -363,16 +367,15 @@ async function describeAlert(
   };
 }
 
-async function decide(
-  settings: Settings,
-  request: Pick<AlertDecision, 'key' | 'kind' | 'until'>,
-  { reason, by }: { readonly reason: string; readonly by: string },
+async function silence(
+  { dataDir }: Settings,
+  { key, until }: { readonly key: string; readonly until: string },
+  { reason: note, by }: { readonly reason: string; readonly by: string },
   detail: string,
 ): Promise<Performed> {
-  await openAlert(settings, request.key);
-  const decision = { at: new Date().toISOString(), by, note: reason, ...request };
-  await decideOnAlerts(dataFolder(settings.dataDir).run, [decision]);
-  return { detail, next: { path: '/alerts', label: 'Show the alerts' } };
+  await openAlert(dataDir, key);
+  await quietAlerts(dataDir, [key], { at: new Date().toISOString(), by, note, until });
+  return { detail, next: PAGE_OF_ALERTS };
 }
 
 async function importUpload(settings: Settings, path: string, dryRun: boolean): Promise<Imported> {
