@@ -258,12 +258,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
       }),
     perform({ key, hours }, { settings }, decision) {
       const until = new Date(Date.now() + hours * 3_600_000).toISOString();
-      return decide(
-        settings,
-        { key, kind: 'quieted', until },
-        decision,
-        `${key} is silenced until ${until}.`,
-      );
+      return silence(settings, { key, until }, decision, `${key} is silenced until ${until}.`);
     },
   },
   unquiet: {
