@@ -6,7 +6,7 @@
 
 import type { Archive } from '../archive/archive.ts';
 import { purgedFilesOf } from '../archive/retention.ts';
-import { DamagedFileError } from '../lib/files/published-file.ts';
+import { isDamagedFile } from '../lib/files/published-file.ts';
 import { type ArchivedFile, CSV_TOLERANCES, type CsvScan, isSpecified } from '../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
 import type { Drift, Verification } from '../lib/wire/warehouse-requests.ts';
@@ -30,8 +30,8 @@ export interface VerifyOptions {
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
   /** Around each step; a publication may run between steps. */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** How often verified loads are stored; every 5 s by default. */
-  readonly storeEveryMs?: number;
+  /** After so many verified loads they are stored. */
+  readonly storeEvery?: number;
   /** Loads whose fact is not in the archive yet. */
   readonly pendingLoads?: () => Promise<(load: HeldRecord) => boolean>;
 }
@@ -39,12 +39,18 @@ export interface VerifyOptions {
 /** @param options.full false: only loads that were not verified before (ADR 17) */
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, ingest, step = (work) => work() } = options;
-  const { pendingLoads = async () => () => false } = options;
+  const { pendingLoads = async () => () => false, storeEvery = 50 } = options;
   const purgedFiles = purgedFilesOf(archive);
   const loads = await database.all('loads-to-verify', { full });
   const drift: Drift[] = [];
   const known = new Set<string>();
-  const verified = storeVerified({ ...options, step });
+  let verified: number[] = [];
+  const storeVerified = async (): Promise<void> => {
+    if (verified.length === 0) return;
+    const params = { load_ids: `[${verified.join(', ')}]`, verified_at: options.now.toISOString() };
+    verified = [];
+    await step(() => database.all('mark-verified', params));
+  };
   let filesRead = 0;
   let shipments = 0;
   let purged = 0;
@@ -55,7 +61,9 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     );
     drift.push(...found.drift);
     for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
-    if (found.drift.length === 0) await verified.add(Number(load.load_id));
+    if (found.drift.length === 0) verified.push(Number(load.load_id));
+    // An interrupted verification continues with the rest.
+    if (verified.length >= storeEvery) await storeVerified();
     if (found.fileRead === 'purged') purged += 1;
     else if (found.fileRead) filesRead += 1;
     shipments += Number(load.shipments);
@@ -73,7 +81,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   const reported = new Set(drift.map(({ found }) => found));
   const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
   drift.push(...setAside.filter(({ found }) => !reported.has(found)));
-  await verified.store();
+  await storeVerified();
   const [{ discrepancies = 0 } = {}] = await database.all(
     'select count(*)::integer as discrepancies from discrepancies',
   );
@@ -124,7 +132,7 @@ async function verifyLoad(
 
 /** A damaged or missing file of a lake is drift of its loads. @throws any other error */
 function unreadable(load: Row, error: unknown): VerifiedLoad {
-  if (!(error instanceof DamagedFileError)) throw error;
+  if (!isDamagedFile(error)) throw error;
   const drift: Drift = {
     invoiceId: String(load.invoice_id),
     rule: 'rows-unreadable',
@@ -284,32 +292,4 @@ async function fingerprintTolerated(
   } finally {
     await discard();
   }
-}
-
-const STORE_EVERY_MS = 5_000;
-
-/** Stores verified loads from time to time, so that an interrupted verification continues with the rest. */
-function storeVerified({
-  database,
-  now,
-  step,
-  storeEveryMs = STORE_EVERY_MS,
-}: VerifyOptions & Required<Pick<VerifyOptions, 'step'>>) {
-  let loadIds: number[] = [];
-  let storedAt = performance.now();
-  const store = async (): Promise<void> => {
-    if (loadIds.length > 0) {
-      const load_ids = `[${loadIds.join(', ')}]`;
-      await step(() => database.all('mark-verified', { load_ids, verified_at: now.toISOString() }));
-    }
-    loadIds = [];
-    storedAt = performance.now();
-  };
-  return {
-    store,
-    async add(loadId: number): Promise<void> {
-      loadIds.push(loadId);
-      if (performance.now() - storedAt >= storeEveryMs) await store();
-    },
-  };
 }

@@ -6,9 +6,8 @@ import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { createBillingService } from '../billing/client.ts';
-import { costPaths, watchCosts } from '../finance/cost-alerts/watch-costs.ts';
+import { watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
-import { sentFolder } from '../finance/statements/sent-statements.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
 import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
@@ -132,10 +131,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const contents = measureContents({ metrics, quarantine, databasePath });
     const dashboardUrl = settings.alerts.dashboardUrl ?? null;
-    const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
+    const costs = watchCosts({ dataDir: settings.dataDir, databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
-      ...{ databasePath, runFolder: dataFolder(settings.dataDir).run, alerts, log },
+      ...{ databasePath, dataDir: settings.dataDir, alerts, log },
     });
     closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();
@@ -173,7 +172,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       readGaps: () => readGaps(databasePath),
       writeReport: (scheduled) =>
         writeScheduledReport(scheduled, {
-          ...{ databasePath, sentFolder: sentFolder(settings.dataDir), now: new Date() },
+          ...{ databasePath, dataDir: settings.dataDir, now: new Date() },
         }),
       forwardOverdue: options.forwardOverdue ?? noInbox,
       now: () => new Date(),

@@ -5,9 +5,8 @@
 
 import { rm } from 'node:fs/promises';
 import type { Described, Performed, RequestedAction } from '../../dashboard/operator/operator-work.ts';
-import { decideOnAlerts, type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts, type OpenAlert, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { printable } from '../../lib/wire/text.ts';
 import type { Imported } from '../../lib/wire/warehouse-requests.ts';
@@ -205,7 +204,7 @@ export type AlertAction = Extract<RequestedAction, { readonly key: string }>;
 
 /** @throws CliError it is over, or there never was one */
 export async function openAlertOf(settings: Settings, key: string): Promise<OpenAlert> {
-  const alert = (await openAlerts(dataFolder(settings.dataDir).run)).find((open) => open.key === key);
+  const alert = (await openAlerts(settings.dataDir)).find((open) => open.key === key);
   if (alert === undefined) throw new CliError(EXIT.nothingMatched, 'no alert is open by that key');
   return alert;
 }
@@ -220,15 +219,12 @@ export async function decideOnAlert(
   await openAlertOf(settings, key);
   const nowMs = Date.now();
   const at = new Date(nowMs).toISOString();
-  const decision = { at, by, note, key };
   if (action === 'acknowledge') {
-    await decideOnAlerts(dataFolder(settings.dataDir).run, [
-      { ...decision, kind: 'acknowledged', until: null },
-    ]);
+    await acknowledgeAlerts(settings.dataDir, [key], { at, by, note });
     return { detail: `${key} is acknowledged.`, next: ALERTS };
   }
   const until = action === 'quiet' ? new Date(nowMs + requested.hours * 3_600_000).toISOString() : at;
-  await decideOnAlerts(dataFolder(settings.dataDir).run, [{ ...decision, kind: 'quieted', until }]);
+  await quietAlerts(settings.dataDir, [key], { at, by, note, until });
   const detail =
     action === 'quiet' ? `${key} is silenced until ${until}.` : `Notices of ${key} are sent again.`;
   return { detail, next: ALERTS };

@@ -19,32 +19,9 @@ export interface HeldRecord {
 /** Number of lines by `heldRecordKey`. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** Approximate number of records that are compared in memory at once. */
-const RECORDS_A_PART = 100_000;
-
-/** The records of `held` that `other` lacks, each with the number of missing lines. */
-export async function findLacking(
-  { held, other }: { readonly held: Pick<Ledgers, 'all'>; readonly other: Pick<Ledgers, 'all'> },
-  recordsAPart = RECORDS_A_PART,
-): Promise<readonly HeldRecord[]> {
-  const [{ records = 0 } = {}] = await held.all('count-held-records');
-  const digits = Math.max(0, Math.ceil(Math.log(Number(records) / recordsAPart) / Math.log(16)));
-  const lacking: HeldRecord[] = [];
-  for (let part = 0; part < 16 ** digits; part += 1) {
-    const prefix = digits === 0 ? '' : part.toString(16).padStart(digits, '0');
-    const counts = countsOf(await readHeldRecords(other, prefix));
-    lacking.push(...lackingFrom(counts, await readHeldRecords(held, prefix)));
-  }
-  return lacking;
-}
-
-/** @param prefix hexadecimal: only records whose hash begins with it */
-export async function readHeldRecords(
-  ledgers: Pick<Ledgers, 'all'>,
-  prefix = '',
-): Promise<readonly HeldRecord[]> {
+export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly HeldRecord[]> {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  return (await ledgers.all('held-records', { part: `${prefix}%` })).map((row) => ({
+  return (await ledgers.all('held-records')).map((row) => ({
     kind: row.kind as HeldRecord['kind'],
     subject: String(row.subject),
     invoiceId: text(row.invoice_id),
