@@ -52,7 +52,7 @@ export async function startAdminRole({
       ? {}
       : { operator: await operatorOptions(settings, quarantine) }),
   });
-  const checks = startChecks({ log });
+  const checks = startChecks({ log, health, alerts });
   if (settings.warehouse.kind === 'ducklake') checks.add(publicationCheck(settings, settings.warehouse));
   const close = async (): Promise<void> => {
     await checks.close();
