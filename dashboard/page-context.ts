@@ -3,7 +3,6 @@
 import { dirname } from 'node:path';
 import type { FastifyReply } from 'fastify';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
-import { dataFolder } from '../lib/files/data-folder.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
@@ -183,9 +182,8 @@ export async function framed(
 /** Counts beside menu entries. One that cannot be read is left out, since its own page reports the error. */
 async function badgesOf(context: PageContext): Promise<Readonly<Record<string, number>>> {
   const alerts = async (): Promise<number> =>
-    (await openAlerts(dataFolder(dirname(context.publishedPath)).run)).filter(
-      ({ acknowledged }) => acknowledged === null,
-    ).length;
+    (await openAlerts(dirname(context.publishedPath))).filter(({ acknowledged }) => acknowledged === null)
+      .length;
   const counted = {
     '/invoices': publishedFrame(context).then(({ waiting }) => waiting),
     '/quarantine': (context.quarantine?.list() ?? Promise.resolve([])).then(({ length }) => length),

@@ -78,7 +78,13 @@ export class WarehouseError extends errorClass({
   'catalog-full': {
     message: "The lake's catalogue (%s) has no free connection: %s",
     exitCode: EXIT.unreachable,
-    hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 8 connections, a dashboard up to 4',
+    hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 9 connections, a dashboard up to 5',
+  },
+  /** PostgreSQL answers, and does not store or return a file that people make. */
+  'catalog-refuses': {
+    message: "The lake's catalogue (%s) refuses files that people make: %s",
+    exitCode: EXIT.unreachable,
+    hint: 'the role needs select, insert, update and delete on billsync.user_files (docs/several-machines.md)',
   },
   'no-lake-yet': {
     message: "The lake's catalogue (%s) holds no warehouse yet; a worker makes it.",

@@ -6,7 +6,7 @@
 
 import type { Archive } from '../archive/archive.ts';
 import { purgedFilesOf } from '../archive/retention.ts';
-import { DamagedFileError } from '../lib/files/published-file.ts';
+import { isDamagedFile } from '../lib/files/published-file.ts';
 import { type ArchivedFile, CSV_TOLERANCES, isSpecified } from '../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
 import type { Drift, Verification } from '../lib/wire/warehouse-requests.ts';
@@ -132,7 +132,7 @@ async function verifyLoad(
 
 /** A damaged or missing file of a lake is drift of its loads. @throws any other error */
 function unreadable(load: Row, error: unknown): VerifiedLoad {
-  if (!(error instanceof DamagedFileError)) throw error;
+  if (!isDamagedFile(error)) throw error;
   const drift: Drift = {
     invoiceId: String(load.invoice_id),
     rule: 'rows-unreadable',

@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
 import { anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
 import { ask, type PageContext, sendFramed } from '../page-context.ts';
 import type { Ask } from '../published-questions.ts';
 
@@ -16,7 +15,7 @@ const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 /** Adds `/alerts`; it is read anew for whoever looks. */
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
-    const open = await openAlerts(dataFolder(dirname(context.publishedPath)).run);
+    const open = await openAlerts(dirname(context.publishedPath));
     const wanted = [...new Set(open.flatMap(idsIn))].slice(0, MAX_NAMED);
     const names = await ask(context, (asking) => namesOf(asking, wanted)).catch(() => NO_NAMES);
     const alerts = open.map((alert) => {

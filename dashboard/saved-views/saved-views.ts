@@ -1,13 +1,8 @@
-/** Views of pages that people gave a name, kept in the data folder: `user/saved-views.json`, replaced as a whole. */
+/** Views of pages that people gave a name, in `saved-views.json` of the user store. */
 
-import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { z } from 'zod';
-import { makeFolder, replaceDurably } from '../../lib/files/durable-files.ts';
-import { takeLock } from '../../lib/files/lock-file.ts';
-import { DamagedFileError } from '../../lib/files/published-file.ts';
-import { createSemaphore } from '../../lib/semaphore.ts';
-import { naming, systemCode } from '../../lib/system-errors.ts';
+import { UnreadableFileError } from '../../lib/files/published-file.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { type Query, withQuery } from '../address.ts';
 
@@ -18,50 +13,37 @@ export interface SavedView {
 }
 
 export interface SavedViews {
-  /** By name. @throws DamagedFileError the file is none of ours */
+  /** By name. @throws UnreadableFileError the file is none of ours */
   list(): Promise<readonly SavedView[]>;
   /**
    * A view of the same name is replaced.
    *
    * @throws ReportError a name or an address that cannot be kept
-   * @throws SavedViewsBusyError another dashboard keeps the file
    */
   save(view: SavedView): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
-/** Another dashboard has the file for so long; nothing was changed. */
-class SavedViewsBusyError extends Error {
-  readonly statusCode = 409;
-}
-
-const PATIENCE_MS = 5_000;
 const MAX_NAME = 80;
 const MAX_ADDRESS = 8_000;
 const MAX_VIEWS = 200;
 const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
 const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 
-/** @param path of the file; it is made when the first view is saved */
-export function openSavedViews(path: string): SavedViews {
-  /** One after the other, here and among dashboards over one folder, so that two who save at once both find theirs. */
-  const inTurn = createSemaphore(1);
-  const change = (to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> =>
-    inTurn(async () => {
-      await makeFolder(dirname(path)).catch(naming(path));
-      const lock = await takeLock(`${path}.lock`, {
-        ...{ role: 'dashboard', now: new Date(), patienceMs: PATIENCE_MS },
-        refusal: () => new SavedViewsBusyError('Another dashboard is saving a view: try again.'),
-      });
-      try {
-        const views = [...to(await read(path))].sort((a, b) => a.name.localeCompare(b.name, 'en'));
-        await replaceDurably(path, `${JSON.stringify(views, null, 2)}\n`).catch(naming(path));
-      } finally {
-        await lock.release();
-      }
+export function openSavedViews(dataDir: string): SavedViews {
+  async function change(to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> {
+    const store = await userStore(dataDir);
+    await store.change(USER_FILES.savedViews, (before) => {
+      const views = to(viewsIn(before, store.place(USER_FILES.savedViews)));
+      const sorted = views.toSorted((a, b) => a.name.localeCompare(b.name, 'en'));
+      return `${JSON.stringify(sorted, null, 2)}\n`;
     });
+  }
   return {
-    list: () => read(path),
+    async list() {
+      const store = await userStore(dataDir);
+      return viewsIn(await store.read(USER_FILES.savedViews), store.place(USER_FILES.savedViews));
+    },
     async save(view) {
       const kept = checkView(view);
       await change((views) => {
@@ -75,15 +57,13 @@ export function openSavedViews(path: string): SavedViews {
   };
 }
 
-async function read(path: string): Promise<readonly SavedView[]> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) =>
-    systemCode(error) === 'ENOENT' ? '[]' : naming(path)(error),
-  );
+function viewsIn(file: Buffer | null, place: string): readonly SavedView[] {
   try {
-    return File.parse(JSON.parse(text)).map(checkView);
+    return File.parse(JSON.parse(String(file ?? '[]'))).map(checkView);
   } catch (error) {
     const hint = 'correct the file by hand, or delete it and save the views again';
-    throw new DamagedFileError(path, `${path} is not what saved views are kept as.`, { hint, cause: error });
+    const problem = `${place} does not contain saved views.`;
+    throw new UnreadableFileError('file-damaged', [problem], { hint, cause: error });
   }
 }
 
