@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { openFolderArchive } from '../../../archive/folder-archive.ts';
-import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { settingsFor } from '../support.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
+import { settingsFor } from './support.ts';
 
 const [dataDir = '', loads = '0', settings] = process.argv.slice(2);
 await rebuildWarehouse({

@@ -1,11 +1,11 @@
-/** Both readers agree, for every character there is, on whether a person sees something of it. */
+/** Both readers agree for every character whether it is visible. */
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { isNothing } from '../../../lib/wire/text.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 
-test('DuckDB and TypeScript take the same characters for nothing', async () => {
+test('DuckDB and TypeScript treat the same characters as empty', async () => {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   await connection.run(sql('csv-session'));
@@ -29,7 +29,7 @@ test('treats white space and ignorable code points as empty', () => {
     if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
     const character = String.fromCodePoint(codePoint);
     if (leftOut.test(character) !== isNothing(character)) {
-      // Besides: blanks that count as symbols, and marks of annotations.
+      // Also blanks that are symbols, and signs of annotations.
       expect([0x2800, 0xfff9, 0xfffa, 0xfffb]).toContain(codePoint);
     }
   }

@@ -2,9 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Fact } from '../../../archive/archive.ts';
-import { Database } from '../../../warehouse/duckdb/database.ts';
-import { verifyWarehouse } from '../../../warehouse/verify.ts';
+import type { Fact } from '../../archive/archive.ts';
+import { Database } from '../../warehouse/duckdb/database.ts';
+import { verifyWarehouse } from '../../warehouse/verify.ts';
 import {
   aCsv,
   anEvent,
@@ -13,8 +13,9 @@ import {
   INVOICE,
   loadArchived,
   loadCsv,
+  sha256,
   type TestWarehouse,
-} from '../support.ts';
+} from './support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 
@@ -28,16 +29,9 @@ const journal = (): string => join(t.dataDir, 'archive/facts/journal.ndjson');
 
 /** Rule, invoice, and what should be there, in order. */
 async function drift(): Promise<readonly string[]> {
-  const found = await t.warehouse.verify({ full: true });
-  return found.drift
+  return (await t.drift())
     .map(({ invoiceId, rule, expected }) => `${rule} ${invoiceId.slice(0, 4)} ${expected}`)
     .sort();
-}
-
-async function loadFacts(): Promise<Fact[]> {
-  const found: Fact[] = [];
-  for await (const fact of t.archive.facts()) if (fact.kind === 'load') found.push(fact);
-  return found;
 }
 
 /** Two loads, and a fact of every other kind but discard. */
@@ -78,7 +72,7 @@ test('resumes after an interruption', async () => {
   });
   try {
     await database.use((session) => session.statement('delete from verification_log'));
-    const asked = {
+    const request = {
       ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z'), storeEvery: 1 },
       ingest: async () => undefined,
     };
@@ -89,12 +83,12 @@ test('resumes after an interruption', async () => {
           sha256 === second ? Promise.reject(new Error('stopped')) : t.archive.reread(sha256),
       },
     });
-    await expect(verifyWarehouse({ ...asked, archive: stopping })).rejects.toThrow('stopped');
-    expect(await verifyWarehouse({ ...asked, archive: t.archive })).toMatchObject({
+    await expect(verifyWarehouse({ ...request, archive: stopping })).rejects.toThrow('stopped');
+    expect(await verifyWarehouse({ ...request, archive: t.archive })).toMatchObject({
       filesRead: 2,
       drift: [],
     });
-    expect(await verifyWarehouse({ ...asked, archive: t.archive })).toMatchObject({ filesRead: 0 });
+    expect(await verifyWarehouse({ ...request, archive: t.archive })).toMatchObject({ filesRead: 0 });
   } finally {
     database.close();
   }
@@ -117,8 +111,7 @@ test('reports a missing journal of facts as drift', async () => {
 test('reports an unreadable line of the journal with its number', async () => {
   const [first] = await recordTwoInvoices();
   writeFileSync(journal(), readFileSync(journal(), 'utf8').replace('"loadId":1,', '"loadId":x,'));
-  const found = await t.warehouse.verify({ full: true });
-  expect(found.drift).toEqual([
+  expect(await t.drift()).toEqual([
     {
       invoiceId: '',
       rule: 'fact-unreadable',
@@ -170,25 +163,18 @@ test('reports events, facts and voids that reading the archive skips', async () 
 test('does not report a load that is about to be recorded', async () => {
   await recordTwoInvoices();
   const { putFact } = t.archive;
-  let committed = (): void => undefined;
-  let goOn = (): void => undefined;
-  const isCommitted = new Promise<void>((resolve) => {
-    committed = resolve;
-  });
-  const mayGoOn = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
+  const [committed, mayContinue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   Object.assign(t.archive, {
     async putFact(fact: Fact) {
-      committed();
-      await mayGoOn;
+      committed.resolve();
+      await mayContinue.promise;
       await putFact(fact);
     },
   });
   const loading = loadCsv(t, aCsv([{}, {}]));
-  await isCommitted;
+  await committed.promise;
   expect(await drift()).toEqual([]);
-  goOn();
+  mayContinue.resolve();
   await loading;
   expect(await drift()).toEqual([]);
 });
@@ -201,8 +187,8 @@ test('reports a load whose fact the archive refused until it is recorded', async
   Object.assign(t.archive, { putFact });
   expect(await drift()).toHaveLength(1);
   expect(await loadCsv(t, aCsv())).toMatchObject({ outcome: 'already_loaded' });
-  expect(await loadFacts()).toMatchObject([
-    { invoiceId: INVOICE, loadId: 1, version: 1, billingCost: '9.1600' },
+  expect(await Array.fromAsync(t.archive.facts())).toMatchObject([
+    { kind: 'load', invoiceId: INVOICE, loadId: 1, version: 1, billingCost: '9.1600' },
   ]);
   expect(await drift()).toEqual([]);
 });
@@ -221,7 +207,7 @@ test('reports an altered load as one line', async () => {
   expect(await drift()).toEqual(['sum 1111 9.1700']);
 });
 
-/** As a fault would: behind the back of the warehouse. */
+/** Changes the closed file, as a fault would. */
 async function change(statement: string): Promise<void> {
   await t.warehouse.close();
   const instance = await DuckDBInstance.create(join(t.dataDir, 'warehouse.duckdb'));
@@ -231,3 +217,12 @@ async function change(statement: string): Promise<void> {
   instance.closeSync();
   await t.reopen();
 }
+
+test('reports a missing file and a file whose bytes changed', async () => {
+  const [kept, lost] = [aCsv(), aCsv([{}], SECOND)];
+  await loadCsv(t, kept);
+  await loadCsv(t, lost, { invoiceId: SECOND });
+  writeFileSync(await t.archive.localPath(sha256(kept)), kept.toString().replace('9.16', '9.17'));
+  rmSync(await t.archive.localPath(sha256(lost)));
+  expect((await t.drift()).map(({ rule }) => rule).sort()).toEqual(['file-missing', 'hash']);
+});

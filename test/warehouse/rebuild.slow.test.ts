@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openFolderArchive } from '../../../archive/folder-archive.ts';
-import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { RebuildOptions, RebuildOutcome } from '../../../warehouse/rebuild.ts';
-import { RebuildLossError } from '../../../warehouse/rebuild.ts';
-import { testProgram } from '../../support/processes/test-program.ts';
+import { openFolderArchive } from '../../archive/folder-archive.ts';
+import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
+import type { RebuildOptions, RebuildOutcome } from '../../warehouse/rebuild.ts';
+import { RebuildLossError } from '../../warehouse/rebuild.ts';
+import { testProgram } from '../support/processes/test-program.ts';
 import {
   aCsv,
   anEvent,
@@ -18,7 +18,7 @@ import {
   sha256,
   silent,
   type TestWarehouse,
-} from '../support.ts';
+} from './support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 const FIRST_CSV = aCsv();
@@ -47,10 +47,10 @@ const pathOf = (csv: Buffer): Promise<string> => t.archive.localPath(sha256(csv)
 const shipments = (): Promise<unknown> =>
   ask(published, 'select invoice_number, count(*)::integer as n from shipments group by all order by all');
 
-/** By their hash: to compare megabytes one by one takes ten seconds. */
+/** By their hash, since comparing megabytes byte by byte takes ten seconds. */
 const bytesOfWarehouse = (): string => sha256(readFileSync(join(t.dataDir, 'warehouse.duckdb')));
 
-/** That a rebuild is refused, that nothing was touched, and what it says. */
+/** Expects that a rebuild is refused and changes nothing. @returns its outcome */
 async function refused(over: Partial<RebuildOptions> = {}): Promise<RebuildOutcome> {
   const before = [await shipments(), bytesOfWarehouse()];
   const error: unknown = await rebuildWarehouse(options(over)).catch((thrown: unknown) => thrown);
@@ -153,7 +153,7 @@ describe('a rebuild that was killed', () => {
     for (const rows of [2, 3, 4]) await loadCsv(t, aCsv(Array.from({ length: rows }, () => ({}))));
     published = (await t.warehouse.publish()).path;
     await t.warehouse.close();
-    const program = testProgram('warehouse/recover/rebuild-and-die.ts');
+    const program = testProgram('warehouse/rebuild-and-die.ts');
     const [, signal] = await once(
       spawn(process.execPath, [program, t.dataDir, '2'], { stdio: 'inherit' }),
       'exit',
@@ -228,5 +228,5 @@ test('counts a lost and reloaded file once, also after the next rebuild', async 
   expect(publication).toMatchObject({ invoices: 2, shipments: 3 });
   await t.reopen();
   expect(await t.warehouse.invoice(SECOND)).toMatchObject({ state: 'loaded', shipments: 2 });
-  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  expect(await t.drift()).toEqual([]);
 });
