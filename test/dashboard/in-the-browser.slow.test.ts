@@ -66,7 +66,7 @@ beforeAll(async () => {
   fixture = await reportsFixture([...seededInvoices(8, 8), ...twice, parked]);
   const sentFolder = join(folder, 'none');
   const statements = { databasePath: fixture.path, sentFolder, timeLimitMs: 60_000, now: () => new Date() };
-  dashboard = await dashboardOver(fixture.path, { guests: [statementPages(statements)] });
+  dashboard = await dashboardOver(fixture.path, { plugins: [statementPages(statements)] });
   browser = await launchChromium();
   watched = await watchedPage();
 });
@@ -259,7 +259,7 @@ describe('the end of a month', () => {
     const disputes = openDisputes({ dataDir: months.folder, databasePath: months.path });
     const dashboard = await dashboardOver(months.path, {
       warmUpEveryMs: null,
-      guests: [atRiskPages(disputes), disputePages(disputes)],
+      plugins: [atRiskPages(disputes), disputePages(disputes)],
       admin: { operators: [{ user: 'ann', password: 'ann-may-act' }] },
       operator: {
         ...{

@@ -1,7 +1,8 @@
-/** Views of pages that people gave a name, kept in the data folder: `user/saved-views.json`, replaced as a whole. */
+/** Pages with a name, kept in the data folder: `user/saved-views.json`, replaced as a whole. */
 
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { makeFolder, replaceDurably } from '../../lib/files/durable-files.ts';
 import { takeLock } from '../../lib/files/lock-file.ts';
@@ -9,32 +10,35 @@ import { DamagedFileError } from '../../lib/files/published-file.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { naming, systemCode } from '../../lib/system-errors.ts';
 import { invalidFilter } from '../../reports/errors.ts';
-import { type Query, withQuery } from '../address.ts';
+import { one, type Query, withQuery } from '../address.ts';
+import { isOwnForm, parseForms } from '../operator/operator-guard.ts';
+import { type PageContext, sendFramed } from '../page-context.ts';
 
 export interface SavedView {
   readonly name: string;
-  /** Path and query of a page of ours. */
+  /** Path and query of a page. */
   readonly address: string;
 }
 
 export interface SavedViews {
-  /** By name. @throws DamagedFileError the file is none of ours */
+  /** By name. @throws DamagedFileError the file is no list of views */
   list(): Promise<readonly SavedView[]>;
   /**
    * A view of the same name is replaced.
    *
-   * @throws ReportError a name or an address that cannot be kept
-   * @throws SavedViewsBusyError another dashboard keeps the file
+   * @throws ReportError the name or the address is invalid
+   * @throws SavedViewsBusyError another dashboard holds the lock
    */
   save(view: SavedView): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
-/** Another dashboard has the file for so long; nothing was changed. */
+/** Another dashboard holds the lock for longer than the patience; nothing was changed. */
 class SavedViewsBusyError extends Error {
   readonly statusCode = 409;
 }
 
+const MAX_FORM_BYTES = 16 * 1024;
 const PATIENCE_MS = 5_000;
 const MAX_NAME = 80;
 const MAX_ADDRESS = 8_000;
@@ -42,9 +46,36 @@ const MAX_VIEWS = 200;
 const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
 const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 
+/** Serves `/views`. Every reader may save a view, but not from a form of another site. */
+export function registerSavedViews(app: FastifyInstance, context: PageContext, views: SavedViews): void {
+  app.get('/views', async (request, reply) => {
+    const given = one(request.query as Query, 'address');
+    const address = given === undefined ? null : checkAddress(given);
+    const saved = await views.list();
+    // Its form names its origin, which the policy of the other pages would suppress.
+    reply.header('referrer-policy', 'same-origin');
+    return sendFramed(context, reply, {
+      ...{ view: 'views', title: 'Saved views', section: '/' },
+      ...{ values: { address, views: saved }, data: { views: saved } },
+    });
+  });
+  app.register(async (inner) => {
+    parseForms(inner, MAX_FORM_BYTES);
+    inner.post('/views', async (request, reply) => {
+      if (!isOwnForm(request))
+        return reply.code(403).type('text/plain').send('A page of another site sent this.\n');
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+      const name = form.get('name') ?? '';
+      if (form.get('action') === 'remove') await views.remove(name);
+      else await views.save({ name, address: form.get('address') ?? '' });
+      return reply.redirect('/', 303);
+    });
+  });
+}
+
 /** @param path of the file; it is made when the first view is saved */
 export function openSavedViews(path: string): SavedViews {
-  /** One after the other, here and among dashboards over one folder, so that two who save at once both find theirs. */
+  /** One change at a time, in this process and among dashboards over one folder, so that none is lost. */
   const inTurn = createSemaphore(1);
   const change = (to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> =>
     inTurn(async () => {
@@ -83,7 +114,7 @@ async function read(path: string): Promise<readonly SavedView[]> {
     return File.parse(JSON.parse(text)).map(checkView);
   } catch (error) {
     const hint = 'correct the file by hand, or delete it and save the views again';
-    throw new DamagedFileError(path, `${path} is not what saved views are kept as.`, { hint, cause: error });
+    throw new DamagedFileError(path, `${path} is no list of saved views.`, { hint, cause: error });
   }
 }
 
@@ -96,7 +127,7 @@ function checkView({ name, address }: SavedView): SavedView {
 }
 
 /** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportError */
-export function checkAddress(address: string): string {
+function checkAddress(address: string): string {
   const base = 'http://pages.invalid';
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
   if (
@@ -105,13 +136,13 @@ export function checkAddress(address: string): string {
     !PAGES.test(url.pathname) ||
     address.length > MAX_ADDRESS
   )
-    throw invalidFilter('Only pages of figures of this dashboard can be kept as a view.');
-  // A page's place in a list is no view of it.
+    throw invalidFilter('Only lists and reports of this dashboard can be saved as a view.');
+  // The page number is not part of a view.
   for (const place of ['after', 'page', 'format']) url.searchParams.delete(place);
   return `${url.pathname}${url.search}`;
 }
 
-/** Where a page's view gets its name. */
+/** The address that saves a page as a view. */
 export function saveAddress(path: string, query: Query): string {
   return withQuery('/views', { address: withQuery(path, query) });
 }
