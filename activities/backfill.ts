@@ -55,7 +55,7 @@ export function createBackfillActivities(
         const route = { environment, queues, ...(pace ? { pace } : {}) };
         await Promise.all(
           invoices.map(({ invoiceId, isFileInDoubt }) => {
-            const request = { cause: 'backfill', replyTo, isFileInDoubt } as const;
+            const request = { replyTo, isFileInDoubt };
             return lookUpInvoice(client, route, { partnerId, invoiceId }, request);
           }),
         );

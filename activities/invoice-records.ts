@@ -4,7 +4,8 @@ import type { AlertKey } from '../lib/alerts/runbook/runbook.ts';
 import type { InvoiceEvent } from '../lib/wire/names.ts';
 import { withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { InvoiceSummary } from '../warehouse/warehouse.ts';
-import type { InvoiceLedger, WarehouseActivities } from '../workflows/activities.ts';
+import type { WarehouseActivities } from '../workflows/activities.ts';
+import type { InvoiceLedger } from '../workflows/lifecycle.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { translateErrors } from './failures.ts';
 

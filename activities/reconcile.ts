@@ -76,7 +76,7 @@ export function createReconcileActivities({
         for (const invoice of invoices) {
           if (action === 'watch') await watchInvoice(client, { ...route, queues }, invoice);
           else if (action === 'retry') await retryInvoice(client, { ...route, queues }, invoice, 'reconcile');
-          else await lookUpInvoice(client, { ...route, queues }, invoice, { cause: 'reconcile' });
+          else await lookUpInvoice(client, { ...route, queues }, invoice);
         }
         // A watched invoice has an open run from now on; the others are due again after a period.
         if (action !== 'watch' && invoices.length > 0) {

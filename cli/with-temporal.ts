@@ -17,7 +17,7 @@ export async function withArchive<T>(settings: Settings, work: (archive: Archive
   return work(archive).finally(() => archive.close());
 }
 
-/** @throws TemporalUnreachableError (exit 5) */
+/** @throws temporal-unreachable (exit 5) */
 export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
   const { connectTemporal } = await import('../lib/temporal/connect.ts');
   const connection = await connectTemporal(settings, { log: commandLog(settings) });
@@ -33,7 +33,7 @@ export function commandLog(settings: Settings) {
   return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
 }
 
-/** Requests a retry from the invoice's workflow, and starts one when none is open. @throws TemporalUnreachableError */
+/** Requests a retry from the invoice's workflow, and starts one when none is open. @throws temporal-unreachable */
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
   const { retryInvoice } = await import('../workflows/client/invoice-client.ts');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));

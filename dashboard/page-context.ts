@@ -3,7 +3,6 @@
 import { dirname } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
-import { dataFolder } from '../lib/files/data-folder.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
@@ -203,7 +202,7 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   const { cache, plugins, publishedPath, quarantine } = context;
   const waiting = async () => (await publishedFrame(context)).waiting;
   const alerts = async () => {
-    const open = await openAlerts(dataFolder(dirname(publishedPath)).run);
+    const open = await openAlerts(dirname(publishedPath));
     return open.filter(({ acknowledged }) => acknowledged === null).length;
   };
   // These take seconds on a large file, so no page waits for them.

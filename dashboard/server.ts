@@ -6,7 +6,6 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { durationMs } from '../lib/config/setting-values.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { dataFolder } from '../lib/files/data-folder.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Scrub } from '../lib/log/scrub.ts';
@@ -124,7 +123,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   // Before the pages: those of operators are awaited, and keep the error handler of that moment.
   answerErrors(app, context);
   registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
-  const views = openSavedViews(dataFolder(dirname(options.publishedPath)).savedViews);
+  const views = openSavedViews(dirname(options.publishedPath));
   registerOverview(app, context, views);
   registerSavedViews(app, context, views);
   registerInvoices(app, context);

@@ -251,7 +251,7 @@ class EndpointAddressError extends BillsyncError {
   override readonly exitCode = EXIT.usage;
 }
 
-export function addressError(host: string, port: number, cause: unknown): EndpointAddressError {
+function addressError(host: string, port: number, cause: unknown): EndpointAddressError {
   const code = systemCode(cause);
   const reason =
     code === 'EADDRINUSE'

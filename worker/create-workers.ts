@@ -10,7 +10,7 @@ import {
   Worker,
 } from '@temporalio/worker';
 import { heartbeatEvery } from '../activities/heartbeat.ts';
-import { UnencryptedPayloadError } from '../lib/temporal/codec.ts';
+import { TemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { isUnencrypted } from '../lib/wire/names.ts';
 import type { InvoiceSinks } from '../workflows/messages.ts';
@@ -94,7 +94,7 @@ export function refuseUnencrypted(): ActivityInterceptors {
     inbound: {
       async execute(input, next) {
         if (!input.args.some(isUnencrypted)) return next(input);
-        throw new UnencryptedPayloadError('an activity');
+        throw new TemporalError('unencrypted-payload', ['an activity']);
       },
     },
   };

@@ -116,7 +116,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
       ) {
         const { lookUpInvoice } = await import('../../workflows/client/invoice-client.ts');
         const address = { partnerId, invoiceId: decision.invoiceId };
-        await lookUpInvoice(client, settings, address, { cause: 'person' });
+        await lookUpInvoice(client, settings, address);
       }
       return decided;
     },

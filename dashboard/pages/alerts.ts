@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
 import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { RunStatement } from '../published-statements.ts';
 
@@ -16,7 +15,7 @@ const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 /** Serves `/alerts`, which is not cached, and `/runbook`, where each alert has its heading (`/runbook#disk-full`). */
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
-    const open = await openAlerts(dataFolder(dirname(context.publishedPath)).run);
+    const open = await openAlerts(dirname(context.publishedPath));
     const ids = [...new Set(open.flatMap(idsIn))].slice(0, MAX_NAMED);
     const names = await readPublished(context, (run) => namesOf(run, ids)).catch(() => NO_NAMES);
     const alerts = open.map((alert) => {

@@ -1,14 +1,9 @@
-/** Pages with a name, kept in the data folder: `user/saved-views.json`, replaced as a whole. */
+/** Pages that readers saved under a name, in `saved-views.json` of the user store. */
 
-import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { makeFolder, replaceDurably } from '../../lib/files/durable-files.ts';
-import { takeLock } from '../../lib/files/lock-file.ts';
-import { DamagedFileError } from '../../lib/files/published-file.ts';
-import { createSemaphore } from '../../lib/semaphore.ts';
-import { naming, systemCode } from '../../lib/system-errors.ts';
+import { UnreadableFileError } from '../../lib/files/published-file.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { one, type Query, withQuery } from '../address.ts';
 import { isOwnForm, parseForms } from '../operator/operator-guard.ts';
@@ -21,25 +16,14 @@ export interface SavedView {
 }
 
 export interface SavedViews {
-  /** By name. @throws DamagedFileError the file is no list of views */
+  /** By name. @throws UnreadableFileError the file has another content */
   list(): Promise<readonly SavedView[]>;
-  /**
-   * A view of the same name is replaced.
-   *
-   * @throws ReportError the name or the address is invalid
-   * @throws SavedViewsBusyError another dashboard holds the lock
-   */
+  /** A view of the same name is replaced. @throws ReportError the name or the address is invalid */
   save(view: SavedView): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
-/** Another dashboard holds the lock for longer than the patience; nothing was changed. */
-class SavedViewsBusyError extends Error {
-  readonly statusCode = 409;
-}
-
 const MAX_FORM_BYTES = 16 * 1024;
-const PATIENCE_MS = 5_000;
 const MAX_NAME = 80;
 const MAX_ADDRESS = 8_000;
 const MAX_VIEWS = 200;
@@ -73,26 +57,20 @@ export function registerSavedViews(app: FastifyInstance, context: PageContext, v
   });
 }
 
-/** @param path of the file; it is made when the first view is saved */
-export function openSavedViews(path: string): SavedViews {
-  /** One change at a time, in this process and among dashboards over one folder, so that none is lost. */
-  const inTurn = createSemaphore(1);
-  const change = (to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> =>
-    inTurn(async () => {
-      await makeFolder(dirname(path)).catch(naming(path));
-      const lock = await takeLock(`${path}.lock`, {
-        ...{ role: 'dashboard', now: new Date(), patienceMs: PATIENCE_MS },
-        refusal: () => new SavedViewsBusyError('Another dashboard is saving a view: try again.'),
-      });
-      try {
-        const views = [...to(await read(path))].sort((a, b) => a.name.localeCompare(b.name, 'en'));
-        await replaceDurably(path, `${JSON.stringify(views, null, 2)}\n`).catch(naming(path));
-      } finally {
-        await lock.release();
-      }
+export function openSavedViews(dataDir: string): SavedViews {
+  async function change(to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> {
+    const store = await userStore(dataDir);
+    await store.change(USER_FILES.savedViews, (before) => {
+      const views = to(viewsIn(before, store.place(USER_FILES.savedViews)));
+      const sorted = views.toSorted((a, b) => a.name.localeCompare(b.name, 'en'));
+      return `${JSON.stringify(sorted, null, 2)}\n`;
     });
+  }
   return {
-    list: () => read(path),
+    async list() {
+      const store = await userStore(dataDir);
+      return viewsIn(await store.read(USER_FILES.savedViews), store.place(USER_FILES.savedViews));
+    },
     async save(view) {
       const kept = checkView(view);
       await change((views) => {
@@ -106,15 +84,13 @@ export function openSavedViews(path: string): SavedViews {
   };
 }
 
-async function read(path: string): Promise<readonly SavedView[]> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) =>
-    systemCode(error) === 'ENOENT' ? '[]' : naming(path)(error),
-  );
+function viewsIn(file: Buffer | null, place: string): readonly SavedView[] {
   try {
-    return File.parse(JSON.parse(text)).map(checkView);
+    return File.parse(JSON.parse(String(file ?? '[]'))).map(checkView);
   } catch (error) {
     const hint = 'correct the file by hand, or delete it and save the views again';
-    throw new DamagedFileError(path, `${path} is no list of saved views.`, { hint, cause: error });
+    const problem = `${place} does not contain saved views.`;
+    throw new UnreadableFileError('file-damaged', [problem], { hint, cause: error });
   }
 }
 

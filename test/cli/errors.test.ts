@@ -7,7 +7,7 @@ import { BillingError, unreachable } from '../../billing/errors.ts';
 import { CliError, describeError, EXIT } from '../../cli/errors.ts';
 import { withFilterFlags } from '../../cli/report-output.ts';
 import { Verb } from '../../cli/verb.ts';
-import { TemporalUnreachableError } from '../../lib/temporal/connect.ts';
+import { TemporalError } from '../../lib/temporal/errors.ts';
 import { asOtherVersion, ReportError } from '../../reports/errors.ts';
 import { WarehouseError, warehouseLocked } from '../../warehouse/errors.ts';
 
@@ -21,7 +21,7 @@ describe('describeError', () => {
       asOtherVersion(new Error('Catalog Error: Table with name partners does not exist!'), '/x'),
       EXIT.nothingMatched,
     ],
-    [new TemporalUnreachableError(null), EXIT.unreachable],
+    [new TemporalError('temporal-not-started'), EXIT.unreachable],
     [warehouseLocked('/x', { pid: 42, role: 'worker' }), EXIT.locked],
     [new WarehouseError('environment-mismatch', ['data folder /x', 'production', 'test', '']), EXIT.usage],
     [Object.assign(new Error('no such file'), { code: 'ENOENT' }), EXIT.usage],

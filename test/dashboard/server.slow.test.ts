@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
-import { decideOnAlerts } from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { listReports } from '../../reports/catalogue.ts';
@@ -56,10 +56,9 @@ describe('an unhealthy component', () => {
 
   test('is listed with the remedy and the invoice', async () => {
     expect(await (await get('/alerts')).text()).toContain('No open alerts.');
-    const storePath = join(fixture.folder, 'run', 'alerts-worker.json');
     const alerts = createAlerts({
       settings: { alerts: alertSettings(), environment: 'test' },
-      ...{ log: SILENT, scrub: (text: string) => text, storePath },
+      ...{ log: SILENT, scrub: (text: string) => text, store: { dataDir: fixture.folder, role: 'worker' } },
       now: () => new Date('2026-03-01T08:00:00Z'),
     });
     alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });
@@ -77,10 +76,8 @@ describe('an unhealthy component', () => {
     const runbook = await (await get('/runbook')).text();
     expect(runbook).toMatch(/<h2 id="disk-full">disk\/full<\/h2>[\s\S]*<code>df -h<\/code>/);
     expect(runbook).not.toContain('undefined');
-    const seen = { at: '2026-03-01T09:00:00Z', until: null, by: 'anna', note: 'asked them' };
-    const keys = ['disk/full', `totals/${parked.id}`];
-    const decided = keys.map((key) => ({ ...seen, kind: 'acknowledged' as const, key }));
-    await decideOnAlerts(join(fixture.folder, 'run'), decided);
+    const seen = { at: '2026-03-01T09:00:00Z', by: 'anna', note: 'asked them' };
+    await acknowledgeAlerts(fixture.folder, ['disk/full', `totals/${parked.id}`], seen);
     const acknowledged = await (await get('/alerts')).text();
     expect(acknowledged).toContain('by anna, 2026-03-01 09:00:00 UTC: asked them');
     // Nothing but a person ends a notice, and one has.
@@ -88,7 +85,7 @@ describe('an unhealthy component', () => {
     alerts.resolve('disk/full');
     await alerts.close();
     expect(await (await get('/alerts')).text()).not.toContain('nearly full');
-    await rm(join(fixture.folder, 'run'), { recursive: true });
+    await rm(join(fixture.folder, 'user', 'alerts.json'));
   });
 });
 

@@ -303,8 +303,8 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'order within an invoice',
       folder: 'webhook',
-      before: 'lane.isBusy = true;\n    inFlight += 1;',
-      after: 'lane.isBusy = true;\n    ready.add(name);\n    inFlight += 1;',
+      before: 'ready.delete(name);\n    inFlight += 1;',
+      after: 'inFlight += 1;',
       effect: 'two deliveries of one invoice are forwarded at the same time',
     },
   ],

@@ -23,9 +23,8 @@ import { testSettings } from '../webhook/a-delivery.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'billsync-operator-'));
 const uploadFolder = join(dataDir, 'uploads');
-const run = join(dataDir, 'run');
 const settings = testSettings(dataDir);
-const audit = openAuditLog(join(dataDir, 'user', 'audit'));
+const audit = openAuditLog(dataDir);
 const operators = [
   { user: 'ann', password: 'ann-may-act' },
   { user: 'bob', password: 'bob-may-act' },
@@ -130,7 +129,7 @@ test('is acknowledged and silenced by name, and recorded', async () => {
     settings,
     log: silent,
     scrub: (text) => text,
-    storePath: join(run, 'alerts-up.json'),
+    store: { dataDir, role: 'up' },
   });
   alerts.raise({ key: 'disk/full', title: 'The disk is full', detail: 'Make room.' });
   await alerts.close();
@@ -147,13 +146,13 @@ test('is acknowledged and silenced by name, and recorded', async () => {
   };
   expect(await decide('acknowledge')).toContain('disk/full is acknowledged.');
   expect(await decide('quiet&hours=8')).toContain('disk/full is silenced until');
-  expect(await openAlerts(run)).toMatchObject([
+  expect(await openAlerts(dataDir)).toMatchObject([
     { acknowledged: { by: 'ann', note: 'on it' }, quieted: { by: 'ann', note: 'on it' } },
   ]);
   expect(await listed()).not.toContain(link('acknowledge'));
   expect(await listed()).toContain(link('unquiet'));
   expect(await decide('unquiet')).toContain('Notices of disk/full are sent again.');
-  expect(await openAlerts(run)).toMatchObject([{ quieted: null }]);
+  expect(await openAlerts(dataDir)).toMatchObject([{ quieted: null }]);
   const actions = (await audit.newest(6)).filter(({ outcome }) => outcome === 'done');
   expect(actions).toMatchObject([
     { action: 'alerts quiet', by: 'ann', target: ['disk/full'] },

@@ -152,12 +152,12 @@ async function catchUpLake(
     alone: (file: FileLoad) => loadFile(database, file, lakeTransactions(ledger, [file])),
     together: (files: readonly FileLoad[]) => loadBatch(database, files, lakeTransactions(ledger, files)),
   };
-  const context = { ways, archive, log, ledgers: ledger };
-  const { repeated, failed, purged, highest } = await repeatUnrepeated(context, {
+  const { repeated, failed, purged, highest } = await repeatUnrepeated({
+    ...{ ways, archive, log, ledgers: ledger },
     onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
-    // The archive has the facts of these loads.
-    onSlice: async (slice) => {
-      for (const { loadId } of slice) await ledger.all('mark-recorded', { load_id: loadId });
+    // The archive has the fact.
+    onRepeated: async ({ loadId }) => {
+      await ledger.all('mark-recorded', { load_id: loadId });
     },
   });
   if (failed.length > 0) {

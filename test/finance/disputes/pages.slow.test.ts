@@ -40,7 +40,7 @@ beforeAll(async () => {
     work: {} as OperatorWork,
     decode: async () => null,
     ...{
-      audit: openAuditLog(join(fixture.folder, 'user', 'audit')),
+      audit: openAuditLog(fixture.folder),
       uploadFolder: join(fixture.folder, 'uploads'),
     },
   };

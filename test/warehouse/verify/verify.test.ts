@@ -79,7 +79,7 @@ test('resumes after an interruption', async () => {
   try {
     await database.use((session) => session.statement('delete from verification_log'));
     const asked = {
-      ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z'), storeEveryMs: 0 },
+      ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z'), storeEvery: 1 },
       ingest: async () => undefined,
     };
     const stopping = Object.create(t.archive, {
