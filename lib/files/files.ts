@@ -65,7 +65,7 @@ function isLeftBehind(folder: string, name: string): boolean {
 }
 
 /** Private to the user (0600), as are the folders it has to make (0700). @throws the system's error */
-export function replaceFile(path: string, text: string): void {
+export function replaceFile(path: string, text: Uint8Array | string): void {
   const temporary = temporaryName(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   withName(temporary, () => writeFileSync(temporary, text, { mode: 0o600 }));

@@ -28,9 +28,7 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
     [below('inbox/quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}`), broken(dice, THING)],
     [below('inbox/quarantine', 'notes.txt'), Buffer.from('not ours')],
   ]),
-  put('run: what alerts remember', ({ dice, below }) =>
-    ['webhook', 'worker', 'up'].map((role) => [below('run', `alerts-${role}.json`), broken(dice, ALERT)]),
-  ),
+  put('user: the open alerts', ({ dice, below }) => [[below('user', 'alerts.json'), broken(dice, ALERT)]]),
   {
     name: 'inbox and quarantine: links that lead nowhere, to themselves and to folders',
     async play({ product, dice }) {
@@ -40,7 +38,6 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
         `inbox/pending/test.${dice.uuid()}`,
         `inbox/quarantine/d-${id()}`,
         `inbox/quarantine/f-${id()}`,
-        `run/alerts-${id()}.json`,
       ]) {
         const link = join(product.dataDir, path);
         mkdirSync(dirname(link), { recursive: true });
@@ -167,4 +164,4 @@ const ENTRY =
   '{"kind":"event","eventId":"11111111-1111-4111-8111-111111111111","receivedAt":"2026-03-01T00:00:00.000Z","invoiceId":null,"code":null,"sequence":1}';
 const THING =
   '{"quarantineId":"d-0123456789abcdef","kind":"delivery","at":"2026-03-01T00:00:00.000Z","code":"not-json","reason":"x","invoiceId":null,"eventId":null,"sha256":null,"findings":[],"findingCount":0,"sizeBytes":1}';
-const ALERT = '[{"alert":{"key":"a/b","title":"x"},"atMs":1,"repeated":0}]';
+const ALERT = '{"open":[{"key":"a/b","title":"x","noticeMs":1,"repeated":0}],"quiet":{}}';
