@@ -29,7 +29,10 @@ export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
     const { claims } = await openDisputes(options).list();
     const windows = await readClaimWindows(dataDir);
     tell(alerts, {
-      ...{ key: 'claims-to-send', title: 'Claims must be sent before the claim window of the carrier closes' },
+      ...{
+        key: 'claims-to-send',
+        title: 'Claims must be sent before the claim window of the carrier closes',
+      },
       claims: claims.filter((claim) => isDue(claim, windows)),
       when: ({ deadline }) => `by ${deadline?.closesOn}`,
     });
