@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Agent, type Server, request as sendRequest } from 'node:https';
 import { generate } from 'selfsigned';
-import { testName } from './test-name.ts';
+import { testName } from './processes/environment.ts';
 
 export interface ForeignInvoice {
   readonly invoiceId: string;
