@@ -1,4 +1,4 @@
-/** Rules and dashboard ask for metrics that there are, link to pages that there are, and fire for their fault alone. */
+/** Rules and dashboard use existing metrics, link to existing pages, and fire for their fault only. */
 
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Any bytes as a CSV: the byte scan and DuckDB behind it say of it what csv-parse says, to the cell; and a file of another
+ * Any bytes as a CSV: the byte scan and DuckDB behind it agree with csv-parse, to the cell; and a file of another
  * form comes, when that is tolerated, to the rows of the same file in the specified one.
  */
 

@@ -12,7 +12,7 @@ export async function open(): Promise<FuzzRun> {
 
 type Quad = readonly [number, number, number, number];
 
-/** IPv4 addresses that nobody may dial whatever is allowed, and how IPv6 can carry them. */
+/** IPv4 addresses that are never allowed, and the IPv6 forms that can contain them. */
 const FORBIDDEN: readonly Quad[] = [
   [169, 254, 169, 254],
   [100, 100, 100, 200],

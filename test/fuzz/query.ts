@@ -1,6 +1,6 @@
 /**
- * Any query string at the dashboard: its filters are read or refused with a sentence, an address made of them asks for the
- * same again, and every so often the real page of a real file answers, with no markup of the reader's in it.
+ * Any query string at the dashboard: its filters are read or refused with a message, an address made of them gives the same filters,
+ * and some are sent to the real page, which contains no markup of the query.
  */
 
 import fastify from 'fastify';
@@ -33,8 +33,8 @@ export async function open(): Promise<FuzzRun> {
   });
   const agent = new Agent({ connections: 1 });
   let read: Query = {};
-  const parser = fastify().get('/*', async (asked) => {
-    read = asked.query as Query;
+  const parser = fastify().get('/*', async (request) => {
+    read = request.query as Query;
     return '';
   });
   const parsed = async (text: string): Promise<Query> => {

@@ -14,7 +14,7 @@ import type { FuzzRun } from './fuzz-targets.ts';
 export const summary = 'settings files and environments';
 export const quickCases = 200;
 
-/** Stands in every secret, in the middle of whatever is wrong with it. */
+/** Part of every secret, within its defect. */
 const SECRET = 'sEcReT-4711';
 const SECRET_OF_FILE = 'FiLe-sEcReT';
 

@@ -58,10 +58,10 @@ export const HOSTILE_ANSWERS: readonly HostileInput[] = [
     async play({ service, random }) {
       let left = random.between(1, 3);
       const junk = Array.from({ length: left }, () => random.pick(NO_TOKENS));
-      service.play('token', ({ response, asUsual }) => {
+      service.play('token', ({ response, respond }) => {
         left -= 1;
         const answer = junk[left];
-        if (answer === undefined) return asUsual();
+        if (answer === undefined) return respond();
         response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
       });
     },
