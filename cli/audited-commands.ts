@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { AuditLog } from '../lib/audit-log.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { dataFolder } from '../lib/files/data-folder.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { userName } from '../lib/runtime.ts';
 
@@ -67,14 +66,10 @@ function optionsOf(command: Command): readonly string[] {
   });
 }
 
-export function auditFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
-  return dataFolder(dataDir).audit;
-}
-
 export async function auditLogOf(settings: Settings): Promise<AuditLog> {
   // Loaded on demand: it would be a quarter of the code that every other command loads.
   const { openAuditLog } = await import('../lib/audit-log.ts');
-  return openAuditLog(auditFolder(settings), { scrub: createScrub(settings) });
+  return openAuditLog(settings.dataDir, { scrub: createScrub(settings) });
 }
 
 /** `quarantine discard`; without the name of the program. */

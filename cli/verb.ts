@@ -9,6 +9,7 @@ import type { Settings } from '../lib/config/settings.ts';
 import { readIfThere } from '../lib/files/files.ts';
 import { isOpenToAll, OPEN_TO_ALL } from '../lib/files/private-folder.ts';
 import { createScrub, type Scrub } from '../lib/log/scrub.ts';
+import { registerUserStore, type UserStore } from '../lib/user-store.ts';
 import { readInstant } from '../lib/wire/lenient-values.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
@@ -137,12 +138,22 @@ export function contextOf(
     terminal: process.stderr.isTTY === true,
   });
   scrubStderr(createScrub(effective.settings));
+  useSharedFiles(effective.settings);
   return {
     settings: effective.settings,
     effective,
     output: outputOf(command, createScrub(effective.settings, { keepNumbers: true })),
     verbose: flags.verbose === true,
   };
+}
+
+/** Over a lake, the files that people make are in PostgreSQL. */
+function useSharedFiles({ dataDir, warehouse, environment }: Settings): void {
+  const open = async (lake: Extract<Settings['warehouse'], { kind: 'ducklake' }>): Promise<UserStore> => {
+    const { openUserFiles } = await import('../warehouse/lake/user-files.ts');
+    return openUserFiles(lake, environment);
+  };
+  registerUserStore(dataDir, warehouse.kind === 'ducklake' ? () => open(warehouse) : null);
 }
 
 /** For commands that work without settings. */

@@ -63,6 +63,10 @@ const SECTIONS: Readonly<
     purge: ['remove old data that no report needs', () => import('./commands/purge.ts')],
     hold: ['exempt an invoice, a tenant or everything from purges', () => import('./commands/hold.ts')],
     audit: ['show the audit log and verify that it is intact', () => import('./commands/audit.ts')],
+    'user-files': [
+      'rules, tables and other files that people make',
+      () => import('./commands/user-files.ts'),
+    ],
     completion: ['print shell completion for bash, zsh or fish', () => import('./commands/completion.ts')],
   },
 };

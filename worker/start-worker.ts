@@ -6,16 +6,15 @@ import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { createBillingService } from '../billing/client.ts';
-import { costPaths, watchCosts } from '../finance/cost-alerts/watch-costs.ts';
+import { watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
-import { sentFolder } from '../finance/statements/sent-statements.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
 import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
-import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
+import { type Health, startChecks } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -27,16 +26,10 @@ import { startPublisher } from '../warehouse/publisher.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedules.ts';
+import { machineChecks, partsChecks, reportPublisherFailures } from './checks.ts';
 import type { QueueNames } from './create-workers.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { pollTemporal } from './poll-temporal.ts';
-import {
-  diskCheck,
-  duckDbCheck,
-  externalServicesCheck,
-  lakeCheck,
-  reportPublisherFailures,
-} from './process-checks.ts';
 import {
   createAnnouncementAlerts,
   measureContents,
@@ -49,7 +42,6 @@ import { installRuntime } from './runtime.ts';
 import { scheduleChecks } from './schedule-checks.ts';
 import { writeScheduledReport } from './scheduled-reports.ts';
 import { tokenCheck, withServiceHealth } from './service-check.ts';
-import { upkeepChecks } from './upkeep-checks.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 export interface WorkerOptions {
@@ -109,13 +101,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       setTimeout(() => options.onFatal?.(error), END_DELAY_MS).unref();
     });
     closers.defer(stopListening);
-    const checks = startChecks({ log });
+    const checks = startChecks({ log, ...sinks });
     closers.defer(() => checks.close());
-    checks.add(
-      diskCheck({ ...sinks, dataDir: settings.dataDir, metrics }),
-      duckDbCheck(sinks),
-      externalServicesCheck(sinks),
-    );
+    checks.add(...machineChecks({ ...sinks, dataDir: settings.dataDir, metrics }));
 
     const archive = await openArchive(settings);
     closers.defer(() => archive.close());
@@ -143,10 +131,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const contents = measureContents({ metrics, quarantine, databasePath });
     const dashboardUrl = settings.alerts.dashboardUrl ?? null;
-    const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
+    const costs = watchCosts({ dataDir: settings.dataDir, databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
-      ...{ databasePath, runFolder: dataFolder(settings.dataDir).run, alerts, log },
+      ...{ databasePath, dataDir: settings.dataDir, alerts, log },
     });
     closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();
@@ -164,16 +152,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const schedules = scheduleChecks({ settings, health, queues });
     const retries = createRetryAlert({ alerts });
-    const states = [
-      ...upkeepChecks({
-        ...{ settings, archive, quarantine, readMissingFiles: () => readMissingFiles(databasePath) },
+    checks.add(
+      ...partsChecks({
+        ...{ settings, archive, quarantine, warehouse },
+        readMissingFiles: () => readMissingFiles(databasePath),
       }),
       ...schedules.checks,
       clockWatch(clocks),
-    ];
-    checks.add(
-      ...states.map((state) => stateCheck(state, sinks)),
-      lakeCheck(warehouse, sinks),
       tokenCheck(service, { alerts }),
       retries.check,
       costs.check,
@@ -187,7 +172,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       readGaps: () => readGaps(databasePath),
       writeReport: (scheduled) =>
         writeScheduledReport(scheduled, {
-          ...{ databasePath, sentFolder: sentFolder(settings.dataDir), now: new Date() },
+          ...{ databasePath, dataDir: settings.dataDir, now: new Date() },
         }),
       forwardOverdue: options.forwardOverdue ?? noInbox,
       now: () => new Date(),

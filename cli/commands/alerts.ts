@@ -1,17 +1,13 @@
 /** `billsync alerts`: list what is wrong now, and explain what to do about it. */
 
+import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
-import {
-  type AlertDecision,
-  decideOnAlerts,
-  type OpenAlert,
-  openAlerts,
-} from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts, type OpenAlert, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { durationMs, readDuration } from '../../lib/config/setting-values.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
+import { USER_FILES } from '../../lib/user-store.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Column, printable } from '../terminal/table.ts';
 import { group, outputOf, type Run, seconds, type Verb, verb } from '../verb.ts';
@@ -34,7 +30,7 @@ function listCommand(): Command {
   )
     .ndjson()
     .run(async ({ settings, output }: Run) => {
-      const alerts = (await openAlerts(dataFolder(settings.dataDir).run)).map(asJson);
+      const alerts = (await openAlerts(settings.dataDir)).map(asJson);
       output.rows(alerts, COLUMNS, { empty: 'No alert is open.' });
       const isWaiting = alerts.some(
         ({ severity, acknowledged_at }) => severity !== 'info' && acknowledged_at === null,
@@ -91,7 +87,7 @@ function acknowledgeCommand(): Command {
     'billsync alerts acknowledge disk/full --note "a larger one is ordered"',
   );
   return withWriteFlags(command).run((run: Run<WriteFlags>, keys: readonly string[]) =>
-    decide(run, { keys, kind: 'acknowledged', until: null, done: 'Acknowledged' }),
+    decide(run, { keys, until: null }),
   );
 }
 
@@ -104,7 +100,7 @@ function quietCommand(): Command {
   return withWriteFlags(command).run(
     (run: Run<WriteFlags & { readonly for: number }>, keys: readonly string[]) => {
       const until = new Date(Date.now() + run.flags.for).toISOString();
-      return decide(run, { keys, kind: 'quieted', until, done: `Silenced until ${until}` });
+      return decide(run, { keys, until });
     },
   );
 }
@@ -117,21 +113,22 @@ function withWriteFlags(command: Verb): Verb {
     .option('--dry-run', 'show which alerts would change');
 }
 
-interface DecisionRequest extends Pick<AlertDecision, 'kind' | 'until'> {
+interface DecisionRequest {
   readonly keys: readonly string[];
-  readonly done: string;
+  /** null: the alerts are acknowledged. */
+  readonly until: string | null;
 }
 
 async function decide(
   { settings, output, flags }: Run<WriteFlags>,
-  { keys, done, kind, until }: DecisionRequest,
+  { keys, until }: DecisionRequest,
 ): Promise<void> {
   const hint = '`billsync alerts list` shows what is open';
   const isAll = flags.all === true;
   if (isAll === keys.length > 0) {
     throw new CliError(EXIT.usage, 'name the keys of alerts, or add --all', { hint });
   }
-  const open = new Set<string>((await openAlerts(dataFolder(settings.dataDir).run)).map(({ key }) => key));
+  const open = new Set<string>((await openAlerts(settings.dataDir)).map(({ key }) => key));
   if (open.size === 0) throw new CliError(EXIT.nothingMatched, 'no alert is open');
   const unknown = keys.find((key) => !open.has(key));
   if (unknown !== undefined) {
@@ -141,9 +138,9 @@ async function decide(
   const named = chosen.map(printable).join(', ');
   if (flags.dryRun === true) return output.note(`Would change: ${named}.`);
   const decision = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
-  const decisions = chosen.map((key) => ({ ...decision, key, kind, until }));
-  await decideOnAlerts(dataFolder(settings.dataDir).run, decisions);
-  output.note(`${done}: ${named}.`);
+  if (until === null) await acknowledgeAlerts(settings.dataDir, chosen, decision);
+  else await quietAlerts(settings.dataDir, chosen, { ...decision, until });
+  output.note(`${until === null ? 'Acknowledged' : `Silenced until ${until}`}: ${named}.`);
 }
 
 function duration(text: string): number {
@@ -184,16 +181,17 @@ function costsCommand(): Command {
     .option('--timeout <seconds>', 'stop a report after this time', seconds, 60)
     .ndjson()
     .run(async ({ settings, output, flags }: Run<CostFlags>) => {
-      const [{ findCosts }, { readCostRules }, { costPaths }, { publishedPath }] = await Promise.all([
+      const [{ findCosts }, { parseCostRules, readCostRules }, { publishedPath }] = await Promise.all([
         import('../../finance/cost-alerts/find-costs.ts'),
         import('../../finance/cost-alerts/rules.ts'),
-        import('../../finance/cost-alerts/watch-costs.ts'),
         import('../published.ts'),
       ]);
-      const path = flags.rules ?? costPaths(settings.dataDir).rulesPath;
-      const rules = await readCostRules(path);
+      const rules =
+        flags.rules === undefined
+          ? await readCostRules(settings.dataDir)
+          : await parseCostRules({ path: flags.rules, text: await readFile(flags.rules, 'utf8') });
       if (rules === null)
-        throw new CliError(EXIT.nothingMatched, `there is no file of cost rules: ${printable(path)}`, {
+        throw new CliError(EXIT.nothingMatched, `there is no file ${USER_FILES.costRules}`, {
           hint: 'docs/how-to/cost-alerts.md describes it',
         });
       const options = {

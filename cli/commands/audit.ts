@@ -2,7 +2,8 @@
 
 import type { Command } from 'commander';
 import type { AuditEntry } from '../../lib/audit-log.ts';
-import { auditFolder, auditLogOf } from '../audited-commands.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
+import { auditLogOf } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
@@ -65,8 +66,8 @@ function verifyCommand(): Command {
       );
       if (verdict.problems.length === 0) return;
       throw new CliError(EXIT.checkFailed, 'the audit log was changed', {
-        subject: auditFolder(settings),
-        hint: 'compare it with a backup; any user with write access to the data folder can change it',
+        subject: (await userStore(settings.dataDir)).place(USER_FILES.audit),
+        hint: 'compare it with a backup; any user with write access to it can change it',
       });
     });
 }

@@ -82,9 +82,8 @@ export function command(): Command {
 async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Promise<void> {
   const isFinal = flags.final === true && flags.dryRun !== true;
   if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
-  const [{ makeStatements, statementMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
+  const [{ makeStatements, statementMonth }, { publishedPath }] = await Promise.all([
     import('../../finance/statements/make-statements.ts'),
-    import('../../finance/statements/sent-statements.ts'),
     import('../published.ts'),
   ]);
   const now = new Date();
@@ -93,7 +92,7 @@ async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Pr
   const folder = flags.output ?? '.';
   const count = await makeStatements(
     {
-      ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
+      ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
       ...{ timeLimitMs: flags.timeout * 1000, now },
     },
     {

@@ -44,20 +44,12 @@ import { beginningOf, printable, withoutUrlQueriesInside } from './text.ts';
 
 export { withoutUrlQuery } from './text.ts';
 
-/** A contradiction within an event. It does not stop the event: the event type decides (spec 3). */
-export interface StatedDiscrepancy {
-  readonly rule: 'status-contradicts-type';
-  readonly stated: string;
-  readonly found: string;
-}
-
 /** `envelope` is JSON text: digits exact, unknown fields kept, no URL with its query. */
 export type ParsedDelivery =
   | {
       readonly kind: 'event';
       readonly event: InvoiceEvent;
       readonly envelope: string;
-      readonly discrepancies: readonly StatedDiscrepancy[];
       /** Fields that are required (spec 2.5 to 2.7) and could not be read, such as `payload.invoiceDueDate`. */
       readonly unread: readonly string[];
       /** Keys that occur twice with different values, such as `payload.invoiceTotalAmount`: read as neither. */
@@ -144,8 +136,7 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
     return { kind: 'unusable', code, message, eventId: statedId ?? null, invoiceId, envelope };
   }
   const { event, unread } = reading;
-  const [contradictory, discrepancies] = [contradictionsIn(json), discrepanciesOf(event)];
-  return { kind: 'event', event, envelope, discrepancies, unread, contradictory };
+  return { kind: 'event', event, envelope, unread, contradictory: contradictionsIn(json) };
 }
 
 type EventReading =
@@ -261,13 +252,6 @@ function exportOf(payload: JsonObject): ExportLocation | null {
   if (presignedUrl === undefined || presignedUrlExpiresAt === undefined) return null;
   if (fileHashSha256 === undefined || fileSizeBytes === undefined) return null;
   return { presignedUrl, presignedUrlExpiresAt, fileHashSha256, fileSizeBytes };
-}
-
-function discrepanciesOf(event: InvoiceEvent): readonly StatedDiscrepancy[] {
-  const expected = EVENTS[event.eventType].status;
-  const { invoiceStatus } = event.invoice;
-  if (invoiceStatus === undefined || invoiceStatus === expected) return [];
-  return [{ rule: 'status-contradicts-type', stated: invoiceStatus, found: expected }];
 }
 
 interface Envelope {

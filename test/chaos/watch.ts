@@ -62,16 +62,16 @@ function print({ fault, ...times }: FaultReport): void {
 
 function pageOf(thirty: readonly FaultReport[], rare: readonly FaultReport[]): string {
   return [
-    '# How soon each fault is reported\n\n<!-- Made by `npm run chaos -- watch table`. -->\n',
-    'Each fault was injected into a running `billsync up` beside the sandbox. The seconds are those from the fault until the alert was',
-    'raised, the page `/alerts` listed it with its link to the runbook, `/metrics` counted it, and `billsync alerts list` named it. The',
-    'faults of one invoice were played together, the others one after the other. Then the cause was removed (the service',
-    'exports the invoice again, or answers again) and the commands of the runbook were run; the last column is the time from',
-    'there until the alert ended. `up` itself ends a process that hangs, after 30 s.\n',
+    '# Time until each fault raises an alert\n\n<!-- Made by `npm run chaos -- watch table`. -->\n',
+    'Each fault was injected into a running `billsync up` with the sandbox. The columns give the seconds from the fault until the alert was',
+    'raised, until the page `/alerts` showed it with a link to the runbook, until `/metrics` counted it, and until `billsync alerts list`',
+    'listed it. The faults of one invoice were injected together, the others one after another. Then the cause was removed, the steps of',
+    'the runbook were followed, and the last column gives the seconds until the alert was over. `up` itself kills a process that hangs,',
+    'after 30 s.\n',
     ...tableOf(thirty),
     '\n## The other alerts\n',
-    'The same for the alerts that none of these raises. Conditions that are checked once a minute or once an hour are reported later; where',
-    'the reconciliation finds a fault, `billsync reconcile --wait` was run, and the seconds count from its end.\n',
+    'The same for the alerts that none of these faults raises. Checks that run once a minute or once an hour raise their alerts later. For a',
+    'fault that the reconciliation finds, the seconds count from the end of `billsync reconcile --wait`.\n',
     ...tableOf(rare),
     BY_HAND,
     '',
@@ -79,13 +79,13 @@ function pageOf(thirty: readonly FaultReport[], rare: readonly FaultReport[]): s
 }
 
 const BY_HAND = `
-Measured by hand on 2026-11-23: \`forwarder/partner-unknown\` (no token since the start, no \`BILLSYNC_PARTNER_ID\`) was raised after 20 s and ended 4 s
-after the service issued tokens. The alerts that only Prometheus raises, with Prometheus 2.42, \`deploy/prometheus/rules.yml\` and a scrape every 5 s:
-\`component\` (Temporal stopped with SIGSTOP) fired after two minutes and ended within 12 s of SIGCONT; \`down\` (\`up\` ended) fired after one
-minute and ended when \`up\` was ready again. \`endpoint/certificate\` was tried with \`promtool test rules\` only.
+Tested by hand on 2026-11-23: \`forwarder/partner-unknown\` (no token since the start, no \`BILLSYNC_PARTNER_ID\`) was raised after 20 s and was
+over 4 s after the service issued tokens. Alerts of Prometheus, with Prometheus 2.42, \`deploy/prometheus/rules.yml\` and a scrape every 5 s:
+\`component\` (Temporal stopped with SIGSTOP) fired after two minutes and was over within 12 s of SIGCONT; \`down\` (\`up\` ended) fired after one
+minute and was over when \`up\` was ready again. \`endpoint/certificate\` was tested with \`promtool test rules\` only.
 
-\`disk\`, which the worker raises, was not observed: with every flush failing (EIO) the endpoint ended first, and \`inbox/unwritable\` and \`process\` were
-listed within seconds.`;
+\`disk\`, an alert of the worker, was not observed: with every flush failing (EIO) the endpoint ended first, and \`inbox/unwritable\` and \`process\`
+were listed within seconds.`;
 
 function tableOf(reports: readonly FaultReport[]): readonly string[] {
   const after = (seconds: number | null) => (seconds === null ? '**no**' : `${seconds.toFixed(0)} s`);

@@ -64,9 +64,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
   // Few rows: every cell is checked for its contrast, which is most of the time these tests take.
   fixture = await reportsFixture([...seededInvoices(8, 8), ...twice, parked]);
-  const sentFolder = join(folder, 'none');
-  const statements = { databasePath: fixture.path, sentFolder, timeLimitMs: 60_000, now: () => new Date() };
-  dashboard = await dashboardOver(fixture.path, { guests: [statementPages(statements)] });
+  const statements = {
+    databasePath: fixture.path,
+    dataDir: folder,
+    timeLimitMs: 60_000,
+    now: () => new Date(),
+  };
+  dashboard = await dashboardOver(fixture.path, { plugins: [statementPages(statements)] });
   browser = await launchChromium();
   watched = await watchedPage();
 });
@@ -259,7 +263,7 @@ describe('the end of a month', () => {
     const disputes = openDisputes({ dataDir: months.folder, databasePath: months.path });
     const dashboard = await dashboardOver(months.path, {
       warmUpEveryMs: null,
-      guests: [atRiskPages(disputes), disputePages(disputes)],
+      plugins: [atRiskPages(disputes), disputePages(disputes)],
       admin: { operators: [{ user: 'ann', password: 'ann-may-act' }] },
       operator: {
         ...{
@@ -267,7 +271,7 @@ describe('the end of a month', () => {
           decode: async () => null,
           uploadFolder: join(months.folder, 'uploads'),
         },
-        audit: openAuditLog(join(months.folder, 'audit')),
+        audit: openAuditLog(months.folder),
       },
     });
     const context = await browser.newContext({

@@ -173,7 +173,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'void before a restore',
       folder: 'warehouse',
-      before: 'const open = voids.filter(({ recordedAt }) => recordedAt > since);',
+      before: 'const open = voids.filter(({ recorded_at: at }) => at > since);',
       after: 'const open = voids;',
       effect: 'an invoice that a person restored stays voided',
     },

@@ -1,4 +1,4 @@
-/** Attacks of the security tests; `npm run test:security` prints them as a table. */
+/** Records the attempts of security tests: `npm run test:security` prints them as a table. */
 
 import { expect, TestRunner } from 'vitest';
 
@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** Adds an attack to the table and fails the test unless every try was repelled. */
+/** Records an attack for the table and fails the test unless every attempt was held. */
 export function attack(
   name: string,
   { tries, held }: { readonly tries: number; readonly held: number },
@@ -60,3 +60,19 @@ export const INJECTIONS: readonly string[] = [
   '{{tenant}}',
   "$$; copy shipments to '/tmp/billsync-injected.csv'; $$",
 ];
+/** Tries each case, one after the other, and fails with those that were not held. */
+export async function attackEach<T>(
+  name: string,
+  cases: readonly T[],
+  isHeld: (each: T) => boolean | Promise<boolean>,
+): Promise<void> {
+  const missed: T[] = [];
+  for (const each of cases) if (!(await isHeld(each))) missed.push(each);
+  attackResult(name, cases, missed);
+}
+
+/** The same for cases that were tried already. */
+export function attackResult<T>(name: string, cases: readonly T[], missed: readonly unknown[]): void {
+  expect.soft(missed, name).toEqual([]);
+  attack(name, { tries: cases.length, held: cases.length - missed.length });
+}

@@ -71,7 +71,7 @@ export class Database {
     this.#statements = options.statements ?? sql;
   }
 
-  /** @throws warehouse-locked, WarehouseError; DamagedFileError of a copy */
+  /** @throws warehouse-locked, WarehouseError; UnreadableFileError of a copy */
   static async open(options: DatabaseOptions): Promise<Database> {
     const path = options.path === MEMORY ? MEMORY : resolve(options.path);
     const isWriter = ownsFile(options);

@@ -8,14 +8,13 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { makeFolder, removeIfThere, replaceDurably } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { systemCode } from '../../lib/system-errors.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import type { Quarantine, QuarantinedItem, RefusedItem } from '../../lib/wire/quarantine.ts';
+import { type Quarantine, QuarantinedItem, type RefusedItem } from '../../lib/wire/quarantine.ts';
 import { withoutUrlQueries } from '../../lib/wire/text.ts';
 
 export interface QuarantineOptions {
@@ -89,28 +88,6 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   };
 }
 
-const Description = z.object({
-  quarantineId: z.string(),
-  kind: z.enum(['delivery', 'file']),
-  at: z.string(),
-  code: z.string(),
-  reason: z.string(),
-  invoiceId: z.string().nullable(),
-  eventId: z.string().nullable(),
-  sha256: z.string().nullable(),
-  findings: z.array(
-    z.object({
-      line: z.number().nullable(),
-      row: z.number().nullable(),
-      column: z.string().nullable(),
-      rule: z.string(),
-      value: z.string(),
-    }),
-  ),
-  findingCount: z.int().nonnegative(),
-  sizeBytes: z.int().nonnegative(),
-}) satisfies z.ZodType<QuarantinedItem>;
-
 async function readItem(
   path: string,
   id: string,
@@ -132,7 +109,7 @@ async function readItem(
 /** null when the text is not a description of this item. */
 function parseDescription(id: string, text: Buffer): QuarantinedItem | null {
   try {
-    const read = Description.safeParse(JSON.parse(text.toString('utf8')));
+    const read = QuarantinedItem.safeParse(JSON.parse(text.toString('utf8')));
     return read.success && read.data.quarantineId === id ? read.data : null;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return null;

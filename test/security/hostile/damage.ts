@@ -28,9 +28,9 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
     [below('inbox/quarantine', `d-${random.uuid().replaceAll('-', '').slice(0, 16)}`), broken(random, THING)],
     [below('inbox/quarantine', 'notes.txt'), Buffer.from('not ours')],
   ]),
-  put('run: what alerts remember', ({ random, below }) =>
-    ['webhook', 'worker', 'up'].map((role) => [below('run', `alerts-${role}.json`), broken(random, ALERT)]),
-  ),
+  put('user: the open alerts', ({ random, below }) => [
+    [below('user', 'alerts.json'), broken(random, ALERT)],
+  ]),
   {
     name: 'inbox and quarantine: links that lead nowhere, to themselves and to folders',
     async play({ product, random }) {
@@ -40,7 +40,6 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
         `inbox/pending/test.${random.uuid()}`,
         `inbox/quarantine/d-${id()}`,
         `inbox/quarantine/f-${id()}`,
-        `run/alerts-${id()}.json`,
       ]) {
         const link = join(product.dataDir, path);
         mkdirSync(dirname(link), { recursive: true });
@@ -167,4 +166,4 @@ const ENTRY =
   '{"kind":"event","eventId":"11111111-1111-4111-8111-111111111111","receivedAt":"2026-03-01T00:00:00.000Z","invoiceId":null,"code":null,"sequence":1}';
 const THING =
   '{"quarantineId":"d-0123456789abcdef","kind":"delivery","at":"2026-03-01T00:00:00.000Z","code":"not-json","reason":"x","invoiceId":null,"eventId":null,"sha256":null,"findings":[],"findingCount":0,"sizeBytes":1}';
-const ALERT = '[{"alert":{"key":"a/b","title":"x"},"atMs":1,"repeated":0}]';
+const ALERT = '{"open":[{"key":"a/b","title":"x","noticeMs":1,"repeated":0}],"quiet":{}}';

@@ -24,7 +24,7 @@ export interface HostileSequenceOptions {
   readonly seed: number;
   /** How many inputs are drawn for each of the two parts, before the restart and while nothing runs. */
   readonly inputs: number;
-  /** Also what damages the archive, after which `verify` ends with 1 and says what is damaged. */
+  /** Also what damages the archive, after which `verify` ends with 1 and names the damage. */
   readonly isArchiveDamaged: boolean;
   /** For an honest invoice, from its event to the published file. */
   readonly withinMs: number;
@@ -140,8 +140,8 @@ async function check(
 async function differingSums({ dataDir }: Product, honest: readonly ForeignInvoice[]): Promise<string[]> {
   const expected = new Map<string, Sum>();
   for (const row of honest.flatMap(({ rows }) => rows)) addTo(expected, row.invoiceId, row.billingCost);
-  const found = await queryCopy(join(dataDir, 'reports.duckdb'), (ask) =>
-    ask(
+  const found = await queryCopy(join(dataDir, 'reports.duckdb'), (query) =>
+    query(
       'select invoice_id::varchar as id, count(*) as n, sum(billing_cost) as cost from shipments group by 1',
     ),
   );
