@@ -57,11 +57,11 @@ interface Named {
 
 /** Serves `/reports`, a page for each report, and its downloads in every format. */
 export async function registerReports(app: FastifyInstance, context: PageContext): Promise<void> {
-  for (const report of await listReports()) {
+  for (const report of listReports()) {
     context.cache.offer(`/reports/${report.name}`, () => reportPage(context, report, {}));
   }
   app.get('/reports', async (request, reply) => {
-    const reports = await listReports();
+    const reports = listReports();
     const period = periodOf(request.query as Query);
     const values = {
       period: period === '' ? '' : `?${period}`,
@@ -76,7 +76,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     });
   });
   app.get<Named>('/reports/:name', async (request, reply) => {
-    const report = await findReport(request.params.name);
+    const report = findReport(request.params.name);
     const query = request.query as Query;
     // The form on it says where it stands; the policy of other pages would have browsers say "null".
     if (choiceIn(context) !== null) reply.header('referrer-policy', 'same-origin');
@@ -204,7 +204,7 @@ async function download(
   context: PageContext,
   asked: { readonly name: string; readonly query: Query; readonly reply: FastifyReply },
 ): Promise<FastifyReply> {
-  const report = await findReport(asked.name);
+  const report = findReport(asked.name);
   const format = REPORT_FORMATS.find((each) => each === one(asked.query, 'format'));
   if (!format) throw invalidFilter(`Take one of ${REPORT_FORMATS.join(', ')} as format.`);
   const parameters = parametersOf(report, asked.query);

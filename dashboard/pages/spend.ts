@@ -6,7 +6,7 @@ import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts
 import { compareResults, percentOf } from '../../reports/compare.ts';
 import { comparedDaysOf, comparisonNotes, incompleteLabel } from '../../reports/completeness.ts';
 import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
-import { shownCell } from '../../reports/render/labels.ts';
+import { displayCell } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
@@ -56,7 +56,7 @@ export async function spendOf(
   const compared = withQuery('', asked, { compare: 'previous', currency });
   const movers = await Promise.all(
     MOVERS.map(async (mover, index) => {
-      const report = await findReport(mover.report);
+      const report = findReport(mover.report);
       const [one, other] = [now.reports[index], then.reports[index]];
       if (one === undefined || other === undefined) throw new Error(`No answer of ${mover.report}.`);
       const result = compareResults(report, { now: one, before: other, with: before });
@@ -142,8 +142,8 @@ function tilesOf(
         const column = now.columns.find((each) => each.name === name);
         if (column === undefined) throw new Error(`The totals have no ${name}.`);
         return {
-          ...{ what, value: shownCell(row, column).text, exact: shownCell(row, column).exact },
-          before: other === undefined ? '' : shownCell(other, column).text,
+          ...{ what, value: displayCell(row, column).text, exact: displayCell(row, column).exact },
+          before: other === undefined ? '' : displayCell(other, column).text,
           change: markedChange(changeOf(row[name] ?? null, other?.[name] ?? null), asked.incomplete),
           shipments: name === 'billing_cost' ? asked.shipments : null,
           address: `/reports/carriers${asked.compared}`,
@@ -188,7 +188,7 @@ function moversOf(
   const largest = Math.max(...rows.map(({ difference }) => Math.abs(Number(difference))));
   const shown = (row: ReportRow, name: string) => {
     const column = columns.find((each) => each.name === name);
-    return column === undefined ? null : shownCell(row, column);
+    return column === undefined ? null : displayCell(row, column);
   };
   return {
     rows: rows.map((row) => ({

@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { invalidFilter, isReportError } from '../../reports/errors.ts';
-import { columnLabel, fileNameOf, grouped, shownCell } from '../../reports/render/labels.ts';
+import { columnLabel, displayCell, fileNameOf, grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
@@ -201,7 +201,7 @@ function headOf(columns: readonly ReportColumn[]) {
 function cellsOf(rows: readonly ReportRow[], columns: readonly ReportColumn[]) {
   return rows.map((row) =>
     columns.map((column) => ({
-      ...{ ...shownCell(row, column), align: column.align },
+      ...{ ...displayCell(row, column), align: column.align },
       kind: column.align === 'right' ? 'number' : column.type === 'date' ? 'day' : 'short',
       address: addressOf(column.name, row),
     })),
@@ -222,7 +222,7 @@ function footOf(totals: readonly ReportRow[], columns: readonly ReportColumn[]) 
     columns.map((column, index) => {
       const isTold = column.name === 'billing_cost' || column.name === 'currency_code';
       const all = index === 0 ? `All ${grouped(String(total.shipments))} in ${total.currency_code}` : '';
-      return { ...(isTold ? shownCell(total, column) : { text: all }), align: column.align };
+      return { ...(isTold ? displayCell(total, column) : { text: all }), align: column.align };
     }),
   );
 }
