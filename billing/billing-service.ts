@@ -3,15 +3,10 @@
 import type { ComparedClock } from '../lib/health/clocks.ts';
 import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
+import type { InvoiceDetails } from '../lib/wire/parse-details.ts';
 import { type BillingErrorCode, isBillingError } from './errors.ts';
 
-/** Parsed leniently, because the specification does not show the answer (4.4). */
-export interface InvoiceDetails {
-  readonly status: WebhookStatus | null;
-  /** A status that is not a known one, as received; null otherwise. */
-  readonly unknownStatus: string | null;
-  readonly header: Partial<InvoiceHeader>;
-}
+export type { InvoiceDetails } from '../lib/wire/parse-details.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;

@@ -2,7 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { writeWhole } from '../lib/files/files.ts';
 import { hasColors } from '../lib/runtime.ts';
 import { PERIOD_FORMS } from '../reports/period.ts';
@@ -19,7 +19,7 @@ import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
 import type { ReportResult, StreamedResult } from '../reports/report-result.ts';
 import { CliError, EXIT, nothingIs } from './errors.ts';
 import { counted, type Output } from './terminal/output.ts';
-import { collect } from './verb.ts';
+import { collect, type Verb } from './verb.ts';
 
 interface PrintFlags {
   readonly output?: string;
@@ -150,8 +150,8 @@ function written(body: string | Uint8Array): Promise<void> {
   });
 }
 
-/** @returns the command, with a flag for each filter */
-export function withFilterFlags(command: Command): Command {
+/** Adds an option for each filter. */
+export function withFilterFlags(command: Verb): Verb {
   return command
     .option('--from <date>', 'first day, YYYY-MM-DD')
     .option('--to <date>', 'last day, included, YYYY-MM-DD')

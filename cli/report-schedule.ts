@@ -37,7 +37,7 @@ export interface ScheduleRequest {
   readonly folder: string | undefined;
 }
 
-/** @throws CliError, ReportError, TemporalUnreachableError (exit 5) */
+/** @throws CliError, ReportError, temporal-unreachable (exit 5) */
 export async function scheduleReport(
   settings: Settings,
   request: ScheduleRequest,

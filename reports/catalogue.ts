@@ -11,7 +11,7 @@
  * - `means`: the meaning of the numbers; `order` of the rows; `limits` of what the numbers show
  * - `units`: comma-separated `column unit`; a decimal with four digits is an amount unless it has another unit, `-` for none
  * - `detail`: columns that a terminal leaves out when they do not fit
- * - `chart` of an HTML page: `bar|line|heatmap|waterfall` and its columns as `role=column`
+ * - `chart` of an HTML page: `bar|line|stack|heatmap|waterfall` and its columns as `role=column`
  * - `source`: the optional tables that it joins (see `optional-tables.ts`)
  * - `groups`: columns that exist only when the parameter `by` names them: `carrier`, `service_level service`
  * - `drilldown`: the rows that a number counts (see `drilldown.ts`), one per line
@@ -52,7 +52,7 @@ export interface ReportParameter {
   readonly about: string;
 }
 
-export const CHART_KINDS = ['bar', 'line', 'heatmap', 'waterfall'] as const;
+export const CHART_KINDS = ['bar', 'line', 'stack', 'heatmap', 'waterfall'] as const;
 export type ChartKind = (typeof CHART_KINDS)[number];
 
 export interface ChartSpec {

@@ -6,12 +6,11 @@
  */
 
 import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream';
+import { basename, dirname } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { dataFolder } from '../lib/files/data-folder.ts';
 import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
+import { USER_FILES, userStore } from '../lib/user-store.ts';
 import { type Utf8Fault, Utf8Validator } from '../lib/wire/utf8-validator.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
 import { invalidFilter, isReportError, type ReportError } from './errors.ts';
@@ -55,11 +54,13 @@ export async function loadOptionalTables(
   const given: { readonly name: ExtraTable; readonly path: string; readonly rows: number }[] = [];
   for (const name of report.sources) {
     await file.query(createTable(name));
-    const path = tables[name] ?? (await lyingBeside(file.path, name));
-    if (path !== undefined) given.push({ name, path, rows: await appendCsv(file, name, path) });
+    const path = tables[name];
+    const csv =
+      path === undefined ? await storedFile(file.path, name) : { path, bytes: createReadStream(path) };
+    if (csv !== null) given.push({ name, path: csv.path, rows: await appendCsv(file, name, csv) });
     else if (WITHOUT[name] !== undefined)
       missing.push(`${WITHOUT[name]} (--${name} FILE, or ${REPORT_FILES}/${name}.csv).`);
-    if (name === 'weights') await rateWeights(file, path !== undefined);
+    if (name === 'weights') await rateWeights(file, csv !== null);
   }
   const files: string[] = [];
   for (const table of given) files.push(await matchedRows(file, table));
@@ -108,16 +109,22 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
   await file.run('rated-as');
 }
 
-async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {
-  const path = join(dataFolder(dirname(published)).reportFiles, `${name}.csv`);
-  return access(path).then(
-    () => path,
-    () => undefined,
-  );
+interface CsvBytes {
+  /** For messages. */
+  readonly path: string;
+  readonly bytes: Readable;
+}
+
+/** @returns null when the user store has no file for the table */
+async function storedFile(published: string, name: ExtraTable): Promise<CsvBytes | null> {
+  const store = await userStore(dirname(published));
+  const path = `${USER_FILES.reportFiles}/${name}.csv`;
+  const bytes = await store.read(path);
+  return bytes === null ? null : { path: store.place(path), bytes: Readable.from([bytes]) };
 }
 
 /** @returns how many rows the file has */
-async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): Promise<number> {
+async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }: CsvBytes): Promise<number> {
   const columns = COLUMNS[table];
   const appender = await file.connection.createAppender(table, 'main', 'temp');
   let hasHeader = false;
@@ -132,7 +139,7 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
   });
   // The parser throws the error that ends the pipeline.
   pipeline(
-    createReadStream(path),
+    bytes,
     (source) => onlyUtf8(source, path),
     parser,
     () => {},

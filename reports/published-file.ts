@@ -60,8 +60,8 @@ export function registerConnection(path: string, connect: Connect): void {
 /**
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
  * @throws ReportError there is no file, or, from `query`, it lacks a table, view or column
- * @throws LeftWalError when a write-ahead log lies beside it
- * @throws DamagedFileError when nothing can be read of it; `query` too, of a part that is damaged
+ * @throws UnreadableFileError when a write-ahead log lies beside it
+ * @throws UnreadableFileError when nothing can be read of it; `query` too, of a part that is damaged
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {

@@ -30,7 +30,6 @@ export interface ForwarderTiming {
   /** How often the folder is read for deliveries of other processes. */
   readonly pollMs: number;
   readonly firstBackoffMs: number;
-  readonly sendDeadlineMs: number;
   /** How long events wait after a start for the partner to be known; then they are sent unchecked. */
   readonly partnerGraceMs: number;
   /** The age of the backlog at which the component is unhealthy, if sending fails. */
@@ -41,13 +40,6 @@ export interface ForwarderTiming {
 }
 
 export interface Forwarder {
-  backlog(): {
-    readonly count: number;
-    readonly oldestReceivedAt: string | null;
-    readonly ageSeconds: number;
-  };
-  /** Resolves to true when the backlog is empty, to false after that time. */
-  drain(withinMs?: number): Promise<boolean>;
   /** Waits for the entries in flight; the rest stays on disk for the next start. */
   close(): Promise<void>;
 }
@@ -55,7 +47,6 @@ export interface Forwarder {
 const TIMING: ForwarderTiming = {
   pollMs: 1_000,
   firstBackoffMs: 1_000,
-  sendDeadlineMs: 5_000,
   partnerGraceMs: 30_000,
   stuckAgeMs: 15_000,
   alertAgeMs: 10 * 60_000,
@@ -116,7 +107,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       return false;
     }
     if (nowMs - startedMs < timing.partnerGraceMs) return true;
-    if (!isUnchecked && queue.size > 0) {
+    if (!isUnchecked && queue.size() > 0) {
       isUnchecked = true;
       log.warn('our partner id is not known yet; deliveries are forwarded without checking it');
       deps.alerts?.raise({
@@ -142,11 +133,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     const parsed = parsedByKey.get(key);
     parsedByKey.delete(key);
     try {
-      const outcome = await forwardEntry(
-        entry,
-        { ...deps, onRefused },
-        { sendMs: timing.sendDeadlineMs, parsed },
-      );
+      const outcome = await forwardEntry(entry, { ...deps, onRefused }, parsed);
       queue.done(entry);
       forwarded.inc({ outcome });
     } catch (error) {
@@ -168,7 +155,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   async function pollForever(): Promise<void> {
     while (!stopping.signal.aborted) {
       const nowMs = now().getTime();
-      if (queue.size < LONG_BACKLOG || nowMs - lastPollMs > 10 * timing.pollMs) {
+      if (queue.size() < LONG_BACKLOG || nowMs - lastPollMs > 10 * timing.pollMs) {
         lastPollMs = nowMs;
         await poll();
       }
@@ -186,13 +173,15 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   }
 
   function measure(nowMs: number): void {
-    const { count, ageSeconds } = backlogAt(nowMs);
+    const count = queue.size();
+    const oldest = queue.oldestReceivedAt();
+    const ageSeconds = oldest === null ? 0 : Math.max(0, (nowMs - Date.parse(oldest)) / 1_000);
     backlog.set(count);
     backlogAge.set(ageSeconds);
     const isLate = ageSeconds * 1_000 > timing.alertAgeMs;
-    const isStuck = queue.isFailing && ageSeconds * 1_000 > timing.stuckAgeMs;
+    const isStuck = queue.isFailing() && ageSeconds * 1_000 > timing.stuckAgeMs;
     deps.health?.set('forwarder', {
-      isHealthy: !queue.isGateClosed && !isLate && !isStuck,
+      isHealthy: !queue.isGateClosed() && !isLate && !isStuck,
       detail: count === 0 ? '' : `${count} deliveries wait, the oldest for ${Math.round(ageSeconds)} s.`,
     });
     if (isLate) {
@@ -204,25 +193,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     } else deps.alerts?.resolve('forwarder/backlog');
   }
 
-  function backlogAt(nowMs: number): ReturnType<Forwarder['backlog']> {
-    const oldestReceivedAt = queue.oldestReceivedAt();
-    const ageSeconds =
-      oldestReceivedAt === null ? 0 : Math.max(0, (nowMs - Date.parse(oldestReceivedAt)) / 1_000);
-    return { count: queue.size, oldestReceivedAt, ageSeconds };
-  }
-
   return {
-    backlog: () => backlogAt(now().getTime()),
-    async drain(withinMs = 30_000) {
-      const untilMs = Date.now() + withinMs;
-      await poll();
-      pump();
-      while (queue.size > 0) {
-        if (Date.now() >= untilMs) return false;
-        await sleep(20);
-      }
-      return true;
-    },
     async close() {
       unsubscribe();
       stopping.abort();

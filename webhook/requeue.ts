@@ -87,10 +87,11 @@ export async function requeueDelivery(
     readonly dryRun?: boolean;
   },
 ): Promise<RequeueOutcome> {
-  const shown = await deps.quarantine.show(quarantineId);
-  if (shown === null) return { outcome: 'not-found' };
-  if (shown.item.kind !== 'delivery' || shown.body === null) return { outcome: 'not-a-delivery' };
-  const parsed = parseDelivery(shown.body, {
+  const quarantined = await deps.quarantine.show(quarantineId);
+  if (quarantined === null) return { outcome: 'not-found' };
+  const { item, body } = quarantined;
+  if (body === null) return { outcome: 'not-a-delivery' };
+  const parsed = parseDelivery(body, {
     wirePrefix: deps.settings.wirePrefix,
     partnerId: deps.partnerIds()[0],
   });
@@ -106,16 +107,16 @@ export async function requeueDelivery(
     kind: parsed.kind,
     eventId,
     // The original time of receipt.
-    receivedAt: shown.item.at,
+    receivedAt: item.at,
     invoiceId: parsed.kind === 'event' ? parsed.event.invoice.invoiceId : null,
     code: null,
   };
   if (deps.dryRun === true) {
     return { outcome: (await deps.inbox.has(entry)) === 'no' ? 'requeued' : 'duplicate', eventId };
   }
-  const kept = await deps.inbox.accept(entry, shown.body);
+  const stored = await deps.inbox.accept(entry, body);
   await deps.quarantine.remove(quarantineId);
-  return { outcome: kept === 'accepted' ? 'requeued' : 'duplicate', eventId };
+  return { outcome: stored === 'accepted' ? 'requeued' : 'duplicate', eventId };
 }
 
 /** Removes an item permanently; the archive keeps the decision as a fact. @returns false: not found */

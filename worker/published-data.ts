@@ -13,7 +13,7 @@ import { openPublishedFile, registerConnection } from '../reports/published-file
 import { runReport } from '../reports/report-session.ts';
 import { runSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
-import type { MissingFiles } from './upkeep-checks.ts';
+import type { MissingFiles } from './checks.ts';
 
 /** Path of the published file; over a lake, reads of it are directed to the lake. */
 export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {
@@ -127,8 +127,8 @@ const ANNOUNCEMENT_RULES: Readonly<Record<string, string>> = {
 
 interface AnnouncementAlertOptions {
   readonly databasePath: string;
-  /** `run` of the data folder: alerts that an earlier process raised are resolved, too. */
-  readonly runFolder: string;
+  /** Alerts that an earlier process raised are resolved, too. */
+  readonly dataDir: string;
   readonly alerts: Alerts;
   readonly log: Logger;
 }
@@ -147,7 +147,7 @@ export function createAnnouncementAlerts(
 
   async function update(): Promise<void> {
     raised ??= new Set(
-      (await openAlerts(options.runFolder)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
+      (await openAlerts(options.dataDir)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
     );
     const differing = await readDiffering(options.databasePath);
     for (const invoiceId of raised) {

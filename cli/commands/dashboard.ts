@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 
-export function dashboardCommand(): Command {
+export function command(): Command {
   return verb(
     'dashboard',
     'Serves the read-only pages, health and metrics. It reads the published file and never disturbs the worker.',

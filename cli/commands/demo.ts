@@ -16,7 +16,7 @@ interface DemoFlags {
   readonly dataDir?: string;
 }
 
-export function demoCommand(): Command {
+export function command(): Command {
   return verb(
     'demo',
     'Runs everything on this machine: a simulated billing service with the faults that happen in practice, Temporal, endpoint ' +

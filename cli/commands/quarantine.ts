@@ -1,7 +1,6 @@
 /** `billsync quarantine`: lists, shows, retries and discards refused deliveries and files. */
 
 import type { Command } from 'commander';
-import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine, QuarantinedItem } from '../../lib/wire/quarantine.ts';
@@ -9,9 +8,10 @@ import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/interaction.ts';
 import { type Column, paint, printable, renderTable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
+import { group, type Run, verb } from '../verb.ts';
+import { withArchive } from '../with-temporal.ts';
 
-export function quarantineCommand(): Command {
+export function command(): Command {
   return group('quarantine', 'Deliveries and files that were refused, kept in full.', [
     listCommand(),
     showCommand(),
@@ -20,39 +20,38 @@ export function quarantineCommand(): Command {
   ]);
 }
 
-async function open(settings: Settings): Promise<Quarantine> {
-  await checkEnvironment(settings);
+function open(settings: Settings): Promise<Quarantine> {
   return openQuarantine(dataFolder(settings.dataDir).quarantine);
 }
 
 function listCommand(): Command {
-  const command = verb(
+  return verb(
     'list',
     'Lists refused items, oldest first. A record of the archive that cannot be ingested is not listed here: ' +
       '`billsync verify` lists it as record-set-aside, with its place and reason.',
     'billsync quarantine list --json',
-  );
-  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const things = await (await open(settings)).list();
-    output.rows(things.map(asJson), COLUMNS, { empty: 'Nothing is in quarantine.' });
-  });
+  )
+    .ndjson()
+    .run(async ({ settings, output }: Run) => {
+      const things = await (await open(settings)).list();
+      output.rows(things.map(asJson), COLUMNS, { empty: 'Nothing is in quarantine.' });
+    });
 }
 
 function showCommand(): Command {
-  const command = verb(
+  return verb(
     'show <id>',
     'Shows a refused item: the findings of a file by line, column, rule and value; the body of a delivery.',
     'billsync quarantine show f-0123456789abcdef',
-  );
-  return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const { item: thing, body } = await find(await open(settings), id);
-    const bodyText = body === null ? null : Buffer.from(body).toString('utf8');
-    output.thing({ ...asJson(thing), findings: thing.findings, body: bodyText }, () =>
-      describe(thing, bodyText),
-    );
-  });
+  )
+    .json()
+    .run(async ({ settings, output }: Run, id: string) => {
+      const { item: thing, body } = await find(await open(settings), id);
+      const bodyText = body === null ? null : Buffer.from(body).toString('utf8');
+      output.thing({ ...asJson(thing), findings: thing.findings, body: bodyText }, () =>
+        describe(thing, bodyText),
+      );
+    });
 }
 
 interface WriteFlags {
@@ -68,8 +67,8 @@ function requeueCommand(): Command {
     'billsync quarantine requeue d-0123456789abcdef --dry-run',
   )
     .option('--dry-run', 'show what would be retried')
-    .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<WriteFlags>, ids: readonly string[]) => {
       const quarantine = await open(settings);
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would retry: ${ids.join(', ')}.`);
@@ -87,19 +86,16 @@ function discardCommand(): Command {
     .option('--note <text>', 'the reason', '')
     .option('--dry-run', 'show what would be discarded')
     .option('--yes', 'skip the confirmation')
-    .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<WriteFlags>, ids: readonly string[]) => {
       const quarantine = await open(settings);
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would discard: ${ids.join(', ')}.`);
       await confirm(`Discard ${ids.length} refused item(s)?`, flags);
       const { discardQuarantined } = await import('../../webhook/requeue.ts');
-      const archive = await openArchive(settings);
-      try {
+      await withArchive(settings, async (archive) => {
         for (const id of ids) await discardQuarantined(id, { quarantine, archive, note: flags.note ?? '' });
-      } finally {
-        await archive.close();
-      }
+      });
       output.note(`Discarded ${ids.join(', ')}.`);
     });
 }

@@ -16,7 +16,8 @@ import { CliError, EXIT } from '../errors.ts';
 import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
 import type { ScheduleAction } from '../report-schedule.ts';
 import type { Output } from '../terminal/output.ts';
-import { checkEnvironment, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
+import { renderTable } from '../terminal/table.ts';
+import { positiveInteger, type Run, seconds, verb } from '../verb.ts';
 
 interface ReportFlags extends OptionalTables, FilterOptions {
   readonly param?: Readonly<Record<string, string>>;
@@ -49,7 +50,7 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   fx: 'CSV of exchange rates, for budget',
 };
 
-export function reportCommand(): Command {
+export function command(): Command {
   const command = verb(
     'report [name]',
     'Prints a report on the published file. Without a name, lists all reports.',
@@ -78,24 +79,17 @@ export function reportCommand(): Command {
     .option('--dry-run', 'with --output or --schedule: show what would be written or scheduled');
   command.addHelpText('before', () => helpOfReport(command.args[0]));
   for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
-  return withJson(command, { ndjson: true }).action(
-    async (name: string | undefined, flags: ReportFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
-      if (flags.schedule !== undefined)
-        return await schedule(settings, { ...flags, name, schedule: flags.schedule }, output);
-      if (name === undefined) return await printCatalogue(command, output);
-      if (flags.dryRun === true && flags.output === undefined) {
-        throw new CliError(
-          EXIT.usage,
-          '--dry-run needs --output or --schedule: nothing is written otherwise',
-        );
-      }
-      await checkEnvironment(settings);
-      // The list of reports does not need DuckDB.
-      const { publishedPath } = await import('../published.ts');
-      await printReport({ databasePath: publishedPath(settings), name, flags, output });
-    },
-  );
+  return command.ndjson().run(async ({ settings, output, flags }: Run<ReportFlags>, name?: string) => {
+    if (flags.schedule !== undefined)
+      return await schedule(settings, { ...flags, name, schedule: flags.schedule }, output);
+    if (name === undefined) return await printCatalogue(command, output);
+    if (flags.dryRun === true && flags.output === undefined) {
+      throw new CliError(EXIT.usage, '--dry-run needs --output or --schedule: nothing is written otherwise');
+    }
+    // The list of reports does not need DuckDB.
+    const { publishedPath } = await import('../published.ts');
+    await printReport({ databasePath: publishedPath(settings), name, flags, output });
+  });
 }
 
 async function schedule(
@@ -149,14 +143,14 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
 /** Options that apply to the list of reports. */
 const CATALOGUE_FLAGS = ['config', 'dataDir', 'environment', 'setting', 'quiet', 'verbose', 'json', 'ndjson'];
 
-interface Wanted {
+interface PrintRequest {
   readonly databasePath: string;
   readonly name: string;
   readonly flags: ReportFlags;
   readonly output: Output;
 }
 
-async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
+async function printReport({ databasePath, name, flags, output }: PrintRequest): Promise<void> {
   const usual = output.form === 'table' ? 'table' : output.form;
   const { filters, parameters, tables, format } = requestOf(flags, usual);
   const request = {
@@ -208,20 +202,10 @@ export function helpOfReport(name: string | undefined): string {
   return [...paragraphs.map((part) => new Help().boxWrap(part, WIDTH)), ...tables, ''].join('\n\n');
 }
 
-function textOf(table: {
-  readonly caption: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}): string {
-  const lines = [table.columns, ...table.rows];
-  const widths = table.columns.map((_, index) =>
-    Math.max(...lines.map((line) => (line[index] ?? '').length)),
+function textOf({ caption, columns, rows }: ReturnType<typeof exampleTables>[number]): string {
+  const table = renderTable(
+    rows,
+    columns.map((title, at) => ({ title, value: (row) => row[at] ?? '' })),
   );
-  const text = lines.map((line) =>
-    line
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return [`${table.caption}:`, ...text.map((line) => `  ${line}`)].join('\n');
+  return `${caption}:\n${table.replace(/^/gm, '  ')}`;
 }

@@ -8,7 +8,7 @@ import { DEFAULT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 import type { ShipmentsPage } from '../../reports/shipments/list-shipments.ts';
 import { chosenFormat, printResult, printStreamed, withFilterFlags } from '../report-output.ts';
-import { checkEnvironment, collect, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
+import { collect, positiveInteger, type Run, seconds, verb } from '../verb.ts';
 
 interface ShipmentFlags extends FilterOptions {
   readonly is?: Readonly<Record<string, readonly string[]>>;
@@ -28,7 +28,7 @@ const PAGE_SECONDS = 60;
 /** A workbook of a million rows takes minutes. */
 const FILE_SECONDS = 600;
 
-export function shipmentsCommand(): Command {
+export function command(): Command {
   const command = verb(
     'shipments',
     'Lists the billed lines that reports count, sorted, with exact totals of all that match.',
@@ -58,9 +58,7 @@ export function shipmentsCommand(): Command {
     .option('--output <file>', 'write to this file instead of stdout')
     .option('--timeout <seconds>', 'stop after this time; by default 60, for a file 600', seconds)
     .option('--dry-run', 'with --output: show what would be written');
-  return withJson(command, { ndjson: true }).action(async (flags: ShipmentFlags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    await checkEnvironment(settings);
+  return command.ndjson().run(async ({ settings, output, flags }: Run<ShipmentFlags>) => {
     const { publishedPath } = await import('../published.ts');
     const usual = output.form === 'ndjson' ? 'ndjson' : output.form === 'json' ? 'json' : 'table';
     const format = chosenFormat(usual, flags);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
-import { checkEnvironment, contextOf, verb } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 
-export function temporalCommand(): Command {
+export function command(): Command {
   return temporalRole().addCommand(resetCommand());
 }
 
@@ -18,9 +18,8 @@ function resetCommand(): Command {
     'billsync temporal reset --dry-run',
   )
     .option('--dry-run', 'show what would be done')
-    .action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
-      const { settings, output } = contextOf(command);
-      await checkEnvironment(settings);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<{ readonly dryRun?: boolean }>) => {
       const { dataDir } = settings;
       if (!existsSync(join(dataDir, 'temporal', 'temporal.db')))
         throw new CliError(EXIT.nothingMatched, `no embedded Temporal server has a database in ${dataDir}`);

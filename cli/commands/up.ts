@@ -10,7 +10,7 @@ interface UpFlags {
   readonly port?: string;
 }
 
-export function upCommand(): Command {
+export function command(): Command {
   return verb(
     'up',
     'Runs everything: the endpoint and the worker as separate processes, which it supervises. Prints `ready` with the addresses on stderr; SIGTERM drains and ends with 0.',

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 
-export function webhookCommand(): Command {
+export function command(): Command {
   return verb(
     'webhook',
     'Runs the endpoint that receives events from the billing service and forwards them to Temporal.',

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 
-export function workerCommand(): Command {
+export function command(): Command {
   return verb(
     'worker',
     'Runs the worker, which fetches, checks and loads invoices, and publishes reports.duckdb.',

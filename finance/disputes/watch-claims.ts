@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { NOTHING } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
-import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
+import { type DisputesOptions, openDisputes } from './disputes.ts';
 import { type ClaimWindows, readClaimWindows } from './windows.ts';
 
 export interface ClaimWatchOptions extends DisputesOptions {
@@ -27,7 +27,7 @@ export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
   const { alerts, dataDir, log, now = () => new Date() } = options;
   try {
     const { claims } = await openDisputes(options).list();
-    const windows = await readClaimWindows(disputePaths(dataDir).windowsPath);
+    const windows = await readClaimWindows(dataDir);
     tell(alerts, {
       ...{ key: 'claims-to-send', title: 'Claims are to be sent before the carrier takes them no more' },
       claims: claims.filter((claim) => isDue(claim, windows)),

@@ -37,8 +37,8 @@ export interface StatementsRequest {
 export interface StatementSources {
   /** `reports.duckdb`. */
   readonly databasePath: string;
-  /** `sentFolder` of the data folder. */
-  readonly sentFolder: string;
+  /** Its user store has the statements that were sent. */
+  readonly dataDir: string;
   /** For all statements together. */
   readonly timeLimitMs: number;
   readonly now: Date;
@@ -82,7 +82,7 @@ export async function makeStatements(
   const days = parsePeriod(request.period);
   const { session, markUp } = await openWithMarkUp(sources, request, days);
   try {
-    const sent = openSentStatements(sources.sentFolder);
+    const sent = await openSentStatements(sources.dataDir);
     const making = { ...{ sources, request, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
     const cells = await session.ask('billed', days);
     const tenants = new Map<string, StatementTenant>();

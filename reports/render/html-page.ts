@@ -6,7 +6,7 @@ import { exampleTables } from '../catalogue.ts';
 import type { ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
 import { answerOf } from './answer.ts';
-import { drawCharts } from './chart-svg.ts';
+import { chartFigure, drawCharts } from './charts.ts';
 import { columnLabel, displayCell, grouped, headLines, instantLabel } from './labels.ts';
 import { sumsOf } from './table-order.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
@@ -75,6 +75,9 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
   );
   const sums = sumsOf(result);
   const { leadTo = () => null } = options;
+  const charts = await drawCharts(result, {
+    leadTo: (rows, column) => leadTo(rows, column)?.address ?? null,
+  });
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
     result,
@@ -88,7 +91,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
-    charts: await drawCharts(result, { leadTo: (rows, column) => leadTo(rows, column)?.address ?? null }),
+    charts: charts.map((chart) => chartFigure(chart, options.leadTo === undefined ? null : {})).join('\n'),
     leads: options.leadTo !== undefined,
     columns: columns.map((column) => ({
       ...{ label: columnLabel(column), number: number(column.align) },

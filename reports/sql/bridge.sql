@@ -15,6 +15,9 @@
 -- order: currency; with by, the greatest change first, whatever its sign; the steps as they add up
 -- limits: Whether the mix was a choice is not known; destinations and promised dates are not in an invoice file.
 -- chart: waterfall key=step value=amount
+--   waterfall key=step series=carrier value=amount
+--   waterfall key=step series=tenant value=amount
+--   waterfall key=step series=zone value=amount
 -- groups: carrier, tenant, zone
 -- drilldown: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_to; amount=billing_cost, shipments
 -- example: January had a ground parcel for 8 and an air parcel for 20, a mean of 14; February has three ground parcels

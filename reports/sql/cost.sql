@@ -16,6 +16,8 @@
 -- detail: credits, credited_percent
 -- chart: heatmap key=carrier y=tenant value=billing_cost combine=sum
 --   heatmap key=zone y=carrier value=cost_per_shipment
+--   stack key=month series=carrier value=billing_cost combine=sum
+--   stack key=month series=tenant value=billing_cost combine=sum
 --   line key=month value=billing_cost combine=sum
 --   line key=week value=billing_cost combine=sum
 --   bar key=tenant value=billing_cost combine=sum

@@ -1,7 +1,6 @@
 /** The routes of a section of the page. */
 
-import type { Account } from '../account.ts';
-import type { Connection } from '../connection.ts';
+import type { Account, Connection } from '../account.ts';
 import type { Form } from './form.ts';
 import type { Page } from './render.ts';
 

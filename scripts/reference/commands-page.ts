@@ -1,11 +1,11 @@
 /** docs/reference/commands.md, from the help of every command. */
 
 import { Command } from 'commander';
+import { sharedOptions } from '../../cli/verb.ts';
 import { VERBS } from '../../cli/verbs.ts';
 import { page } from './markdown.ts';
 
 const SECTIONS = [...new Set(VERBS.map(({ section }) => section))];
-const SHARED = /\nOptions of every command:\n[\s\S]*?(?=\n\n|\n*$)/;
 
 export async function commandsPage(): Promise<string> {
   const commands = await Promise.all(VERBS.map(async (verb) => ({ ...verb, command: await verb.load() })));
@@ -18,14 +18,19 @@ export async function commandsPage(): Promise<string> {
       .map(({ name, summary }) => `- [\`${name}\`](#billsync-${name}): ${summary}`);
     return `**${section}**\n\n${lines.join('\n')}`;
   });
-  const shared = commands.map(({ command }) => SHARED.exec(helpOf(command))?.[0].trim()).find(Boolean);
+  const shared = new Command().helpOption(false).usage(' ');
+  for (const option of sharedOptions()) shared.addOption(option);
   return page(
     'Commands',
     'Data goes to stdout, messages and progress to stderr. `--json` prints one JSON document and `--ndjson` a line for each ' +
       'item; money and weights are text with exact decimals, instants are ISO 8601 in UTC. Whatever writes takes ' +
       '`--dry-run`. [Exit codes](exit-codes.md) are the same everywhere.',
     ...overview,
-    `## Options of every command\n\n${block((shared ?? '').split('\n').slice(1).join('\n'))}`,
+    `## Options of every command\n\n${block(
+      helpOf(shared)
+        .replace(/^[\s\S]*Options:\n/, '')
+        .trimEnd(),
+    )}`,
     ...commands.flatMap(({ command, name }) => sectionsOf(command, `billsync ${name}`, 2)),
   );
 }
@@ -34,7 +39,7 @@ export async function commandsPage(): Promise<string> {
 function sectionsOf(command: Command, path: string, depth: number): string[] {
   const below = command.commands.filter((child) => child.name() !== 'help');
   return [
-    `${'#'.repeat(Math.min(depth, 4))} ${path}\n\n${block(helpOf(command).replace(SHARED, '').trim())}`,
+    `${'#'.repeat(Math.min(depth, 4))} ${path}\n\n${block(helpOf(command).trim())}`,
     ...below.flatMap((child) => sectionsOf(child, `${path} ${child.name()}`, depth + 1)),
   ];
 }

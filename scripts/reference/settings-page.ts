@@ -1,29 +1,16 @@
 /** docs/reference/settings.md, from the definitions that the settings are read by. */
 
-import { SETTING_DEFINITIONS, type SettingDefinition } from '../../lib/config/setting-definitions.ts';
+import { SETTING_GROUPS } from '../../lib/config/setting-definitions.ts';
 import { code, page, table } from './markdown.ts';
 
-const GROUPS: Readonly<Record<SettingDefinition['group'], string>> = {
-  where: 'Where billsync is',
-  service: 'The billing service',
-  webhook: 'The endpoint',
-  admin: 'Health, metrics and the dashboard',
-  time: 'When billsync asks the service',
-  storage: 'Storage',
-  alerts: 'Alerts',
-  log: 'Log and tracing',
-};
-
 export function settingsPage(): string {
-  const groups = Object.entries(GROUPS).map(([group, title]) => {
-    const rows = SETTING_DEFINITIONS.filter((setting) => setting.group === group).map(
-      ({ variable, fileKey, default: text, defaultNote, meaning, secret }) => [
-        code(variable),
-        code(fileKey),
-        defaultNote ?? (text === null ? '' : code(text)),
-        secret ? `${meaning}. Secret: also as ${code(`${variable}_FILE`)}` : meaning,
-      ],
-    );
+  const groups = SETTING_GROUPS.map(({ title, definitions }) => {
+    const rows = definitions.map(({ variable, fileKey, default: text, defaultNote, meaning, secret }) => [
+      code(variable),
+      code(fileKey),
+      defaultNote ?? (text === null ? '' : code(text)),
+      secret ? `${meaning}. Secret: also as ${code(`${variable}_FILE`)}` : meaning,
+    ]);
     return `## ${title}\n\n${table(['Variable', 'Key in the file', 'Default', 'Meaning'], rows)}`;
   });
   return page(

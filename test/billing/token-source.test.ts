@@ -1,23 +1,21 @@
 /** Tokens are had one at a time, early enough, and survive an authorization server that is away for a moment. */
 
 import { describe, expect, test } from 'vitest';
-import { TokenSource } from '../../billing/api.ts';
+import { createTokenSource } from '../../billing/api.ts';
 
 function source({ lifeSeconds = 100 }: { readonly lifeSeconds?: number } = {}) {
   const world = { nowMs: 0, fetched: 0, fails: false };
-  const tokens = new TokenSource({
-    fetch: async () => {
-      world.fetched++;
-      await Promise.resolve();
-      if (world.fails) throw new Error('away');
-      return { accessToken: `token-${world.fetched}==`, expiresInSeconds: lifeSeconds, partnerIds: [] };
-    },
-    monotonicMs: () => world.nowMs,
-  });
+  const fetch = async () => {
+    world.fetched++;
+    await Promise.resolve();
+    if (world.fails) throw new Error('away');
+    return { accessToken: `token-${world.fetched}==`, expiresInSeconds: lifeSeconds };
+  };
+  const tokens = createTokenSource(fetch, () => world.nowMs);
   return { world, tokens };
 }
 
-describe('TokenSource', () => {
+describe('createTokenSource', () => {
   test('requests one token for many callers and keeps it verbatim', async () => {
     const { world, tokens } = source();
     const texts = await Promise.all(Array.from({ length: 50 }, () => tokens.token()));

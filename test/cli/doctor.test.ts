@@ -80,7 +80,13 @@ describe('the billing service', () => {
       /client id and secret/,
     ],
     ['no CA', { BILLSYNC_CA_FILE: '' }, 5, /cannot be reached/, /BILLSYNC_CA_FILE/],
-    ['a CA that is not there', { BILLSYNC_CA_FILE: '/nowhere.pem' }, 2, /nowhere\.pem/, /BILLSYNC_CA_FILE/],
+    [
+      'a CA that is not there',
+      { BILLSYNC_CA_FILE: '/nowhere.pem' },
+      2,
+      /BILLSYNC_CA_FILE .*nowhere\.pem/,
+      /config show/,
+    ],
     ['nobody there', { BILLSYNC_AUTH_URL: 'https://127.0.0.1:9' }, 5, /ECONNREFUSED/, /address/],
     [
       'private addresses forbidden',
@@ -169,8 +175,8 @@ describe('the endpoint', () => {
     });
     writeFileSync(cert, pair.cert);
     for (const [path, words] of [
-      [otherKey, /does not belong/],
-      [join(folder, 'none.pem'), /TLS_KEY cannot be read .*none\.pem/],
+      [otherKey, /is not the key of the certificate/],
+      [join(folder, 'none.pem'), /TLS_KEY cannot be read: .*none\.pem/],
     ] as const) {
       const found = await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: path });
       expect(found).toMatchObject({ result: 'failed', exitCode: 2 });

@@ -173,7 +173,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'void before a restore',
       folder: 'warehouse',
-      before: 'const open = voids.filter(({ recordedAt }) => recordedAt > since);',
+      before: 'const open = voids.filter(({ recorded_at: at }) => at > since);',
       after: 'const open = voids;',
       effect: 'an invoice that a person restored stays voided',
     },
@@ -303,8 +303,8 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'order within an invoice',
       folder: 'webhook',
-      before: 'lane.isBusy = true;\n    inFlight += 1;',
-      after: 'lane.isBusy = true;\n    ready.add(name);\n    inFlight += 1;',
+      before: 'ready.delete(name);\n    inFlight += 1;',
+      after: 'inFlight += 1;',
       effect: 'two deliveries of one invoice are forwarded at the same time',
     },
   ],

@@ -13,7 +13,7 @@ import { addDecimals, compareDecimals } from '../../lib/wire/decimal.ts';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { type CellDrilldown, drilldownOfCell } from '../../reports/drilldown.ts';
-import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { drawCharts } from '../../reports/render/charts.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';

@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
 import { openPublishedFile } from '../../reports/published-file.ts';
-import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { drawCharts } from '../../reports/render/charts.ts';
 import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';

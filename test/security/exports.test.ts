@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
 import { visible } from '../../lib/wire/text.ts';
-import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { drawCharts } from '../../reports/render/charts.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { attack } from '../support/attack.ts';
@@ -112,8 +112,8 @@ test('escapes invisible characters in CSV and charts, not in Parquet and JSON', 
     expect((await askParquet(parquet)).sort()).toEqual([...names].sort());
     const result = await own.run('carriers');
     const raw = new RegExp(unseen.map((letter) => letter.slice(0, 2).replace('[', '')).join('|'), 'u');
-    for (const { svg, narrowSvg, description } of await drawCharts(result))
-      for (const drawn of [svg, narrowSvg, description]) expect(drawn).not.toMatch(raw);
+    for (const { wide, narrow, description } of await drawCharts(result))
+      for (const drawn of [wide.svg, JSON.stringify(narrow), description]) expect(drawn).not.toMatch(raw);
     const seen = parse<Record<string, string>>(renderCsv(result), { columns: true });
     expect(seen.map(({ carrier }) => carrier).sort()).toEqual(names.map(visible).sort());
     const json = JSON.parse(String((await renderReport(result, 'json')).body)) as { carrier: string }[];

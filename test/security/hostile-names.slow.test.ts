@@ -177,7 +177,7 @@ async function statementsOf(
 ): Promise<ReadonlyMap<string, number>> {
   const made = new Map<string, number>();
   const sources = {
-    ...{ databasePath: path, sentFolder: join(dirname(path), 'sent'), timeLimitMs: 60_000 },
+    ...{ databasePath: path, dataDir: dirname(path), timeLimitMs: 60_000 },
     now: new Date('2026-05-02T00:00:00Z'),
   };
   const wanted = { tenants: [], partners: [], period, isFinal: false, withShipments: true };

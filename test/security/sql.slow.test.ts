@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LeftWalError } from '../../lib/files/published-file.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { runSql } from '../../reports/run-sql.ts';
 import { attack } from '../support/attack.ts';
@@ -156,7 +155,7 @@ describe('a write-ahead log beside the published file', () => {
     instance.closeSync();
     rmSync(copy);
 
-    await expect(ask('select 1')).rejects.toThrow(LeftWalError);
+    await expect(ask('select 1')).rejects.toMatchObject({ code: 'wal-beside-published-file' });
     for (const look of looks) {
       const { exitCode, stdout, stderr } = await runCommand(look, { env });
       expect({ look, exitCode, stdout }).toEqual({ look, exitCode: 3, stdout: '' });

@@ -75,7 +75,7 @@ function unlessStillCounted(error: unknown): void {
   throw error;
 }
 
-/** @throws TemporalUnreachableError no server runs for that folder */
+/** @throws temporal-unreachable no server runs for that folder */
 export async function withTemporalBeside<T>(
   dataDir: string,
   work: (client: Client) => Promise<T>,

@@ -2,7 +2,8 @@
 
 import { isWarehouseError } from '../../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions, Warehouse } from '../../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 
 export async function openOrRebuild(
   options: OpenWarehouseOptions,

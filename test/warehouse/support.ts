@@ -13,9 +13,11 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { type ArchivedFile, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { EVENTS, type EventType, type InvoiceHeader } from '../../lib/wire/names.ts';
-import type { LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
-import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions, Warehouse } from '../../warehouse/warehouse.ts';
+import type { Drift, LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
+import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
+import type { CompletedRebuild, RebuildOptions } from '../../warehouse/rebuild.ts';
+import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 
 export const INVOICE = '11111111-1111-4111-8111-111111111111';
 export const silent = pino({ level: 'silent' });
@@ -26,10 +28,16 @@ export interface TestWarehouse {
   readonly settings: OpenWarehouseOptions['settings'];
   readonly warehouse: Warehouse;
   readonly recordsPerCut: number | undefined;
-  /** Archives events, as the endpoint does, and has the warehouse read on. */
+  /** Archives events, as the endpoint does, and ingests them. */
   record(events: readonly ArchivedEvent[]): Promise<void>;
+  /** Publishes, and queries the copy. */
+  ask(sql: string): Promise<Record<string, unknown>[]>;
+  /** Of a full verification. */
+  drift(): Promise<readonly Drift[]>;
   /** Closes and opens again on the same folder. */
   reopen(): Promise<Warehouse>;
+  /** Closes, rebuilds from the archive, and opens again. */
+  rebuild(options?: Partial<RebuildOptions>): Promise<CompletedRebuild>;
   close(): Promise<void>;
 }
 
@@ -102,10 +110,22 @@ export async function aWarehouse(
       await Promise.all(events.map((event) => archive.putEvent(event)));
       await warehouse.ingestArchive();
     },
+    async ask(sql) {
+      return ask((await warehouse.publish()).path, sql);
+    },
+    async drift() {
+      return (await warehouse.verify({ full: true })).drift;
+    },
     async reopen() {
       await warehouse.close();
       warehouse = await open();
       return warehouse;
+    },
+    async rebuild(options = {}) {
+      await warehouse.close();
+      const made = await rebuildWarehouse({ settings, archive, log: silent, ...options });
+      warehouse = await open();
+      return made;
     },
     async close() {
       await warehouse.close();

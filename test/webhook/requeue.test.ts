@@ -4,7 +4,7 @@ import { startForwarder } from '../../webhook/forwarder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { discardQuarantined, replayEvents, requeueDelivery } from '../../webhook/requeue.ts';
 import { anArchivedEvent, anEvent } from '../archive/an-event.ts';
-import { aDelivery, openParts, type Parts } from './a-delivery.ts';
+import { aDelivery, drained, openParts, type Parts } from './a-delivery.ts';
 
 describe('replayEvents', () => {
   async function anArchive(): Promise<Parts & { invoiceId: string }> {
@@ -72,7 +72,7 @@ describe('requeueDelivery', () => {
       send: async (event) => void sent.push(event),
       timing: { pollMs: 20 },
     });
-    await forwarder.drain();
+    await drained(parts);
     expect((await archive.event(eventId))?.verdict).toBe('quarantined');
     expect(await requeueDelivery(quarantineId, { ...parts, dryRun: true })).toEqual({
       outcome: 'requeued',
@@ -80,7 +80,7 @@ describe('requeueDelivery', () => {
     });
     expect(await parts.quarantine.list()).toHaveLength(1);
     expect(await requeueDelivery(quarantineId, parts)).toEqual({ outcome: 'requeued', eventId });
-    expect(await forwarder.drain()).toBe(true);
+    await drained(parts);
     await forwarder.close();
     expect(sent.map((event) => event.eventId)).toEqual([eventId]);
     expect(await archive.event(eventId)).toMatchObject({ verdict: 'accepted', event: { eventId } });

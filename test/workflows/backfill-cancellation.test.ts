@@ -70,7 +70,7 @@ describe.concurrent('a backfill that is cancelled', () => {
   test('accepts no further ids', async () => {
     let isCancelled = false;
     const handedOver: number[] = [];
-    const request = {
+    const request: BackfillRequest = {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, checkAfter: '500 ms' },
       onSent(count: number, backfillId: string) {
         handedOver.push(count);

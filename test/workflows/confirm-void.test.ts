@@ -2,7 +2,8 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { InvoiceLedger, LookUpInvoiceResult } from '../../workflows/activities.ts';
+import type { LookUpInvoiceResult } from '../../workflows/activities.ts';
+import type { InvoiceLedger } from '../../workflows/lifecycle.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/quick-route.ts';
 import { anEvent } from './invoice-builders.ts';

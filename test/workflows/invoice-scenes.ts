@@ -39,7 +39,7 @@ export function aFinalizedWorld(): World {
 function notBegun(error: unknown): InvoiceStatus {
   const isScheduled = !(error instanceof ServiceError && /not scheduled yet/.test(`${error.cause}`));
   if (isScheduled) throw error;
-  return { state: 'draft', seen: 0, attention: null, lastFailure: null };
+  return { state: 'draft', seen: 0, attention: null };
 }
 
 export type Scene = (underTest: InvoiceUnderTest) => Promise<void>;
@@ -83,7 +83,7 @@ export function createScenes() {
         await eventually(async () => (await status()).seen === 1);
       },
       retry: () => retryInvoice(client, route, address),
-      lookUp: () => lookUpInvoice(client, route, address, { cause: 'person' }),
+      lookUp: () => lookUpInvoice(client, route, address),
       watch: () => watchInvoice(client, route, address),
       result: () => handle().result() as Promise<InvoiceResult>,
       until: (state) => eventually(async () => (await status()).state === state),

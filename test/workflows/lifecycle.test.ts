@@ -9,6 +9,7 @@ import {
   applyStatus,
   completeLoad,
   completeVoid,
+  type InvoiceLedger,
   type Knowledge,
   NOTHING_KNOWN,
   nextStep,
@@ -158,7 +159,10 @@ describe('lifecycle', () => {
   test('needs no load when the ledger has the announced file', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const loadedSha256 = event.export?.fileHashSha256 ?? '';
-    const ledger = { rank: 'finalized', loadedSha256, voidBasis: null } as const;
+    const ledger: InvoiceLedger = {
+      ...{ state: 'loaded', loadedSha256, voidBasis: null },
+      ...{ isRestored: false, failureCode: null },
+    };
     expect(nextStep(applyEvent(applyLedger(NOTHING_KNOWN, ledger), event))).toBe('done');
   });
 

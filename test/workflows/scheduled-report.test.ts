@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { createWarehouseWideActivities } from '../../activities/warehouse.ts';
-import { sentFolder } from '../../finance/statements/sent-statements.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { createMetrics } from '../../lib/metrics.ts';
+import { userStore } from '../../lib/user-store.ts';
 import { writeReport, writeScheduledReport } from '../../worker/scheduled-reports.ts';
 import { type ScheduledReport, TENANT_STATEMENTS } from '../../workflows/activities.ts';
 import {
@@ -59,7 +59,7 @@ beforeAll(async () => {
   temporal = await connectForTests();
   const activities = reportActivities((scheduled) =>
     writeScheduledReport(scheduled, {
-      ...{ databasePath: fixture.path, sentFolder: sentFolder(folder), now: NOW },
+      ...{ databasePath: fixture.path, dataDir: folder, now: NOW },
     }),
   );
   workers = await startWorkers(temporal, queues, { billing: {}, warehouse: activities });
@@ -167,7 +167,7 @@ describe('a scheduled report', () => {
     });
     expect(await contents()).toEqual([lines, statement]);
     expect(announced()[1]?.detail).toBe(announced()[0]?.detail);
-    const [tenant = ''] = (await readdir(sentFolder(folder))).filter((each) => each !== 'all-tenants');
-    expect(await readdir(join(sentFolder(folder), tenant))).toEqual(['0001']);
+    const sent = await (await userStore(folder)).list('sent-statements');
+    expect(sent.filter((path) => /\/\d{4}\.json$/.test(path))).toHaveLength(1);
   });
 });

@@ -6,8 +6,8 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { InvoiceState } from '../../lib/wire/names.ts';
-import type { InvoiceLedger } from '../../workflows/activities.ts';
 import type { InvoiceActivities } from '../../workflows/activity-options.ts';
+import type { InvoiceLedger } from '../../workflows/lifecycle.ts';
 import { aLocation } from './invoice-builders.ts';
 
 export type World = ReturnType<typeof aWorld>;

@@ -109,7 +109,7 @@ function anUnknownWorld(): World {
 async function askForReplies(client: Client, route: InvoiceRoute, invoiceId: string): Promise<void> {
   const address = { partnerId: PARTNER_ID, invoiceId };
   for (let backfill = 0; backfill < WAITING_FOR_REPLY; backfill += 1) {
-    const request = { cause: 'backfill', replyTo: `backfill-${backfill}` } as const;
+    const request = { replyTo: `backfill-${backfill}` };
     await eventually(() => lookUpInvoice(client, route, address, request).then(always, never));
   }
 }

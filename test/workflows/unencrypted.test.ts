@@ -39,7 +39,7 @@ describe.concurrent('in clear text', () => {
       });
       for (const name of ['invoiceEvent', 'retry', 'lookUp', 'backfillReply', 'unknown']) {
         await forged.signal(name);
-        await forged.signal(name, { cause: 'person' });
+        await forged.signal(name, {});
       }
       // A query is answered after the signals before it.
       await until(underTest, async () => (await underTest.status()).seen === 1);

@@ -75,7 +75,7 @@ async function announceWhileTelling(backfills: number) {
   await scenes.play(world, async (underTest) => {
     const address = { partnerId: PARTNER_ID, invoiceId: underTest.invoiceId };
     for (let backfill = 0; backfill < backfills; backfill += 1) {
-      const request = { cause: 'backfill', replyTo: `backfill-${backfill}` } as const;
+      const request = { replyTo: `backfill-${backfill}` };
       await lookUpInvoice(fixture.client, route, address, request);
     }
     allAsked();

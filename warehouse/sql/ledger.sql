@@ -22,12 +22,6 @@ insert into invoice_keys select unnest($invoice_ids::uuid[])
 -- For DuckDB and PostgreSQL.
 select count(*)::float8 as invoices from invoice_state where state = 'needs_attention'
 
--- name: count-held-records
--- The approximate number of rows of held-records. For DuckDB and PostgreSQL.
-select
-    (2 * (select count(*) from loads) + (select count(*) from invoice_state) + (select count(*) from event_ledger)
-        + (select count(*) from attention_ledger))::float8 as records
-
 -- name: due-rechecks
 -- Loaded invoices to check with the service again: daily for a week after the load, then weekly, until $days after the
 -- invoice date, the longest overdue first. A restored invoice is checked once at the next run: its workflow may wait for it.
@@ -95,40 +89,37 @@ delete from ingest_cursors where stream = 'loads'
 
 -- name: held-records
 -- Records that the archive must have: loads, events, invoices, and the number of lines from facts about an invoice or
--- event. Lines of failed loads (archive-damaged) have no fact. Limited to hashes like $part. For DuckDB and PostgreSQL.
-select * from (
-    select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256, 1 as lines,
-        load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
-    from loads
-    union all
-    select 'invoice', invoice_id::varchar, invoice_id::varchar, null, 1, false
-    from invoice_state
-    union all
-    select 'event', lower(event_id), invoice_id::varchar, null, 1, false
-    from event_ledger
-    union all
-    select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
-    from details_ledger
-    group by invoice_id
-    union all
-    select
-        case kind when 'restored' then 'restored' when 'version' then 'version-chosen' when 'hash' then 'hash-answered'
-            when 'failure' then case when is_open then 'failure' else 'recovered' end
-            else case when is_open then 'attention' else 'resolved' end end,
-        invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
-    from attention_ledger
-    where code is distinct from 'archive-damaged'
-    group by 1, invoice_id
-    union all
-    select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
-    from file_ledger
-    group by invoice_id
-    union all
-    select 'duplicate', event_id, null, null, count(*)::integer, false
-    from duplicate_ledger
-    group by event_id
-) as r
-where md5(subject) like $part::text
+-- event. Lines of failed loads (archive-damaged) have no fact. For DuckDB and PostgreSQL.
+select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256 as sha256, 1 as lines,
+    load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
+from loads
+union all
+select 'invoice', invoice_id::varchar, invoice_id::varchar, null, 1, false
+from invoice_state
+union all
+select 'event', lower(event_id), invoice_id::varchar, null, 1, false
+from event_ledger
+union all
+select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+from details_ledger
+group by invoice_id
+union all
+select
+    case kind when 'restored' then 'restored' when 'version' then 'version-chosen' when 'hash' then 'hash-answered'
+        when 'failure' then case when is_open then 'failure' else 'recovered' end
+        else case when is_open then 'attention' else 'resolved' end end,
+    invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+from attention_ledger
+where code is distinct from 'archive-damaged'
+group by 1, invoice_id
+union all
+select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+from file_ledger
+group by invoice_id
+union all
+select 'duplicate', event_id, null, null, count(*)::integer, false
+from duplicate_ledger
+group by event_id
 
 -- name: held-states
 -- The rows of these invoices, which ledgers have their lines, and whether they have discrepancies. `place` is valid until the
@@ -142,80 +133,58 @@ from invoice_state as s
 semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = s.invoice_id
 
 -- name: insert-attention
-insert into attention_ledger
-select recorded_at::timestamp, invoice_id::uuid, is_open, code, reason, kind, decided_by, file_sha256, counts_from::timestamp
-from (select unnest(from_json($facts::json, '[{
+insert into attention_ledger by name
+select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "is_open": "BOOLEAN", "code": "VARCHAR", "reason": "VARCHAR",
-    "kind": "VARCHAR", "decided_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true))
+    "kind": "VARCHAR", "decided_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-details
-insert into details_ledger
-select
-    recorded_at::timestamp, invoice_id::uuid, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number,
-    invoice_status, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total,
-    stated_shipments
-from (select unnest(from_json($facts::json, '[{
+insert into details_ledger by name
+select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR",
     "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR", "invoice_number": "VARCHAR", "invoice_status": "VARCHAR",
     "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR",
-    "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT"}]'), recursive := true))
+    "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT"}]'), recursive := true)
 
 -- name: insert-duplicates
 -- Further deliveries of known events.
-insert into duplicate_ledger
-select recorded_at::timestamp, event_id
-from (select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true))
+insert into duplicate_ledger by name
+select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-events
 -- The ledger has none of these events: known-events was checked, and released events were deleted.
-insert into event_ledger
-select
-    event_id, received_at::timestamp, verdict, reason, event_type, event_timestamp::timestamp, partner_id, is_test_event,
-    invoice_id::uuid, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_status,
-    invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments,
-    announced_sha256, announced_size_bytes, announced_url, url_expires_at::timestamp
-from (
-    select unnest(from_json($events::json, '[{
-        "event_id": "VARCHAR", "received_at": "VARCHAR", "verdict": "VARCHAR", "reason": "VARCHAR", "event_type": "VARCHAR",
-        "event_timestamp": "VARCHAR", "partner_id": "VARCHAR", "is_test_event": "BOOLEAN", "invoice_id": "VARCHAR",
-        "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
-        "invoice_number": "VARCHAR", "invoice_status": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR",
-        "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR",
-        "stated_shipments": "BIGINT", "announced_sha256": "VARCHAR", "announced_size_bytes": "BIGINT",
-        "announced_url": "VARCHAR", "url_expires_at": "VARCHAR"}]'), recursive := true)
-)
+insert into event_ledger by name
+select unnest(from_json($events::json, '[{
+    "event_id": "VARCHAR", "received_at": "VARCHAR", "verdict": "VARCHAR", "reason": "VARCHAR", "event_type": "VARCHAR",
+    "event_timestamp": "VARCHAR", "partner_id": "VARCHAR", "is_test_event": "BOOLEAN", "invoice_id": "VARCHAR",
+    "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
+    "invoice_number": "VARCHAR", "invoice_status": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR",
+    "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR",
+    "stated_shipments": "BIGINT", "announced_sha256": "VARCHAR", "announced_size_bytes": "BIGINT",
+    "announced_url": "VARCHAR", "url_expires_at": "VARCHAR"}]'), recursive := true)
 returning event_id, invoice_id
 
 -- name: insert-files
 -- Files that were downloaded or imported for an invoice.
-insert into file_ledger
-select recorded_at::timestamp, invoice_id::uuid, file_sha256, file_size_bytes, file_source, came_from
-from (select unnest(from_json($facts::json, '[{
+insert into file_ledger by name
+select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "file_sha256": "VARCHAR", "file_size_bytes": "BIGINT",
-    "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true))
+    "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-states
 -- Previous rows were deleted. Not an upsert: its plan costs three times as much. Two connections that insert the same invoice
 -- conflict at its key (claim-invoices).
-insert into invoice_state
-select
-    invoice_id::uuid, state, reason_code, reason, state_since::timestamp, service_status, current_load_id, proof, partner_id,
-    partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date,
-    invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments, event_id, first_seen_at::timestamp,
-    created_at::timestamp, finalized_at::timestamp, first_loaded_at::timestamp, loaded_at::timestamp, voided_at::timestamp,
-    attention_at::timestamp, resolved_at::timestamp, versions, attention_lines, void_basis, restored_at::timestamp, past_voids
-from (
-    select unnest(from_json($states::json, '[{
-        "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
-        "service_status": "VARCHAR", "current_load_id": "INTEGER", "proof": "VARCHAR", "partner_id": "VARCHAR",
-        "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
-        "invoice_number": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR",
-        "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT",
-        "event_id": "VARCHAR", "first_seen_at": "VARCHAR", "created_at": "VARCHAR", "finalized_at": "VARCHAR",
-        "first_loaded_at": "VARCHAR", "loaded_at": "VARCHAR", "voided_at": "VARCHAR", "attention_at": "VARCHAR",
-        "resolved_at": "VARCHAR", "versions": "INTEGER", "attention_lines": "INTEGER", "void_basis": "VARCHAR",
-        "restored_at": "VARCHAR", "past_voids": "VARCHAR"}]'), recursive := true)
-)
+insert into invoice_state by name
+select unnest(from_json($states::json, '[{
+    "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
+    "service_status": "VARCHAR", "current_load_id": "INTEGER", "proof": "VARCHAR", "partner_id": "VARCHAR",
+    "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
+    "invoice_number": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR",
+    "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT",
+    "event_id": "VARCHAR", "first_seen_at": "VARCHAR", "created_at": "VARCHAR", "finalized_at": "VARCHAR",
+    "first_loaded_at": "VARCHAR", "loaded_at": "VARCHAR", "voided_at": "VARCHAR", "attention_at": "VARCHAR",
+    "resolved_at": "VARCHAR", "versions": "INTEGER", "attention_lines": "INTEGER", "void_basis": "VARCHAR",
+    "restored_at": "VARCHAR", "past_voids": "VARCHAR"}]'), recursive := true)
 
 -- name: void-state
 select voided_at is not null as is_voided, current_load_id is not null as has_rows
@@ -376,8 +345,7 @@ insert into ingest_cursors values ($stream, $position)
 
 -- name: insert-discrepancies
 -- Replaced together with the row of the invoice.
-insert into discrepancy_lines
-select invoice_id::uuid, rule, stated, found, file_sha256, event_id, recorded_at::timestamp
-from (select unnest(from_json($discrepancies::json, '[{
+insert into discrepancy_lines by name
+select unnest(from_json($discrepancies::json, '[{
     "invoice_id": "VARCHAR", "rule": "VARCHAR", "stated": "VARCHAR", "found": "VARCHAR", "file_sha256": "VARCHAR",
-    "event_id": "VARCHAR", "recorded_at": "VARCHAR"}]'), recursive := true))
+    "event_id": "VARCHAR", "recorded_at": "VARCHAR"}]'), recursive := true)

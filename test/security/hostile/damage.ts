@@ -25,15 +25,10 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
     [below('inbox/pending', '.DS_Store'), Buffer.alloc(99)],
   ]),
   put('quarantine: broken descriptions', ({ dice, below }) => [
-    [
-      below('inbox/quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}.json`),
-      broken(dice, THING),
-    ],
+    [below('inbox/quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}`), broken(dice, THING)],
     [below('inbox/quarantine', 'notes.txt'), Buffer.from('not ours')],
   ]),
-  put('run: what alerts remember', ({ dice, below }) =>
-    ['webhook', 'worker', 'up'].map((role) => [below('run', `alerts-${role}.json`), broken(dice, ALERT)]),
-  ),
+  put('user: the open alerts', ({ dice, below }) => [[below('user', 'alerts.json'), broken(dice, ALERT)]]),
   {
     name: 'inbox and quarantine: links that lead nowhere, to themselves and to folders',
     async play({ product, dice }) {
@@ -41,9 +36,8 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
       for (const path of [
         `inbox/pending/${dice.uuid()}`,
         `inbox/pending/test.${dice.uuid()}`,
-        `inbox/quarantine/d-${id()}.json`,
-        `inbox/quarantine/f-${id()}.json`,
-        `run/alerts-${id()}.json`,
+        `inbox/quarantine/d-${id()}`,
+        `inbox/quarantine/f-${id()}`,
       ]) {
         const link = join(product.dataDir, path);
         mkdirSync(dirname(link), { recursive: true });
@@ -170,4 +164,4 @@ const ENTRY =
   '{"kind":"event","eventId":"11111111-1111-4111-8111-111111111111","receivedAt":"2026-03-01T00:00:00.000Z","invoiceId":null,"code":null,"sequence":1}';
 const THING =
   '{"quarantineId":"d-0123456789abcdef","kind":"delivery","at":"2026-03-01T00:00:00.000Z","code":"not-json","reason":"x","invoiceId":null,"eventId":null,"sha256":null,"findings":[],"findingCount":0,"sizeBytes":1}';
-const ALERT = '[{"alert":{"key":"a/b","title":"x"},"atMs":1,"repeated":0}]';
+const ALERT = '{"open":[{"key":"a/b","title":"x","noticeMs":1,"repeated":0}],"quiet":{}}';

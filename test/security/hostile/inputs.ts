@@ -6,7 +6,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { type EmbeddedRecord, openConnection } from '../../../lib/temporal/connect.ts';
+import { openConnection } from '../../../lib/temporal/connect.ts';
+import type { EmbeddedRecord } from '../../../lib/temporal/embedded-record.ts';
 import { invoiceWorkflowId, taskQueues } from '../../../lib/wire/names.ts';
 import { aDelivery, basic, deliver } from '../../webhook/a-delivery.ts';
 import { HOSTILE_ANSWERS } from './answers.ts';

@@ -12,7 +12,7 @@ import files, { readFileSync, unlinkSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { Session } from '../../../warehouse/duckdb/session.ts';
-import { LedgerWarehouse } from '../../../warehouse/ledger-warehouse.ts';
+import { LedgerWarehouse } from '../../../warehouse/warehouse.ts';
 import type { WorkerPoint } from './worker-points.ts';
 
 const armedBy = process.env.DIE_AT_FILE ?? '';

@@ -40,11 +40,11 @@ const STATEMENTS: Readonly<Record<string, string>> = {
   'marked-cells': MARKED_CELLS,
   'marked-chunks': `
     select row_number, '|' || columns(* exclude (load_id, row_number))::varchar
-    from numbered_chunks(1, $folder, $chunks::integer, $invoice_id)
+    from numbered_chunks(1, $folder, $chunks::integer, $invoice_id, specified_columns())
     order by row_number`,
   'marked-tolerated': `
     select row_number, '|' || columns(* exclude (load_id, row_number, added_columns))::varchar
-    from numbered_tolerated(1, $folder, $chunks::integer, $invoice_id)
+    from numbered_chunks(1, $folder, $chunks::integer, $invoice_id, tolerated_columns())
     order by row_number`,
 };
 
