@@ -10,8 +10,8 @@ const MOTO = {
 };
 
 /**
- * Of conditional puts S3 lets exactly one win; moto looks and then writes, each request in a thread of its own, so two that
- * come at once may both be told that they were first. Here they go one after the other.
+ * S3 accepts exactly one of several conditional puts; moto checks and then writes, each request in a thread of its own, so two
+ * concurrent ones may both succeed. This script runs them one after the other.
  */
 const SCRIPT = `
 import threading

@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
@@ -53,12 +52,12 @@ function* detailsOf({ invoice }: ForeignAsk, shipments: number): Generator<strin
 test('reads a void behind 300,000 line items in bounded memory', async () => {
   const { invoiceId } = await service.createInvoice();
   let sentBytes = 0;
-  service.play('details', (ask) => {
-    const body = Readable.from(detailsOf(ask, SHIPMENTS));
+  service.play('details', (call) => {
+    const body = Readable.from(detailsOf(call, SHIPMENTS));
     body.on('data', (text: string) => {
       sentBytes += Buffer.byteLength(text);
     });
-    body.pipe(ask.response.writeHead(200, { 'content-type': 'application/json' }));
+    body.pipe(call.response.writeHead(200, { 'content-type': 'application/json' }));
   });
   const held = () => {
     const { heapUsed, external } = process.memoryUsage();
@@ -78,27 +77,18 @@ test('reads a void behind 300,000 line items in bounded memory', async () => {
   expect(most).toBeLessThan(MAX_GROWTH_BYTES);
 });
 
-test('reads a compressed body and waits while data arrives', async () => {
-  const { invoiceId } = await service.createInvoice();
-  service.play('details', (ask) => {
-    ask.response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-    Readable.from(detailsOf(ask, 1_000)).pipe(createGzip()).pipe(ask.response);
-  });
-  expect(await billing.lookUpInvoice(invoiceId)).toMatchObject({ status: 'voided' });
-});
-
 test('gives up on a stalled or truncated answer', async () => {
   const { invoiceId } = await service.createInvoice();
-  service.play('details', (ask) => {
-    ask.response.writeHead(200, { 'content-type': 'application/json' });
-    ask.response.write('{"result":{"invoice":{');
+  service.play('details', (call) => {
+    call.response.writeHead(200, { 'content-type': 'application/json' });
+    call.response.write('{"result":{"invoice":{');
   });
   const hasty = await clientThatWaits(300);
   await expect(hasty.lookUpInvoice(invoiceId)).rejects.toMatchObject({ code: 'deadline-exceeded' });
   await hasty.close();
-  service.play('details', (ask) => {
-    ask.response.writeHead(200, { 'content-type': 'application/json' });
-    ask.response.end('{"result":{"invoice":{');
+  service.play('details', (call) => {
+    call.response.writeHead(200, { 'content-type': 'application/json' });
+    call.response.end('{"result":{"invoice":{');
   });
   await expect(billing.lookUpInvoice(invoiceId)).rejects.toMatchObject({ code: 'unexpected-answer' });
 });

@@ -1,4 +1,4 @@
-/** How a test of safety says what was tried: `npm run test:security` prints it all as a table. */
+/** Records the attempts of security tests: `npm run test:security` prints them as a table. */
 
 import { expect, TestRunner } from 'vitest';
 
@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** Notes an attack for the table and fails the test unless every try was held. */
+/** Records an attack for the table and fails the test unless every attempt was held. */
 export function attack(
   name: string,
   { tries, held }: { readonly tries: number; readonly held: number },
@@ -23,4 +23,21 @@ export function attack(
   if (meta !== undefined) meta.attacks = [...(meta.attacks ?? []), { name, tries, held }];
   expect(tries, `${name}: nothing was tried`).toBeGreaterThan(0);
   expect({ name, held }).toEqual({ name, held: tries });
+}
+
+/** Tries each case, one after the other, and fails with those that were not held. */
+export async function attackEach<T>(
+  name: string,
+  cases: readonly T[],
+  isHeld: (each: T) => boolean | Promise<boolean>,
+): Promise<void> {
+  const missed: T[] = [];
+  for (const each of cases) if (!(await isHeld(each))) missed.push(each);
+  attackResult(name, cases, missed);
+}
+
+/** The same for cases that were tried already. */
+export function attackResult<T>(name: string, cases: readonly T[], missed: readonly unknown[]): void {
+  expect.soft(missed, name).toEqual([]);
+  attack(name, { tries: cases.length, held: cases.length - missed.length });
 }

@@ -1,4 +1,4 @@
-/** Answers of the service and of its storage that harm whoever believes them, or waits for them. */
+/** Hostile answers of the service and of its storage. */
 
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
@@ -16,12 +16,12 @@ export const HOSTILE_ANSWERS: readonly HostileInput[] = [
     play: (world) =>
       times(4, async () => {
         const { invoiceId } = await world.service.createInvoice({ rows: 2 });
-        const details = (ask: { response: ServerResponse }) =>
-          void ask.response
+        const details = ({ response }: { response: ServerResponse }) =>
+          void response
             .writeHead(200, { 'content-type': 'application/json' })
             .end(hostileDetails(world.dice, invoiceId));
         world.answer(invoiceId, { details });
-        // Both make it ask: an event that leaves everything out, and a void that nobody confirms.
+        // Both lead to a request: an event without its fields, and a void that the service does not confirm.
         await world.send(aDelivery({ payload: { serviceInvoiceId: invoiceId, presignedUrl: null } }).body);
         if (world.dice.chance(0.5)) await world.service.void(invoiceId);
       }),

@@ -1,4 +1,4 @@
-/** Deliveries that harm whoever believes them, all with good credentials. */
+/** Hostile deliveries with valid credentials. */
 
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
@@ -57,7 +57,7 @@ export const HOSTILE_DELIVERIES: readonly HostileInput[] = [
       );
       await send(aDelivery({ metadata: { partnerId: dice.uuid() } }).body);
       const known = service.events.find((text) => text.includes(honest[0]?.invoiceId ?? '')) ?? '';
-      // The id of an event that was heard already, now with another meaning.
+      // The id of a received event, with another meaning.
       await send(changed(known, { eventType: 'invoice_voided' }, { invoiceStatus: 'voided' }));
     },
   },

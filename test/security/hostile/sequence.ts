@@ -24,7 +24,7 @@ export interface HostileSequenceOptions {
   readonly seed: number;
   /** How many inputs are drawn for each of the two parts, before the restart and while nothing runs. */
   readonly inputs: number;
-  /** Also what damages the archive, after which `verify` ends with 1 and says what is damaged. */
+  /** Also what damages the archive, after which `verify` ends with 1 and names the damage. */
   readonly isArchiveDamaged: boolean;
   /** For an honest invoice, from its event to the published file. */
   readonly withinMs: number;
@@ -50,7 +50,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
   const quirks = new Map<string, Partial<Record<ForeignRoute, ForeignQuirk>>>();
   let slowestHonestMs = 0;
   for (const route of ['details', 'regenerate', 'export', 'storage'] as const) {
-    service.play(route, (ask) => (quirks.get(ask.invoice?.invoiceId ?? '')?.[route] ?? ask.asUsual)(ask));
+    service.play(route, (call) => (quirks.get(call.invoice?.invoiceId ?? '')?.[route] ?? call.asUsual)(call));
   }
   service.register({ url: product.webhookUrl, headers: { authorization: basic() } });
   const world: HostileWorld = {
@@ -140,8 +140,8 @@ async function check(
 async function differingSums({ dataDir }: Product, honest: readonly ForeignInvoice[]): Promise<string[]> {
   const expected = new Map<string, Sum>();
   for (const row of honest.flatMap(({ rows }) => rows)) addTo(expected, row.invoiceId, row.billingCost);
-  const found = await askACopy(join(dataDir, 'reports.duckdb'), (ask) =>
-    ask(
+  const found = await askACopy(join(dataDir, 'reports.duckdb'), (query) =>
+    query(
       'select invoice_id::varchar as id, count(*) as n, sum(billing_cost) as cost from shipments group by 1',
     ),
   );
