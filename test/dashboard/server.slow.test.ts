@@ -176,7 +176,7 @@ describe('invoices', () => {
 
 describe('reports', () => {
   test('have a form, downloads and rows each', async () => {
-    for (const report of await listReports()) {
+    for (const report of listReports()) {
       const answer = await get(`/reports/${report.name}`);
       expect(answer.status, report.name).toBe(200);
       const page = await answer.text();

@@ -24,7 +24,7 @@ const PAGES = 1 / 500;
 const PLANTED = '<i>planted';
 
 export async function open(): Promise<FuzzRun> {
-  const reports = await listReports();
+  const reports = listReports();
   const fixture = await reportsFixture(seededInvoices(8, 60));
   const failures: string[] = [];
   const dashboard = await dashboardOver(fixture.path, {

@@ -15,7 +15,7 @@ import {
   runReportOn,
 } from '../support/reports-fixture.ts';
 
-const reports = await listReports();
+const reports = listReports();
 
 describe('filters of injection', () => {
   let fixture: ReportsFixture;
