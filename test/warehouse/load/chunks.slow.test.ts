@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../lib/wire/csv-scanner.ts';
+import { temporaryNameOf } from '../../support/folders.ts';
 import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
-import { temporaryNameOf } from '../../support/temporary-name-of.ts';
 import {
   aCsv,
   archiveCsv,

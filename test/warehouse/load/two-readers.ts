@@ -21,7 +21,7 @@ import { Database } from '../../../warehouse/duckdb/database.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 import type { Row } from '../../../warehouse/duckdb/statements.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from '../../../warehouse/load/chunks.ts';
-import { makeMemoryFolder } from '../../support/memory-folder.ts';
+import { makeMemoryFolder } from '../../support/folders.ts';
 import { anyCsvFile, INVOICE } from './any-csv-file.ts';
 import { type ReferenceVerdict, readReference } from './reference-reader.ts';
 
