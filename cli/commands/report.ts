@@ -6,7 +6,6 @@ import {
   EXTRA_TABLES,
   type ExtraTable,
   exampleTables,
-  findReportNow,
   listReports,
   PURPOSES,
 } from '../../reports/catalogue.ts';
@@ -122,7 +121,7 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
       hint: '`billsync report` lists them, e.g. billsync report tenants --from 2026-03-01',
     });
   }
-  const reports = await listReports();
+  const reports = listReports();
   if (output.form !== 'table') {
     const listed = reports.map(({ name, title, grain, parameters }) => ({
       ...{ name, title, grain },
@@ -182,8 +181,8 @@ const WIDTH = 100;
 
 /** Empty when `name` is no report: the command's own help follows anyway. */
 export function helpOfReport(name: string | undefined): string {
-  const report = name === undefined ? null : findReportNow(name);
-  if (report === null) return '';
+  const report = listReports().find((each) => each.name === name);
+  if (report === undefined) return '';
   const parameters = report.parameters.map((parameter) => {
     const kind = `${parameter.choices?.join('|') ?? parameter.type}${parameter.takesSeveral ? ', joined by +' : ''}`;
     const usual = parameter.default === null ? '' : `, ${parameter.default} by default`;
@@ -197,7 +196,7 @@ export function helpOfReport(name: string | undefined): string {
     `One row per ${report.grain}.`,
     `Meaning: ${report.means}`,
     `Order of rows: ${report.order}.`,
-    `Limits: ${report.cannotSay}`,
+    `Limits: ${report.limits}`,
     ...parameters,
     ...files,
     ...(report.example === null ? [] : [`Example: ${report.example.text}`]),
