@@ -44,7 +44,7 @@ afterEach(() => {
   expect(left).toEqual([]);
 });
 
-const catalogue = await listReports();
+const catalogue = listReports();
 
 test.each(catalogue.map(({ name }) => name))('renders report %s in every format', async (name) => {
   const result = await fixture.run(name, { level: 'all' });

@@ -15,7 +15,7 @@ import type { RunningWorker } from '../../worker/start-worker.ts';
 import { requestReconcile } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { csvOf } from '../support/foreign-billing.ts';
-import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service.ts';
+import type { ForeignCall, ForeignQuirk, ForeignRoute } from '../support/foreign-service.ts';
 import { aRig, changed, type Envelope, type Rig } from './rig.ts';
 
 type Answer = ForeignQuirk;
@@ -51,7 +51,7 @@ function inTurn(...answers: readonly Answer[]): Answer {
     answers[Math.min(nth++, answers.length - 1)]?.(ask);
   };
 }
-const asUsual: Answer = ({ asUsual: answerIt }) => answerIt();
+const respond: Answer = ({ respond: answerIt }) => answerIt();
 const csv =
   (headers: Record<string, string>, change: (bytes: Buffer) => Buffer = (bytes) => bytes): Answer =>
   ({ invoice, response }) =>
@@ -78,7 +78,7 @@ interface Words {
 /** The usual answer, in other words. */
 const reworded =
   (change: (words: Words & { readonly body: string }) => Partial<Words>): Answer =>
-  ({ response, asUsual: answerIt }) => {
+  ({ response, respond: answerIt }) => {
     const { writeHead, end } = response;
     let [status, headers] = [200, {}];
     const head = (code: number, fields: object) => {
@@ -101,7 +101,7 @@ const reworded =
 /** To the same place with another query or a slash; there the answer is as usual. */
 const movedTo =
   (status: number, move: (url: string) => string): Answer =>
-  ({ request: { url = '' }, response, asUsual: answerIt }) => {
+  ({ request: { url = '' }, response, respond: answerIt }) => {
     const isThere = url.includes('moved=1') || url.endsWith('/');
     if (isThere) return answerIt();
     response.writeHead(status, { location: move(url), 'content-type': 'text/html' }).end('<h1>Moved</h1>');
@@ -115,7 +115,7 @@ const unavailable = answer(
   '<html><h1>503 Service Unavailable</h1></html>',
 );
 /** The URL of the event is refused once, so that the service is asked for another. */
-const once = (regenerate: Answer): Quirk => ({ storage: inTurn(refused, asUsual), regenerate });
+const once = (regenerate: Answer): Quirk => ({ storage: inTurn(refused, respond), regenerate });
 /** No URL is good, so there is only export-csv. */
 const byExport = (exported: Answer): Quirk => ({
   storage: refused,
@@ -160,9 +160,9 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
           .replaceAll('+00:00', '+05:30'),
       })),
     ),
-  'details are away at first, and say so in HTML': () => lost(inTurn(unavailable, unavailable, asUsual)),
+  'details are away at first, and say so in HTML': () => lost(inTurn(unavailable, unavailable, respond)),
   'details are not implemented': () => lost(answer(501, { 'content-type': 'text/html' }, '<h1>501</h1>')),
-  'regenerate is away at first, and says so in HTML': () => once(inTurn(unavailable, asUsual)),
+  'regenerate is away at first, and says so in HTML': () => once(inTurn(unavailable, respond)),
   'regenerate says 201 and calls it HTML': () =>
     once(reworded(() => ({ status: 201, headers: { 'content-type': 'text/html' } }))),
   'regenerate says 200 to an error': () =>
@@ -195,7 +195,7 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
     ),
   'export says 201': () => byExport(reworded(() => ({ status: 201 }))),
   'export says first that it goes on and that there are hints': () =>
-    byExport(({ response, asUsual: answerIt }) => {
+    byExport(({ response, respond: answerIt }) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
       answerIt();
@@ -208,7 +208,7 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
       response.addTrailers({ 'x-rows': '5' });
       response.end();
     }),
-  'export is away at first, and says so in HTML': () => byExport(inTurn(unavailable, unavailable, asUsual)),
+  'export is away at first, and says so in HTML': () => byExport(inTurn(unavailable, unavailable, respond)),
   'export sends a broken file first, and does not implement conditions': () => {
     let nth = 0;
     return byExport((ask) => {
@@ -258,10 +258,10 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
   'regenerate announces ten terabytes': () =>
     once(location((fields) => ({ ...fields, fileSizeBytes: 1e13 }))),
   'regenerate announces nothing': () => once(location((fields) => ({ ...fields, fileSizeBytes: 0 }))),
-  'regenerate is overloaded and does not say for how long': () => once(inTurn(answer(429, {}), asUsual)),
+  'regenerate is overloaded and does not say for how long': () => once(inTurn(answer(429, {}), respond)),
   'regenerate is away until a date': () =>
     once(
-      inTurn((ask) => answer(503, { 'retry-after': new Date(Date.now() + 900).toUTCString() })(ask), asUsual),
+      inTurn((ask) => answer(503, { 'retry-after': new Date(Date.now() + 900).toUTCString() })(ask), respond),
     ),
   'regenerate writes its numbers and dates in other forms': () =>
     once(
@@ -291,13 +291,13 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
     }),
   'regenerate is overloaded until a date': () =>
     once(
-      inTurn((ask) => answer(429, { 'Retry-After': new Date(Date.now() + 900).toUTCString() })(ask), asUsual),
+      inTurn((ask) => answer(429, { 'Retry-After': new Date(Date.now() + 900).toUTCString() })(ask), respond),
     ),
   'storage hangs up in the middle': () => ({
     storage: inTurn(({ invoice, response }) => {
       response.writeHead(200, { 'content-type': 'text/csv' });
       response.write(invoice?.csv.slice(0, 100) ?? '', () => response.destroy());
-    }, asUsual),
+    }, respond),
   }),
   'storage says neither type nor length': () => ({
     storage: ({ invoice, response }) => {
@@ -321,7 +321,7 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
   'storage says gzip and sends none': () => ({ storage: csv({ 'content-encoding': 'gzip' }) }),
   'storage sends slowly and in pieces': () => ({ storage: dripping }),
   'storage announced the hash of its gzip': () => {
-    const packed = ({ invoice }: Pick<ForeignAsk, 'invoice'>) => gzipSync(invoice?.csv ?? '');
+    const packed = ({ invoice }: Pick<ForeignCall, 'invoice'>) => gzipSync(invoice?.csv ?? '');
     return {
       regenerate: (ask) =>
         location((fields) => {
@@ -335,12 +335,12 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
     storage: csv({ 'content-encoding': 'gzip' }, gzipSync),
   }),
   'the event has ids and a type only': () => ({}),
-  'the event has ids and a type only, and there is only export-csv': () => byExport(asUsual),
-  'export is at work': () => byExport(inTurn(answer(202, {}, '{"status":"processing"}'), asUsual)),
-  'export has nothing yet': () => byExport(inTurn(answer(204, {}), asUsual)),
-  'export answers a page at first': () => byExport(inTurn(page, page, asUsual)),
+  'the event has ids and a type only, and there is only export-csv': () => byExport(respond),
+  'export is at work': () => byExport(inTurn(answer(202, {}, '{"status":"processing"}'), respond)),
+  'export has nothing yet': () => byExport(inTurn(answer(204, {}), respond)),
+  'export answers a page at first': () => byExport(inTurn(page, page, respond)),
   'export answers a notice at first': () =>
-    byExport(inTurn(answer(200, { 'content-type': 'text/csv' }, '{"status":"processing"}'), asUsual)),
+    byExport(inTurn(answer(200, { 'content-type': 'text/csv' }, '{"status":"processing"}'), respond)),
   'export is gzip that no header tells of': () => byExport(csv({ 'content-type': 'text/csv' }, gzipSync)),
   'export is called a page': () => byExport(csv({ 'content-type': 'text/html' })),
   'export is named as an attachment': () =>
@@ -349,7 +349,7 @@ const QUIRKS: Readonly<Record<string, () => Quirk>> = {
     byExport(
       inTurn(
         csv({ 'content-encoding': 'gzip' }, (bytes) => gzipSync(bytes).subarray(0, 60)),
-        asUsual,
+        respond,
       ),
     ),
 };
@@ -404,7 +404,7 @@ const TEXTS: Readonly<Record<string, (text: string) => string>> = {
 };
 
 const TOKEN_WORDS: readonly Answer[] = [
-  asUsual,
+  respond,
   ...[
     (text: string) => text.replace('"bearer"', '"BEARER"').replace(/"expires_in":(\d+)/, '"expires_in":"$1"'),
     (text: string) => text.replace(/"expires_in":\d+,/, '').replace(/"scope":"[^"]*",/, ''),
@@ -428,7 +428,7 @@ test('loads every invoice as the service has it', async () => {
   for (const route of ['regenerate', 'details', 'export', 'storage'] as const) {
     service.play(route, (ask) => {
       const played = quirkOf.get(ask.invoice?.invoiceId ?? '')?.quirk[route];
-      if (played === undefined) ask.asUsual();
+      if (played === undefined) ask.respond();
       else played(ask);
     });
   }

@@ -1,15 +1,6 @@
--- name: known-invoices
--- All invoices of the selected partners, whatever their state, with the names that the reports give to tenants.
--- An invoice that has no rows yet takes the name under which the same tenant was billed before.
-create or replace temp view known_invoices as
-select i.* replace (coalesce(l.label, t.tenant, i.tenant) as tenant)
-from invoices as i
-left join known_tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
-left join tenant_labels as l on l.tenant_key = tenant_key(i.tenant_id, i.tenant)
-where matches_partner(i.partner_id)
-
 -- name: filtered-invoices
--- The invoices that pass every filter but the level, whatever their state. The period filter means the billing period when it is by ship date, else the invoice date; carrier and zone ask for a shipment that has them.
+-- The invoices that pass every filter but the level, whatever their state. A period selects by the billing period, or by the
+-- invoice date; carrier and zone select invoices with such a shipment.
 create or replace temp view filtered_invoices as
 select * replace (coalesce(tenant, partner_tenant_id) as tenant)
 from known_invoices
@@ -18,16 +9,8 @@ and (
     matches_currency(currency_code)
     or list_has_any(cast(getvariable('currencies') as varchar[]), string_split(currencies, ','))
 )
-and (
-    getvariable('date_from') is null
-    or case when getvariable('date_basis') = 'invoice-date' then invoice_date else invoice_end_date end
-    >= cast(getvariable('date_from') as date)
-)
-and (
-    getvariable('date_to') is null
-    or case when getvariable('date_basis') = 'invoice-date' then invoice_date else invoice_start_date end
-    <= cast(getvariable('date_to') as date)
-)
+and is_from(report_date_of(invoice_end_date, invoice_date))
+and is_until(report_date_of(invoice_start_date, invoice_date))
 and (
     (getvariable('carriers') is null and getvariable('zones') is null)
     or invoice_id in (
@@ -39,69 +22,20 @@ and (
 )
 
 -- name: selected-invoices
--- The invoices a report about invoices counts: those that pass the filters, of one level.
+-- The invoices that pass the filters, of the reported level.
 create or replace temp view selected_invoices as
-select * from filtered_invoices where list_contains(cast(getvariable('levels') as varchar[]), invoice_level)
+select * from filtered_invoices where matches_level(invoice_level)
 
--- name: invoices-left-out
--- How many invoices pass the filters and are of a level that is not reported.
-select count(*) as invoices
-from filtered_invoices
-where not list_contains(cast(getvariable('levels') as varchar[]), invoice_level)
-
--- name: not-counted
--- Invoices of a period that are announced and in no total: the first few by number, each with how many there are and the last day that is
--- billed. By ship date a period is that of the invoice's header; an invoice without dates may be of any.
-with dated as (
-    select
-        *,
-        if(getvariable('date_basis') = 'invoice-date', invoice_date, coalesce(invoice_start_date, invoice_date)) as first_day,
-        if(getvariable('date_basis') = 'invoice-date', invoice_date, coalesce(invoice_end_date, invoice_date)) as last_day,
-        -- As it was known on a day, an invoice that was loaded after it waits.
-        load_id is not null
-        and coalesce(first_loaded_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
-            as is_loaded
-    from known_invoices
-    where voided_at is null
-    and state <> 'voided'
-    and coalesce(first_seen_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
-),
-billed as (
-    select max(if(getvariable('date_basis') = 'invoice-date', invoice_date, greatest(last_ship_date, invoice_end_date)))
-        as billed_to
-    from dated
-    where is_loaded
-),
-missing as (
-    select
-        coalesce(invoice_number, cast(invoice_id as varchar)) as number,
-        coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
-        if(load_id is null, state, 'finalized') as state,
-        count(*) over () as found
-    from dated
-    where not is_loaded
-    and list_contains(cast(getvariable('levels') as varchar[]), invoice_level)
-    and matches_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
-    and (currency_code is null or matches_currency(currency_code))
-    and ($from is null or last_day is null or last_day >= cast($from as date))
-    and ($to is null or first_day is null or first_day <= cast($to as date))
-    order by number
-    limit 3
-)
-select b.billed_to, m.number, m.tenant, m.state, coalesce(m.found, 0) as found
-from billed as b
-left join missing as m on true
-order by m.number
-
--- name: invoiced
--- Amounts of each invoice by tenant, carrier, unit and period, to which the owner is joined: few rows.
-create or replace temp macro invoiced(period) as table
+-- name: amounts-by-invoice
+-- Amounts of each invoice by tenant, carrier, zone, unit and period, to which the owner is joined: few rows.
+create or replace temp macro amounts_by_invoice(period) as table
     select g.*, i.tenant_id, i.partner_id
     from (
         select
             invoice_id,
             tenant,
             carrier,
+            carrier_zone,
             period as start,
             currency_code,
             billable_weight_unit as unit,
@@ -117,25 +51,34 @@ create or replace temp macro invoiced(period) as table
 -- name: invoiced-months
 -- Kept as long as the filters are, so that several reports of a page read the shipments once.
 create temp table if not exists invoiced_months as
-from invoiced(month_start(report_date))
+from amounts_by_invoice(month_start(report_date))
 
--- name: billed-by
--- Amounts of each invoice by the groups of "cost": few rows.
-create or replace temp macro billed_by(asked) as table
-    select
-        invoice_id,
-        of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
-        currency_code,
-        billable_weight_unit as unit,
-        count(*) as shipments,
-        sum(billing_cost) as billing_cost,
-        credits_of(billing_cost) as credits,
-        sum(billable_weight) as weight
-    from lines_by(asked, 'selected_shipments')
-    group by all
+-- name: totals-by
+-- Totals by up to two columns of the lines.
+create or replace temp macro totals_by(first_key, second_key) as table
+    select *, packages_of(shipments, repeats) as packages, per(billing_cost, packages_of(shipments, repeats)) as cost_per_shipment
+    from (
+        select
+            a,
+            b,
+            currency_code,
+            count(distinct invoice_id) as invoices,
+            cast(sum(shipments) as bigint) as shipments,
+            sum(billing_cost) as billing_cost,
+            sum_lb(weight, unit) as billable_weight_lb,
+            per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
+            sum(credits) as credits,
+            sum(repeats) as repeats
+        from (
+            select first_key as a, second_key as b, currency_code, invoice_id, shipments, billing_cost, weight, unit, credits from invoiced_months
+            union all by name
+            from repeats_by(first_key, second_key, null, null)
+        )
+        group by all
+    )
 
 -- name: files-on
--- Which file of each invoice counted at an instant: none of one that was void then.
+-- The file of each invoice that counted at an instant; an invoice that was void then has none.
 create or replace temp macro files_on(instant) as table
     select c.invoice_id, c.load_id, l.file_sha256
     from current_loads_as_known_on(instant) as c
@@ -146,13 +89,13 @@ create or replace temp macro files_on(instant) as table
     where void_since(i.voided_at, i.past_voids, k.instant) is null
 
 -- name: invoice-currencies
--- The selected invoices with a row for each currency that they bill, so that they add up to the shipments. lines are those in
--- the row's currency. An invoice always has a row in its own currency; amounts in other currencies have no stated total.
+-- The selected invoices with a row for each currency that they bill; `lines` counts those in the row's currency. An invoice
+-- always has a row in its own currency; amounts in other currencies have no stated total.
 create or replace temp view invoice_currencies as
 with chosen as materialized (
     select * from selected_invoices
 ),
--- A file in one currency is noted with its load; only the rows of others are read, those of voided invoices too.
+-- The load of a file records its currencies, so that only the rows of files with several are read.
 amounts as (
     select load_id, currency_code, count(*) as shipments, cast(sum(billing_cost) as decimal(38, 4)) as billing_cost
     from shipment_rows
@@ -173,8 +116,8 @@ join amounts as a on a.load_id = i.load_id and a.currency_code <> i.currency_cod
 where matches_currency(a.currency_code)
 
 -- name: invoice-totals
--- The total of each finalized, not voided invoice in each currency, without filters: how a payment is divided and what is
--- usual must not depend on the period. total is the header's, or the sum of the rows where none is stated in that currency.
+-- The total of each finalized, not voided invoice in each currency, without filters, so that neither the division of a payment
+-- nor the usual total depends on the period. `total` is the header's, or the sum of the rows when none is stated in that currency.
 create or replace temp view invoice_totals as
 select
     i.*,
@@ -198,7 +141,7 @@ create or replace temp view invoices_owed as
 with payment as (
     select invoice_number, currency_code, lower(tenant) as tenant, sum(amount) as amount from payments group by all
 ),
--- Several invoices may have one number: each takes what it is owed, in order of due date, and the last what is left.
+-- Invoices with the same number are paid in order of due date; the last one takes the rest.
 divided as (
     select
         o.invoice_id,

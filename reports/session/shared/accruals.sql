@@ -13,6 +13,13 @@ select
 from undated_shipments
 group by all
 
+-- name: estimated
+create or replace temp macro estimated(basis, billed_cost, basis_amount, factor) as
+    case
+        when basis = 'complete' then billed_cost
+        when basis = 'chain ladder' then as_amount(rounded_quotient(ten_thousandths(basis_amount) * factor, 1000000))
+    end
+
 -- name: accrual-estimates
 -- Estimates the unbilled part of each ship month of a tenant and carrier by the chain-ladder method, as of the publication or
 -- --as-known-on. The age is the number of calendar months that have ended since the month began, less one: a month that has
@@ -43,6 +50,20 @@ billed as (
     from shipped_months
     group by all
 ),
+by_ages as (
+    select
+        b.start,
+        b.tenant,
+        b.carrier,
+        b.currency_code,
+        a.age,
+        coalesce(sum(b.amount) filter (where b.age <= a.age), 0) as amount,
+        coalesce(sum(b.whole_amount) filter (where b.age <= a.age), 0) as whole_amount,
+        sum(b.amount) as billed_cost
+    from billed as b
+    cross join range(7) as a (age)
+    group by all
+),
 -- by_age is the amount that each month had been billed at each age, of the lines that pass the date filter; whole_by_age is
 -- that of all lines, from which growth is taken. Both are valid up to the month's age.
 months as (
@@ -54,26 +75,10 @@ months as (
         c.open_month,
         c.complete_age,
         date_diff('month', b.start, c.open_month) - 1 as age,
-        sum(b.amount) as billed_cost,
-        [
-            coalesce(sum(b.amount) filter (where b.age <= 0), 0),
-            coalesce(sum(b.amount) filter (where b.age <= 1), 0),
-            coalesce(sum(b.amount) filter (where b.age <= 2), 0),
-            coalesce(sum(b.amount) filter (where b.age <= 3), 0),
-            coalesce(sum(b.amount) filter (where b.age <= 4), 0),
-            coalesce(sum(b.amount) filter (where b.age <= 5), 0),
-            coalesce(sum(b.amount) filter (where b.age <= 6), 0)
-        ] as by_age,
-        [
-            coalesce(sum(b.whole_amount) filter (where b.age <= 0), 0),
-            coalesce(sum(b.whole_amount) filter (where b.age <= 1), 0),
-            coalesce(sum(b.whole_amount) filter (where b.age <= 2), 0),
-            coalesce(sum(b.whole_amount) filter (where b.age <= 3), 0),
-            coalesce(sum(b.whole_amount) filter (where b.age <= 4), 0),
-            coalesce(sum(b.whole_amount) filter (where b.age <= 5), 0),
-            coalesce(sum(b.whole_amount) filter (where b.age <= 6), 0)
-        ] as whole_by_age
-    from billed as b
+        any_value(b.billed_cost) as billed_cost,
+        list(b.amount order by b.age) as by_age,
+        list(b.whole_amount order by b.age) as whole_by_age
+    from by_ages as b
     cross join closing as c
     group by all
 ),
@@ -175,20 +180,8 @@ select
     basis,
     case when basis = 'chain ladder' then growth.months end as history_months,
     case when basis = 'chain ladder' then growth.factor end as factor,
-    case
-        when basis = 'complete' then billed_cost
-        when basis = 'chain ladder'
-            then as_amount(rounded_quotient(ten_thousandths(basis_amount) * growth.factor, 1000000))
-    end as estimated_total,
-    case
-        when basis = 'complete' then billed_cost
-        when basis = 'chain ladder'
-            then as_amount(rounded_quotient(ten_thousandths(basis_amount) * growth.least_factor, 1000000))
-    end as estimated_low,
-    case
-        when basis = 'complete' then billed_cost
-        when basis = 'chain ladder'
-            then as_amount(rounded_quotient(ten_thousandths(basis_amount) * growth.greatest_factor, 1000000))
-    end as estimated_high,
+    estimated(basis, billed_cost, basis_amount, growth.factor) as estimated_total,
+    estimated(basis, billed_cost, basis_amount, growth.least_factor) as estimated_low,
+    estimated(basis, billed_cost, basis_amount, growth.greatest_factor) as estimated_high,
     open_month
 from chosen

@@ -1,45 +1,42 @@
 /**
- * Fuzzing: a target plays one case after the other, each from nothing but its seed and its number, so that every
- * finding can be played again alone. A target is a file of test/fuzz that exports `summary` and `open`.
+ * Fuzzing: a target runs generated cases. Each case depends only on seed and number, so that a failing one can be repeated alone. A
+ * target is a file of this folder that exports `summary` and `open`.
  */
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createDice, type Dice } from './dice.ts';
+import { createRandom, type Random } from '../support/random.ts';
 
 export interface FuzzTarget {
   /** One line for the list. */
   readonly summary: string;
-  /** How many cases `npm test` plays; 2,000 when not said. Choose as many as take about a second. */
+  /** Number of cases in `npm test`, about a second's; default: 2,000. */
   readonly quickCases?: number;
   open(): Promise<FuzzRun>;
 }
 
 export interface FuzzRun {
-  /**
-   * Plays one case. What it throws is counted as a crash, so it throws as well when an answer breaks its promise; an
-   * expected refusal is no crash and is caught inside.
-   */
-  play(dice: Dice): void | Promise<void>;
-  /** Plays many at once, where that costs much less: for each what was wrong with it, null when it held. */
-  playAll?(dice: readonly Dice[]): Promise<readonly (string | null)[]>;
+  /** Runs one case. An error is a crash, so it also throws for a wrong result; an expected refusal is caught inside. */
+  play(random: Random): void | Promise<void>;
+  /** Runs many cases at once, where that is much faster. @returns the error of each case, or null */
+  playAll?(random: readonly Random[]): Promise<readonly (string | null)[]>;
   close?(): Promise<void>;
 }
 
 export interface Crash {
   readonly nth: number;
-  /** Stack of what was thrown. */
+  /** Stack of the error. */
   readonly error: string;
 }
 
-const FOLDER = join(import.meta.dirname, '../fuzz');
+const FOLDER = import.meta.dirname;
 
-/** By name, which is the name of the file. */
+/** By the name of the file. */
 export async function fuzzTargets(): Promise<ReadonlyMap<string, FuzzTarget>> {
   const targets = new Map<string, FuzzTarget>();
   for (const file of (await readdir(FOLDER)).sort()) {
-    if (!file.endsWith('.ts') || file === 'main.ts' || file.endsWith('.test.ts')) continue;
+    if (!file.endsWith('.ts') || file === 'main.ts' || file.startsWith('fuzz')) continue;
     const module = (await import(pathToFileURL(join(FOLDER, file)).href)) as Partial<FuzzTarget>;
     const { summary, quickCases, open } = module;
     if (summary === undefined || open === undefined) continue;
@@ -52,15 +49,15 @@ export async function fuzzTargets(): Promise<ReadonlyMap<string, FuzzTarget>> {
   return targets;
 }
 
-/** The dice of one case. */
-export function diceOf(seed: number, nth: number): Dice {
-  return createDice((Math.imul(seed, 0x85ebca6b) ^ nth) >>> 0);
+/** The random numbers of one case. */
+export function randomOf(seed: number, nth: number): Random {
+  return createRandom((Math.imul(seed, 0x85ebca6b) ^ nth) >>> 0);
 }
 
-/** How many cases are played at once where a target can. */
-export const AT_ONCE = 128;
+/** Number of cases that run at once where a target can. */
+export const BATCH = 128;
 
-/** Plays the cases from one number up to another, at once where the target can. @returns those that did not hold */
+/** Runs the cases from one number up to another. @returns the crashes */
 export async function playCases(
   run: FuzzRun,
   seed: number,
@@ -68,7 +65,7 @@ export async function playCases(
 ): Promise<readonly Crash[]> {
   const numbers = Array.from({ length: end - first }, (_, index) => first + index);
   if (run.playAll !== undefined) {
-    const found = await run.playAll(numbers.map((nth) => diceOf(seed, nth)));
+    const found = await run.playAll(numbers.map((nth) => randomOf(seed, nth)));
     return found.flatMap((error, index) => (error === null ? [] : [{ nth: first + index, error }]));
   }
   const crashes: Crash[] = [];
@@ -79,10 +76,10 @@ export async function playCases(
   return crashes;
 }
 
-/** @returns what the case threw; null: it held */
+/** @returns the crash of the case, or null */
 export async function playCase(run: FuzzRun, seed: number, nth: number): Promise<Crash | null> {
   try {
-    await run.play(diceOf(seed, nth));
+    await run.play(randomOf(seed, nth));
     return null;
   } catch (error) {
     return { nth, error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
