@@ -64,7 +64,7 @@ export function createFailedLogins(deps: {
     if (failed >= ALERT_FROM) {
       deps.alerts?.raise({
         key: messages.alertKey,
-        title: `${messages.title}, most recently from ${address}.`,
+        title: `${messages.title}, most recently from ${address}`,
         detail: messages.detail,
       });
     }

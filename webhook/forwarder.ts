@@ -112,7 +112,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       log.warn('our partner id is not known yet; deliveries are forwarded without checking it');
       deps.alerts?.raise({
         key: 'forwarder/partner-unknown',
-        title: 'Deliveries are forwarded without checking that they are for our partner.',
+        title: 'Deliveries are forwarded without a check of their partner',
         detail:
           'No token has been obtained since the start. Set BILLSYNC_PARTNER_ID, or run billsync doctor.',
       });
@@ -187,7 +187,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     if (isLate) {
       deps.alerts?.raise({
         key: 'forwarder/backlog',
-        title: `${count} deliveries could not be passed on to Temporal yet; nothing is lost.`,
+        title: `${count} deliveries are not forwarded to Temporal yet`,
         detail: 'They wait in the inbox. billsync doctor shows what cannot be reached.',
       });
     } else deps.alerts?.resolve('forwarder/backlog');

@@ -120,7 +120,7 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     if (contradictory.length === 0) return;
     alerts?.raise({
       key: 'delivery-contradicts-itself',
-      title: 'A delivery has two different values for one field.',
+      title: 'A delivery has two different values for one field',
       detail: `Event ${eventId} of invoice ${invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; both are requested from the service. Tell the service; billsync events show ${eventId} has all values.`,
     });
   }
@@ -234,7 +234,7 @@ export function alertRefused(
   ].join(' ');
   alerts?.raise({
     key: `quarantine/${code}`,
-    title: `A delivery was refused: ${code}.`,
+    title: `A delivery was refused: ${code}`,
     detail: `${message} ${subjects} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
   });
 }

@@ -16,7 +16,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'exit-codes.md': exitCodesPage(),
     'logs.md': logsPage(),
     'metrics.md': metricsPage(),
-    'reports.md': await reportsPage(),
+    'reports.md': reportsPage(),
     'runbook.md': runbookPage(),
     'settings.md': settingsPage(),
     'tables.md': await tablesPage(),

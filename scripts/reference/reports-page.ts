@@ -1,16 +1,10 @@
 /** docs/reference/reports.md, from the header of each report's SQL file. */
 
 import { listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
-import { headerProse, sentence } from '../../reports/render/labels.ts';
 import { code, page, table } from './markdown.ts';
 
-export async function reportsPage(): Promise<string> {
-  const reports = await listReports();
-  const columns = reports.flatMap(({ units, details, example }) => [
-    ...Object.keys(units),
-    ...details,
-    ...(example?.rows.columns ?? []),
-  ]);
+export function reportsPage(): string {
+  const reports = listReports();
   return page(
     'Reports',
     `\`billsync report NAME\` runs a report on the published file. What all of them share (lines, packages, ` +
@@ -23,18 +17,17 @@ export async function reportsPage(): Promise<string> {
         .map(({ name, title }) => [`[\`${name}\`](#${name})`, title]);
       return `**${purpose}**: ${about}\n\n${table(['Report', 'Title'], rows)}`;
     }),
-    ...reports.map((report) => sectionOf(report, columns)),
+    ...reports.map((report) => sectionOf(report)),
   );
 }
 
-function sectionOf(report: ReportDefinition, columns: readonly string[]): string {
-  const { name, title, grain, means, order, cannotSay, parameters, units, sources } = report;
-  const prose = (text: string): string => headerProse(text, columns, code);
+function sectionOf(report: ReportDefinition): string {
+  const { name, title, grain, means, order, limits, parameters, units, sources } = report;
   const facts = [
     `**One row per** ${grain}.`,
-    sentence(prose(means)),
-    `**Rows are in order of:** ${headerProse(order, [], code)}.`,
-    `**Limits:** ${prose(cannotSay)}`,
+    means,
+    `**Rows are in order of:** ${order}.`,
+    `**Limits:** ${limits}`,
     ...(sources.length === 0
       ? []
       : [
@@ -45,6 +38,7 @@ function sectionOf(report: ReportDefinition, columns: readonly string[]): string
       ? []
       : [
           `**Units:** ${Object.entries(units)
+            .filter(([, unit]) => unit !== '-')
             .map(([column, unit]) => `${code(column)} ${unit}`)
             .join(', ')}`,
         ]),
@@ -54,7 +48,7 @@ function sectionOf(report: ReportDefinition, columns: readonly string[]): string
     (parameter.choices?.map(code).join(', ') ?? parameter.type) +
       (parameter.takesSeveral ? ', joined by +' : ''),
     parameter.default === null ? '' : code(parameter.default),
-    sentence(prose(parameter.about)),
+    parameter.about.charAt(0).toUpperCase() + parameter.about.slice(1),
   ]);
   const table_ = rows.length === 0 ? [] : [table(['Parameter', 'Type', 'Default', 'Meaning'], rows)];
   return [`## ${name}`, `_${title}_`, ...facts.map(escaped), ...table_].join('\n\n');

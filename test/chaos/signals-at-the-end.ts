@@ -1,4 +1,4 @@
-/** 1,000 workflows, six signals around the end of each: all are processed and no handler is left unfinished. */
+/** 1,000 workflows with six signals around the end of each: all are processed and no handler is left unfinished. */
 
 import { pino } from 'pino';
 import { createScenes } from '../workflows/invoice-scenes.ts';

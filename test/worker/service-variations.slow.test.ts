@@ -47,7 +47,7 @@ const respond =
   (status: number, headers: Record<string, string> = {}, body: string | Buffer = ''): Answer =>
   ({ response }) =>
     void response.writeHead(status, headers).end(body);
-const asUsual: Answer = (request) => request.asUsual();
+const asUsual: Answer = (request) => request.respond();
 const page = respond(200, HTML, '<!doctype html><h1>Sign in</h1>');
 const moved = respond(302, { location: 'https://elsewhere.invalid/' });
 const refused = respond(403, {}, '<Error><Code>ExpiredToken</Code></Error>');
@@ -64,7 +64,7 @@ function inTurn(...answers: readonly Answer[]): Answer {
 /** To the same host, with another query or a slash; there the answer is as usual. */
 const redirectedTo =
   (status: number, move: (url: string) => string): Answer =>
-  ({ request: { url = '' }, response, asUsual: answer }) => {
+  ({ request: { url = '' }, response, respond: answer }) => {
     const isThere = url.includes('moved=1') || url.endsWith('/');
     if (isThere) return answer();
     response.writeHead(status, { location: move(url), ...HTML }).end('<h1>Moved</h1>');
@@ -84,7 +84,7 @@ interface Reply {
 /** The usual answer, changed. */
 const altered =
   (change: (body: string) => Partial<Reply>): Answer =>
-  ({ response, asUsual: answer }) => {
+  ({ response, respond: answer }) => {
     const { writeHead, end } = response;
     let [status, headers] = [200, {}];
     const head = (code: number, fields: object) => {
@@ -290,7 +290,7 @@ const VARIATIONS: Readonly<Record<string, Variation>> = {
       },
     })),
   ),
-  'export sends informational answers first': exported(({ response, asUsual: answer }) => {
+  'export sends informational answers first': exported(({ response, respond: answer }) => {
     response.writeProcessing();
     response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
     answer();
