@@ -22,7 +22,7 @@ const inProcessesOfTheirOwn = [
   'test/worker/!(beat-while-running|open-or-rebuild|refuse-unencrypted|watch-*).test.ts',
 ];
 
-const aroundEachRun = ['test/support/processes/build-program.ts', 'test/support/processes/left-folders.ts'];
+const aroundEachRun = ['test/support/processes/build-program.ts', 'test/support/processes/test-folders.ts'];
 const withTemporal = [...aroundEachRun, 'test/support/processes/global-setup.ts'];
 
 // Temporal's servers are Go programs with memory to spare. With this the tests of workflows took 30 s of processor time instead of 34.

@@ -14,7 +14,7 @@ import { collect, group, instant, type Run, seconds, verb } from '../verb.ts';
 import { restoreCommand, useVersionCommand } from './invoice-decisions.ts';
 
 export function command(): Command {
-  return group('invoices', 'The state of each invoice, and why.', [
+  return group('invoices', 'Shows invoices with their state and its reason, and changes them.', [
     listCommand(),
     showCommand(),
     retryCommand(),
@@ -36,12 +36,12 @@ function listCommand(): Command {
     'billsync invoices list --state needs_attention',
   )
     .addOption(
-      new Option('--state <state>', 'only these (repeatable)')
+      new Option('--state <state>', 'only invoices in this state (repeatable)')
         .choices([...INVOICE_STATES])
         .argParser(stateCollector),
     )
-    .option('--tenant <tenant>', 'only these, by name or id (repeatable)', collect)
-    .option('--since <instant>', 'only those whose state changed since then', instant)
+    .option('--tenant <tenant>', 'only invoices of this tenant, by name or id (repeatable)', collect)
+    .option('--since <instant>', 'only invoices whose state changed since then', instant)
     .ndjson()
     .run(async ({ settings, output, flags }: Run<ListFlags>) => {
       const { listValue } = await import('@duckdb/node-api');
@@ -77,7 +77,7 @@ function showCommand(): Command {
     'Shows one invoice by id or number: its history, events, files and discrepancies.',
     'billsync invoices show INV-000042\nbillsync invoices show INV-000042 --diff',
   )
-    .option('--diff', 'rows added, removed and changed in cost between the last two versions')
+    .option('--diff', 'show the rows that the last version added, removed or changed in cost')
     .json()
     .run(async ({ settings, output, flags }: Run<{ readonly diff?: boolean }>, idOrNumber: string) => {
       const { withPublished } = await import('../published.ts');
@@ -123,8 +123,8 @@ function retryCommand(): Command {
     'Retries an invoice that needs attention, after the cause was fixed.',
     'billsync invoices retry INV-000042 --wait',
   )
-    .option('--wait', 'print the result and return when readers see it; exit 1 when it still needs attention')
-    .option('--timeout <seconds>', 'with --wait: return after this time (the worker continues)', seconds)
+    .option('--wait', 'print the result once it is published; exit 1 if the invoice still needs attention')
+    .option('--timeout <seconds>', 'with --wait: stop waiting after this time; the worker continues', seconds)
     .option('--dry-run', 'show what would be retried')
     .audited()
     .run(async ({ settings, output, flags }: Run<RetryFlags>, idOrNumber: string) => {
@@ -230,7 +230,7 @@ function lifeOf({ invoice, events, words, files }: InvoicePage): string {
     ...files
       .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
       .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${printable(version)}`] as const),
-    [invoice.voided_at, `voided${WORDS[String(invoice.void_basis)] ?? ''}: no report counts it from here on`],
+    [invoice.voided_at, `voided${WORDS[String(invoice.void_basis)] ?? ''}: no report counts it from then on`],
   ];
   for (const { at, who, what, detail } of words) {
     const more = detail === null || detail === undefined ? '' : ` (${printable(detail)})`;
