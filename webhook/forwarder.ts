@@ -39,10 +39,7 @@ export interface ForwarderTiming {
   readonly concurrency: number;
 }
 
-export interface Forwarder {
-  /** Waits for the entries in flight; the rest stays on disk for the next start. */
-  close(): Promise<void>;
-}
+export type Forwarder = ReturnType<typeof startForwarder>;
 
 const TIMING: ForwarderTiming = {
   pollMs: 1_000,
@@ -58,7 +55,7 @@ const LONG_BACKLOG = 5_000;
 const MAX_PARSED = 64;
 const MAX_PARSED_LENGTH = 64 * 1024;
 
-export function startForwarder(deps: ForwarderDeps): Forwarder {
+export function startForwarder(deps: ForwarderDeps) {
   const { inbox, log, metrics, now = () => new Date() } = deps;
   const forwarded = metrics.counter('forwarded_total');
   const backlog = metrics.gauge('inbox_backlog');
@@ -194,7 +191,8 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   }
 
   return {
-    async close() {
+    /** Waits for the entries in flight; the rest stays on disk for the next start. */
+    async close(): Promise<void> {
       unsubscribe();
       stopping.abort();
       clearTimeout(timer);
