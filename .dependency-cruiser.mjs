@@ -13,8 +13,8 @@ const PARTS = {
   dashboard: { may: ['reports'] },
   finance: { may: ['reports'], types: ['dashboard'] },
   webhook: { may: ['archive', 'workflows/client'] },
-  workflows: { types: ['billing', 'warehouse'] },
-  'workflows/client': { may: [MESSAGES], types: ['workflows', 'warehouse'] },
+  workflows: {},
+  'workflows/client': { may: [MESSAGES], types: ['workflows'] },
   activities: { may: ['archive', 'billing', 'warehouse', 'workflows/client'], types: ['workflows'] },
   worker: {
     may: [
@@ -86,9 +86,9 @@ export default {
         to: { path: '@temporalio/' },
       },
       {
-        name: 'workflow code imports only pure functions of lib/wire',
+        name: 'workflow code imports only pure functions and types of lib/wire',
         from: { path: anyOf(['workflows']) },
-        to: { path: '^lib/(?!wire/)', dependencyTypesNot: ['type-only'] },
+        to: { path: '^lib/(?!wire/)' },
       },
       {
         name: 'workflow code runs in a sandbox that has no client of Temporal',

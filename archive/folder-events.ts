@@ -62,19 +62,19 @@ export async function openEventFolder(root: string, partBytes = PART_BYTES): Pro
     async *events({ after, onUnreadable } = {}) {
       const cursor = parseCursor(after);
       const { size } = statSync(journal);
-      const end = await lineEndBefore(journal, size);
+      const end = lineEndBefore(journal, size);
       // The cursor is of another journal.
       if (cursor.end > size) throw new CursorError(after ?? '');
       if (cursor.last !== null) yield* readPart(root, cursor, onUnreadable);
       for (let from = cursor.end; from < end; ) {
-        const partEnd = await lineEndBefore(journal, Math.min(from + partBytes, end));
+        const partEnd = lineEndBefore(journal, Math.min(from + partBytes, end));
         yield* readPart(root, { from, end: partEnd, last: null }, onUnreadable);
         from = partEnd;
       }
     },
     async *eventNames() {
-      const end = await lineEndBefore(journal, statSync(journal).size);
-      for (const { eventId } of await readLines(journal, { from: 0, end })) {
+      const end = lineEndBefore(journal, statSync(journal).size);
+      for (const { eventId } of readLines(journal, { from: 0, end })) {
         if (BY_PRECEDENCE.some((verdict) => exists(join(root, eventPath(eventId, verdict))))) yield eventId;
       }
     },
@@ -95,7 +95,7 @@ async function* readPart(
   onUnreadable?: OnUnreadable,
 ): AsyncGenerator<{ event: ArchivedEvent; cursor: string }> {
   const { last } = range;
-  const lines = await readLines(join(root, 'journal'), range);
+  const lines = readLines(join(root, 'journal'), range);
   const rest = last === null ? lines : lines.filter((line) => arrivalKey(line) > last);
   let held: { readonly event: ArchivedEvent; readonly line: JournalLine } | null = null;
   for (let from = 0; from < rest.length; from += READ_AHEAD) {
@@ -164,8 +164,8 @@ async function restoreJournal(root: string, journal: string): Promise<void> {
 }
 
 /** Each event once, in order of arrival; torn lines are ignored. */
-async function readLines(path: string, range: { from: number; end: number }): Promise<JournalLine[]> {
-  const bytes = await readRange(path, range);
+function readLines(path: string, range: { from: number; end: number }): readonly JournalLine[] {
+  const bytes = readRange(path, range);
   const found = new Map<string, JournalLine>();
   for (const line of bytes.toString('latin1').split('\n')) {
     const [, receivedAt, eventId] =
@@ -177,9 +177,9 @@ async function readLines(path: string, range: { from: number; end: number }): Pr
 }
 
 /** The offset behind the last line end before `offset`. */
-async function lineEndBefore(path: string, offset: number): Promise<number> {
+function lineEndBefore(path: string, offset: number): number {
   const from = Math.max(0, offset - TAIL_BYTES);
-  return from + (await readRange(path, { from, end: offset })).lastIndexOf(0x0a) + 1;
+  return from + readRange(path, { from, end: offset }).lastIndexOf(0x0a) + 1;
 }
 
 /**

@@ -82,7 +82,7 @@ async function* linesFrom(
   let rest: Buffer = Buffer.alloc(0);
   let position = from;
   for (let readTo = from; readTo < size; ) {
-    const chunk = await readRange(path, { from: readTo, end: Math.min(size, readTo + CHUNK_BYTES) });
+    const chunk = readRange(path, { from: readTo, end: Math.min(size, readTo + CHUNK_BYTES) });
     if (chunk.length === 0) return;
     readTo += chunk.length;
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

@@ -3,7 +3,8 @@
 import type { Settings } from '../lib/config/settings.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../lib/wire/api.ts';
-import { type AnswerCheck, readRefusal } from './answers.ts';
+import { MalformedAnswerError } from '../lib/wire/json.ts';
+import { checkAnswer, checkedOpen, readRefusal } from './answers.ts';
 import { BillingError, describeRefusal } from './errors.ts';
 import {
   type AnswerLimits,
@@ -20,52 +21,53 @@ export interface ApiCall {
   readonly path: string;
   /** Name in messages. */
   readonly endpoint: string;
-  readonly accept: string;
+  /** JSON by default. */
+  readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
+  /** The error for a 404. */
+  readonly missing?: BillingError;
 }
 
-export interface ApiConnection {
-  /** Requests a token unless a valid one, or an API key, is at hand. */
-  authorize(signal: AbortSignal | undefined): Promise<void>;
-  /** The answer with any status but 401. @throws BillingError `credentials-refused`: a fresh token was refused as well */
-  send(call: ApiCall, limits: AnswerLimits): Promise<HttpAnswer>;
-  /** A 2xx answer is open, any other is read. */
-  open(call: ApiCall): Promise<HttpStream | HttpAnswer>;
-  url(path: string): string;
-  /** The token's remaining life; null with an API key. */
-  secondsLeft(): number | null;
-}
-
-export interface ApiConnectionOptions {
-  readonly settings: Settings['service'];
-  readonly http: Http;
-  readonly check: AnswerCheck;
-  readonly onToken: NonNullable<TokenSourceOptions['onToken']>;
-}
+export type Api = ReturnType<typeof createApi>;
 
 const TOKEN_LIMITS: AnswerLimits = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
 
-export function createApiConnection({ settings, http, check, onToken }: ApiConnectionOptions): ApiConnection {
-  const withoutSecrets = createCleaner(settings);
-  const tokens = new TokenSource({
-    fetch: () => requestToken(settings, http, check, withoutSecrets),
-    onToken,
-  });
+export function createApi({
+  settings,
+  http,
+  onToken,
+}: {
+  readonly settings: Settings['service'];
+  readonly http: Http;
+  readonly onToken: (token: AccessToken) => void;
+}) {
   const { apiKey, apiKeyHeader } = settings;
+  const withoutSecrets = createCleaner(settings);
+  const tokens = createTokenSource(async () => {
+    const token = await requestToken(settings, http, withoutSecrets);
+    onToken(token);
+    return token;
+  });
 
+  function url(path: string): string {
+    if (settings.baseUrl === null) throw new BillingError('not-configured', ['BILLSYNC_BASE_URL']);
+    return withoutTrailingSlash(settings.baseUrl) + path;
+  }
+
+  /** @throws BillingError `credentials-refused`: a fresh token was refused as well */
   async function authorized<Answer extends HttpAnswer | HttpStream>(
     call: ApiCall,
     request: (request: HttpRequest) => Promise<Answer>,
   ): Promise<Answer> {
+    const { method, path, accept = 'application/json', signal } = call;
     const attempt = async (secret: string, header: Readonly<Record<string, string>>) => {
-      const headers = { ...call.headers, accept: call.accept, ...header };
-      const { method, signal } = call;
-      const answer = withoutSecrets(await request({ url: url(call.path), method, signal, headers }), secret);
+      const headers = { ...call.headers, accept, ...header };
+      const answer = withoutSecrets(await request({ url: url(path), method, signal, headers }), secret);
       return { answer, refusal: tokenRefusal(answer) };
     };
     const withToken = async () => {
-      const token = await tokens.token(call.signal);
+      const token = await tokens.token(signal);
       const result = await attempt(token, { authorization: `Bearer ${token}` });
       if (result.refusal !== null) tokens.drop(token);
       return result;
@@ -74,34 +76,63 @@ export function createApiConnection({ settings, http, check, onToken }: ApiConne
     // The token may have expired on the way, or been withdrawn: a fresh one is worth one attempt.
     if (result.refusal !== null && apiKey === null) result = await withToken();
     const { answer, refusal } = result;
-    if (refusal === null) return answer;
-    const credentials = apiKey === null ? 'a fresh access token' : 'the API key';
-    throw credentialsRefused(credentials, answer.status, refusal);
-  }
-
-  function url(path: string): string {
-    if (settings.baseUrl === null) throw new BillingError('not-configured', ['BILLSYNC_BASE_URL']);
-    return withoutTrailingSlash(settings.baseUrl) + path;
+    if (refusal !== null) {
+      const credentials = apiKey === null ? 'a fresh access token' : 'the API key';
+      throw credentialsRefused(credentials, answer.status, refusal);
+    }
+    if (answer.status === 404 && call.missing !== undefined) throw call.missing;
+    return answer;
   }
 
   return {
-    async authorize(signal) {
-      if (apiKey === null) await tokens.token(signal);
+    url,
+    /** Requests a token unless a valid one, or an API key, is at hand. @returns its remaining life; null with an API key */
+    async authorize(signal: AbortSignal | undefined): Promise<number | null> {
+      url('');
+      if (apiKey !== null) return null;
+      await tokens.token(signal);
+      return tokens.secondsLeft();
     },
-    send: (call, limits) => authorized(call, (request) => http.send(request, limits)),
-    open: (call) =>
-      authorized<HttpStream | HttpAnswer>(call, async (request) => {
+    /** The parsed result of a call. */
+    async json<T>(call: ApiCall, limits: AnswerLimits, parse: (body: Uint8Array) => T): Promise<T> {
+      return parseAnswer(
+        await authorized(call, (request) => http.send(request, limits)),
+        call.endpoint,
+        parse,
+      );
+    },
+    /** A 2xx answer. @param onHead sees the answer first, with any status */
+    async open(
+      call: ApiCall,
+      onHead: (answer: HttpAnswer | HttpStream) => void = () => undefined,
+    ): Promise<HttpStream> {
+      const answer = await authorized<HttpStream | HttpAnswer>(call, async (request) => {
         const stream = await http.open(request);
         return stream.status >= 200 && stream.status < 300 ? stream : readRefusal(stream, request);
-      }),
-    url,
-    secondsLeft: () => (apiKey === null ? tokens.secondsLeft() : null),
+      });
+      return checkedOpen(answer, () => {
+        onHead(answer);
+        checkAnswer(answer, call.endpoint);
+      });
+    },
   };
+}
+
+function parseAnswer<T>(answer: HttpAnswer, endpoint: string, parse: (body: Uint8Array) => T): T {
+  // Some services answer 202 with the complete result.
+  if (answer.status !== 202 || answer.body.length === 0) checkAnswer(answer, endpoint);
+  try {
+    return parse(answer.body);
+  } catch (error) {
+    if (!(error instanceof MalformedAnswerError)) throw error;
+    checkAnswer(answer, endpoint);
+    throw new BillingError('unexpected-answer', [endpoint, error.message], { cause: error });
+  }
 }
 
 type Cleaner = <Answer extends HttpAnswer | HttpStream>(answer: Answer, sent: string) => Answer;
 
-/** Some services repeat the request in a refusal, whose text is stored and shown. */
+/** Some services repeat the request in a refusal, whose text is stored and printed. */
 function createCleaner(settings: Settings['service']): Cleaner {
   const scrub = createScrub({ service: settings });
   return (answer, sent) => {
@@ -114,8 +145,7 @@ function createCleaner(settings: Settings['service']): Cleaner {
 
 async function requestToken(
   settings: Settings['service'],
-  http: Http,
-  check: AnswerCheck,
+  http: Pick<Http, 'send'>,
   withoutSecrets: Cleaner,
 ): Promise<AccessToken> {
   const { authUrl, clientId, clientSecret } = settings;
@@ -128,13 +158,13 @@ async function requestToken(
     const missing = Object.entries(needed).flatMap(([name, value]) => (value === null ? [name] : []));
     throw new BillingError('not-configured', [missing.join(' and ')]);
   }
-  const url = `${withoutTrailingSlash(authUrl)}/oauth/token`;
   const headers = {
     accept: 'application/json',
     // Not form-encoded as RFC 6749 has it: the service's document is not, and both differ for a secret with `+`, `/`, `=` or `:`.
     authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`, 'utf8').toString('base64')}`,
     'content-type': 'application/x-www-form-urlencoded',
   };
+  const url = `${withoutTrailingSlash(authUrl)}/oauth/token`;
   const request = { url, method: 'POST', headers, body: 'grant_type=client_credentials' } as const;
   const answer = withoutSecrets(await http.send(request, TOKEN_LIMITS), clientSecret);
   const { status } = answer;
@@ -151,7 +181,7 @@ async function requestToken(
   if (isOk && reason !== null) {
     throw new BillingError('refused', ['the token endpoint', describeRefusal(status, reason)]);
   }
-  return check.json(answer, { url, endpoint: 'the token endpoint' }, parseToken);
+  return parseAnswer(answer, 'the token endpoint', parseToken);
 }
 
 function credentialsRefused(credentials: string, status: number, reason: ErrorBody): BillingError {
@@ -174,14 +204,6 @@ export function invoicePath(invoiceId: string): string {
   return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
 }
 
-export interface TokenSourceOptions {
-  /** Requests a token; has a deadline of its own. */
-  readonly fetch: () => Promise<AccessToken>;
-  /** Milliseconds; monotonic, so that setting the clock does not prolong a token. */
-  readonly monotonicMs?: () => number;
-  readonly onToken?: (token: Pick<AccessToken, 'expiresInSeconds' | 'partnerIds'>) => void;
-}
-
 /** A token is renewed when a fifth of its life or a minute is left, whichever is shorter. */
 const RENEWED_SHARE = 0.2;
 const MAX_RENEWED_MS = 60_000;
@@ -192,56 +214,51 @@ interface HeldToken {
   readonly renewAtMs: number;
 }
 
-/** Holds one token and renews it before it expires. */
-export class TokenSource {
-  readonly #fetch: () => Promise<AccessToken>;
-  readonly #monotonicMs: () => number;
-  readonly #onToken: TokenSourceOptions['onToken'];
-  #held: HeldToken | null = null;
-  #request: Promise<HeldToken> | null = null;
+/**
+ * Holds one token and renews it before it expires.
+ *
+ * @param monotonicMs so that setting the clock does not prolong a token
+ */
+export function createTokenSource(
+  fetch: () => Promise<Pick<AccessToken, 'accessToken' | 'expiresInSeconds'>>,
+  monotonicMs: () => number = () => performance.now(),
+) {
+  let held: HeldToken | null = null;
+  let request: Promise<HeldToken> | null = null;
 
-  constructor({ fetch, monotonicMs = () => performance.now(), onToken }: TokenSourceOptions) {
-    this.#fetch = fetch;
-    this.#monotonicMs = monotonicMs;
-    this.#onToken = onToken;
-  }
-
-  /** Concurrent callers share one request; an abort ends only the caller's own wait. */
-  async token(signal?: AbortSignal): Promise<string> {
-    const held = this.#held;
-    if (held !== null && this.#monotonicMs() < held.renewAtMs) return held.text;
-    this.#request ??= this.#renew().finally(() => {
-      this.#request = null;
-    });
-    try {
-      return (await abortable(this.#request, signal)).text;
-    } catch (error) {
-      signal?.throwIfAborted();
-      // The authorization server is unreachable, but the old token has not expired.
-      if (held !== null && held === this.#held && this.#monotonicMs() < held.expiresAtMs) return held.text;
-      throw error;
-    }
-  }
-
-  /** After a 401 for this token, unless it has been replaced. */
-  drop(refused: string): void {
-    if (this.#held?.text === refused) this.#held = null;
-  }
-
-  /** 0 without a token. */
-  secondsLeft(): number {
-    return Math.max(0, ((this.#held?.expiresAtMs ?? 0) - this.#monotonicMs()) / 1_000);
-  }
-
-  async #renew(): Promise<HeldToken> {
+  async function renew(): Promise<HeldToken> {
     // Its life counts from before the request.
-    const requestedAtMs = this.#monotonicMs();
-    const { accessToken, expiresInSeconds, partnerIds } = await this.#fetch();
+    const requestedAtMs = monotonicMs();
+    const { accessToken, expiresInSeconds } = await fetch();
     const lifeMs = expiresInSeconds * 1_000;
     const expiresAtMs = requestedAtMs + lifeMs;
     const renewAtMs = expiresAtMs - Math.min(lifeMs * RENEWED_SHARE, MAX_RENEWED_MS);
-    this.#held = { text: accessToken, expiresAtMs, renewAtMs };
-    this.#onToken?.({ expiresInSeconds, partnerIds });
-    return this.#held;
+    held = { text: accessToken, expiresAtMs, renewAtMs };
+    return held;
   }
+
+  return {
+    /** Concurrent callers share one request; an abort ends only the caller's own wait. */
+    async token(signal?: AbortSignal): Promise<string> {
+      const before = held;
+      if (before !== null && monotonicMs() < before.renewAtMs) return before.text;
+      request ??= renew().finally(() => {
+        request = null;
+      });
+      try {
+        return (await abortable(request, signal)).text;
+      } catch (error) {
+        signal?.throwIfAborted();
+        // The authorization server is unreachable, but the old token has not expired.
+        if (before !== null && before === held && monotonicMs() < before.expiresAtMs) return before.text;
+        throw error;
+      }
+    },
+    /** After a 401 for this token, unless it has been replaced. */
+    drop(refused: string): void {
+      if (held?.text === refused) held = null;
+    },
+    /** 0 without a token. */
+    secondsLeft: (): number => Math.max(0, ((held?.expiresAtMs ?? 0) - monotonicMs()) / 1_000),
+  };
 }

@@ -1,26 +1,15 @@
 /** The interface of the billing service; `billing/client.ts` implements it over HTTPS. */
 
 import type { ComparedClock } from '../lib/health/clocks.ts';
-import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
+import type { InvoiceDetails } from '../lib/wire/parse-details.ts';
 import { type BillingErrorCode, isBillingError } from './errors.ts';
 
-/** Parsed leniently, because the specification does not show the answer (4.4). */
-export interface InvoiceDetails {
-  readonly status: WebhookStatus | null;
-  /** A status that is not a known one, as received; null otherwise. */
-  readonly unknownStatus: string | null;
-  readonly header: Partial<InvoiceHeader>;
-}
+export type { InvoiceDetails } from '../lib/wire/parse-details.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-}
-
-/** Validators of a file (RFC 9110); null: absent. */
-export interface FileTag {
-  readonly etag: string | null;
-  readonly lastModified: string | null;
 }
 
 export interface ExportedFile extends ArchivedFile {

@@ -2,36 +2,19 @@
 
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { ComparedClock } from '../lib/health/clocks.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import { parseExportLocation, parsePing } from '../lib/wire/api.ts';
-import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { MalformedAnswerError } from '../lib/wire/json.ts';
-import type { ExportLocation } from '../lib/wire/names.ts';
 import { type DetailsOptions, DetailsReader } from '../lib/wire/parse-details.ts';
 import { isListedHost } from './address-guard.ts';
-import { type AnswerCheck, checkedOpen, createAnswerCheck } from './answers.ts';
-import { type ApiCall, type ApiConnection, createApiConnection, invoicePath } from './api.ts';
-import type {
-  BillingService,
-  CallOptions,
-  ExportedFile,
-  FetchExportOptions,
-  InvoiceDetails,
-} from './billing-service.ts';
+import { type ApiCall, createApi, invoicePath } from './api.ts';
+import type { BillingService, InvoiceDetails } from './billing-service.ts';
 import { decoded } from './decode-body.ts';
-import { DOWNLOADS_PER_HOST, type DownloadRequest, Downloads } from './downloads.ts';
+import { DOWNLOADS_PER_HOST, Downloads } from './downloads.ts';
 import { BillingError } from './errors.ts';
-import {
-  type AnswerLimits,
-  createHttp,
-  discard,
-  type Http,
-  type HttpAnswer,
-  type HttpStream,
-} from './http.ts';
+import { createHttp, discard, type HttpStream } from './http.ts';
 import { bytesOf, DOWNLOAD_LIMITS, type TransferLimits, transfer } from './receive-file.ts';
 
 export interface BillingServiceOptions {
@@ -52,108 +35,61 @@ const CONCURRENT_CALLS = 16;
 const CONNECTIONS_PER_HOST = CONCURRENT_CALLS + DOWNLOADS_PER_HOST + 1;
 const MIB = 1024 * 1024;
 const CALL_DEADLINE_MS = 20_000;
-const JSON_TYPE = 'application/json';
 
 /** The first call reports missing settings. @throws Error the CA file cannot be read */
 export function createBillingService(options: BillingServiceOptions): BillingService {
-  return new Client(options);
-}
-
-class Client implements BillingService {
-  readonly clock: ComparedClock;
-  readonly #settings: BillingServiceOptions['settings'];
-  readonly #http: Http;
-  readonly #check: AnswerCheck;
-  readonly #api: ApiConnection;
-  readonly #downloads: Downloads;
-  readonly #limits: Partial<TransferLimits>;
-  readonly #callLimits: AnswerLimits;
+  const { settings, archive, now = () => new Date(), log, metrics, limits = {} } = options;
+  const callLimits = { deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS, maxBodyBytes: MIB };
+  const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST, metrics });
+  let partnerIds: readonly string[] = settings.partnerId === null ? [] : [settings.partnerId];
+  const api = createApi({
+    ...{ settings: settings.service, http },
+    onToken: ({ expiresInSeconds, partnerIds: ours }) => {
+      log?.debug({ expiresInSeconds }, 'got an access token');
+      metrics?.gauge('token_obtained_timestamp_seconds').set(now().getTime() / 1_000);
+      metrics?.gauge('token_expiry_timestamp_seconds').set(now().getTime() / 1_000 + expiresInSeconds);
+      if (settings.partnerId === null) partnerIds = ours;
+    },
+  });
+  const downloads = new Downloads({ settings, archive, now, metrics, limits, http, api });
   /** Not for token requests: calls that have their turn wait for them. */
-  readonly #inTurn = createSemaphore(CONCURRENT_CALLS);
-  #partnerIds: readonly string[];
+  const inTurn = createSemaphore(CONCURRENT_CALLS);
 
-  constructor(options: BillingServiceOptions) {
-    const { settings, archive, now = () => new Date(), log, metrics, limits = {} } = options;
-    this.#callLimits = { deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS, maxBodyBytes: MIB };
-    this.#settings = settings;
-    this.#http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST, metrics });
-    this.clock = this.#http.clock;
-    this.#check = createAnswerCheck(this.#http, now);
-    this.#limits = limits;
-    this.#partnerIds = settings.partnerId === null ? [] : [settings.partnerId];
-    this.#api = createApiConnection({
-      ...{ settings: settings.service, http: this.#http, check: this.#check },
-      onToken: ({ expiresInSeconds, partnerIds }) => {
-        log?.debug({ expiresInSeconds }, 'got an access token');
-        metrics?.gauge('token_obtained_timestamp_seconds').set(now().getTime() / 1_000);
-        metrics?.gauge('token_expiry_timestamp_seconds').set(now().getTime() / 1_000 + expiresInSeconds);
-        if (settings.partnerId === null) this.#partnerIds = partnerIds;
-      },
-    });
-    this.#downloads = new Downloads({
-      ...{ settings, archive, now, metrics, limits },
-      ...{ http: this.#http, check: this.#check, api: this.#api },
-    });
-  }
+  const call = <T>(apiCall: ApiCall, parse: (body: Uint8Array) => T): Promise<T> =>
+    inTurn(() => api.json(apiCall, callLimits, parse), apiCall.signal);
 
-  async fetchToken({ signal }: CallOptions = {}): Promise<{ readonly secondsLeft: number | null }> {
-    this.#api.url('');
-    await this.#api.authorize(signal);
-    return { secondsLeft: this.#api.secondsLeft() };
-  }
-
-  async ping({ signal }: CallOptions = {}): Promise<void> {
-    const path = '/api/v1/deliveryexperience/ping';
-    const target = { url: this.#api.url(path), endpoint: 'ping' };
-    const answer = await this.#send({ method: 'GET', path, ...target, accept: JSON_TYPE, signal });
-    this.#check.json(answer, target, parsePing);
-  }
-
-  partnerIds(): readonly string[] {
-    return this.#partnerIds;
-  }
-
-  async regenerateUrl(invoiceId: string, { signal }: CallOptions = {}): Promise<ExportLocation> {
-    const path = `${invoicePath(invoiceId)}/regenerate-presigned-url`;
-    const target = { url: this.#api.url(path), endpoint: `regenerate-presigned-url of ${invoiceId}` };
-    const answer = await this.#send({ method: 'POST', path, ...target, accept: JSON_TYPE, signal });
-    if (answer.status === 404) throw new BillingError('not-exported', [invoiceId]);
-    return this.#check.json(answer, target, parseExportLocation);
-  }
-
-  async lookUpInvoice(invoiceId: string, { signal }: CallOptions = {}): Promise<InvoiceDetails> {
-    const path = invoicePath(invoiceId);
-    const target = { url: this.#api.url(path), endpoint: `details of ${invoiceId}` };
-    const open = async (transferSignal: AbortSignal): Promise<HttpStream> => {
-      const call = { method: 'GET', path, endpoint: target.endpoint, accept: JSON_TYPE } as const;
-      const answer = await this.#api.open({ ...call, signal: transferSignal });
-      if (answer.status === 404) throw new BillingError('unknown-invoice', [invoiceId]);
-      return checkedOpen(answer, () => this.#check.api(answer, target));
-    };
-    const request = { ...target, open, signal, limits: { ...DETAILS_LIMITS, ...this.#limits } };
-    const { wirePrefix } = this.#settings;
-    return this.#inTurn(() => readDetails(request, { invoiceId, wirePrefix }), signal);
-  }
-
-  downloadCsv(request: DownloadRequest, options: CallOptions = {}): Promise<ArchivedFile> {
-    return this.#downloads.fromStorage(request, options);
-  }
-
-  exportCsv(invoiceId: string, options: FetchExportOptions = {}): Promise<ExportedFile> {
-    return this.#downloads.fromService(invoiceId, options);
-  }
-
-  mayDownloadFrom(url: string): boolean {
-    return isListedHost(url, this.#settings.service.downloadHosts);
-  }
-
-  async close(): Promise<void> {
-    await this.#http.close();
-  }
-
-  #send(call: ApiCall): Promise<HttpAnswer> {
-    return this.#inTurn(() => this.#api.send(call, this.#callLimits), call.signal);
-  }
+  return {
+    clock: http.clock,
+    partnerIds: () => partnerIds,
+    fetchToken: async ({ signal } = {}) => ({ secondsLeft: await api.authorize(signal) }),
+    ping({ signal } = {}) {
+      const path = '/api/v1/deliveryexperience/ping';
+      return call({ method: 'GET', path, endpoint: 'ping', signal }, parsePing);
+    },
+    regenerateUrl(invoiceId, { signal } = {}) {
+      const path = `${invoicePath(invoiceId)}/regenerate-presigned-url`;
+      const endpoint = `regenerate-presigned-url of ${invoiceId}`;
+      const missing = new BillingError('not-exported', [invoiceId]);
+      return call({ method: 'POST', path, endpoint, signal, missing }, parseExportLocation);
+    },
+    async lookUpInvoice(invoiceId, { signal } = {}) {
+      const [path, endpoint] = [invoicePath(invoiceId), `details of ${invoiceId}`];
+      const missing = new BillingError('unknown-invoice', [invoiceId]);
+      const open = (transferSignal: AbortSignal): Promise<HttpStream> =>
+        api.open({ method: 'GET', path, endpoint, missing, signal: transferSignal });
+      const request = { url: api.url(path), endpoint, open, signal };
+      const { wirePrefix } = settings;
+      return inTurn(
+        () =>
+          readDetails({ ...request, limits: { ...DETAILS_LIMITS, ...limits } }, { invoiceId, wirePrefix }),
+        signal,
+      );
+    },
+    downloadCsv: (request, given = {}) => downloads.fromStorage(request, given),
+    exportCsv: (invoiceId, given = {}) => downloads.fromService(invoiceId, given),
+    mayDownloadFrom: (url) => isListedHost(url, settings.service.downloadHosts),
+    close: () => http.close(),
+  };
 }
 
 /** A service may need a while for the first byte, and send the rest as it is produced. */

@@ -10,19 +10,13 @@ import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore, type Semaphore } from '../lib/semaphore.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
-import type { ArchivedFile } from '../lib/wire/csv-file.ts';
+import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, FileSource } from '../lib/wire/names.ts';
 import { withoutQuery } from '../lib/wire/text.ts';
 import { isListedHost } from './address-guard.ts';
-import { type AnswerCheck, checkedOpen, readRefusal } from './answers.ts';
-import { type ApiConnection, invoicePath } from './api.ts';
-import type {
-  BillingService,
-  CallOptions,
-  ExportedFile,
-  FetchExportOptions,
-  FileTag,
-} from './billing-service.ts';
+import { checkedOpen, checkStorage, readRefusal } from './answers.ts';
+import { type Api, type ApiCall, invoicePath } from './api.ts';
+import type { BillingService, CallOptions, ExportedFile, FetchExportOptions } from './billing-service.ts';
 import { BillingError, hostNotAllowed, isBillingError, sizeMismatch } from './errors.ts';
 import { type Http, type HttpStream, hostOf } from './http.ts';
 import {
@@ -39,8 +33,7 @@ interface DownloadsOptions {
   readonly settings: Pick<Settings, 'service' | 'dataDir'>;
   readonly archive: Archive;
   readonly http: Http;
-  readonly check: AnswerCheck;
-  readonly api: ApiConnection;
+  readonly api: Api;
   readonly now: () => Date;
   readonly metrics: Metrics | undefined;
   readonly limits: Partial<TransferLimits>;
@@ -93,31 +86,31 @@ export class Downloads {
   }
 
   async #export(invoiceId: string, { signal, unless }: FetchExportOptions): Promise<ExportedFile> {
-    const { api, check } = this.#options;
+    const { api } = this.#options;
     let tag: FileTag | null = null;
     const path = `${invoicePath(invoiceId)}/export-csv`;
-    const target = { url: api.url(path), endpoint: `export-csv of ${invoiceId}` };
-    const open = async (transferSignal: AbortSignal): Promise<HttpStream> => {
-      const headers = unless === undefined ? {} : conditionOf(unless);
-      const call = {
-        method: 'GET',
-        path,
-        endpoint: target.endpoint,
-        headers,
-        signal: transferSignal,
-      } as const;
-      const answer = await api.open({ ...call, accept: 'text/csv, */*;q=0.5' });
-      if (answer.status === 404) throw new BillingError('unknown-invoice', [invoiceId]);
-      tag = tagOf(answer.headers);
-      return checkedOpen(answer, () => {
-        const isSame = unless !== undefined && (answer.status === 304 || isSameFile(unless, answer.headers));
-        if (isSame) throw new BillingError('not-modified', [invoiceId]);
-        check.api(answer, target);
-      });
+    const endpoint = `export-csv of ${invoiceId}`;
+    const call: Omit<ApiCall, 'signal'> = {
+      ...{ method: 'GET', path, endpoint, accept: 'text/csv, */*;q=0.5' },
+      headers: unless === undefined ? {} : conditionOf(unless),
+      missing: new BillingError('unknown-invoice', [invoiceId]),
     };
+    const open = (transferSignal: AbortSignal): Promise<HttpStream> =>
+      api.open({ ...call, signal: transferSignal }, ({ status, headers }) => {
+        tag = tagOf(headers);
+        const isSame = unless !== undefined && (status === 304 || isSameFile(unless, headers));
+        if (isSame) throw new BillingError('not-modified', [invoiceId]);
+      });
     const tooLong = (bytes: number) =>
-      new BillingError('unexpected-answer', [target.endpoint, `the file exceeds ${bytes} bytes.`]);
-    const file = await this.#fetch({ ...target, open, expectedBytes: null, tooLong, signal });
+      new BillingError('unexpected-answer', [endpoint, `the file exceeds ${bytes} bytes.`]);
+    const file = await this.#fetch({
+      url: api.url(path),
+      endpoint,
+      open,
+      expectedBytes: null,
+      tooLong,
+      signal,
+    });
     await this.#recordSource(file, { invoiceId, source: 'export', from: null });
     return tag === null ? file : { ...file, tag };
   }
@@ -153,13 +146,13 @@ export class Downloads {
   }
 
   async #openStorage(invoiceId: string, location: ExportLocation, signal: AbortSignal): Promise<HttpStream> {
-    const { http, check } = this.#options;
+    const { http } = this.#options;
     const { presignedUrl: url, fileSizeBytes: expectedBytes } = location;
     // Without our token: the URL contains its own credentials.
     const stream = await http.open({ method: 'GET', url, signal });
     const answer = stream.status === 200 ? stream : await readRefusal(stream, { url, signal });
     return checkedOpen(answer, () => {
-      check.storage(answer, url);
+      checkStorage(answer, hostOf(url));
       // The length of an encoded body is not that of the file.
       if (encodingsIn(answer.headers['content-encoding']).length > 0) return;
       const length = Number(answer.headers['content-length'] ?? expectedBytes);
@@ -234,7 +227,7 @@ function conditionOf({ etag, lastModified }: FileTag): Readonly<Record<string, s
   return lastModified === null ? {} : { 'if-modified-since': lastModified };
 }
 
-/** For services that ignore conditions. `W/` says that the encoding may differ; a date alone may lag behind. */
+/** For services that ignore conditions. `W/` means that the encoding may differ; a date alone may lag behind. */
 function isSameFile(tag: FileTag, headers: IncomingHttpHeaders): boolean {
   const strong = (etag: string): string => etag.replace(/^W\//, '');
   return tag.etag !== null && strong(tag.etag) === strong(headers.etag ?? '');

@@ -1,4 +1,4 @@
-/** HTTPS requests with deadlines, pauses that a host asks for, redirects on the same host, guarded addresses and typed errors. */
+/** HTTPS requests with deadlines, pauses at a host's request, redirects on the same host, guarded addresses and typed errors. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -48,21 +48,18 @@ export interface AnswerLimits {
   readonly maxBodyBytes: number;
 }
 
-/** Throws BillingError, or the reason of the request's signal, and nothing else. */
+/**
+ * Throws BillingError, or the reason of the request's signal, and nothing else. After a 429 or 503 with Retry-After, requests to
+ * the host wait, or fail with `overloaded`, until the time is over.
+ */
 export interface Http {
   /** The whole answer, decoded, with any status. */
   send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer>;
   /** The answer's head; the body is still encoded, and the request's signal still applies to it. */
   open(request: HttpRequest): Promise<HttpStream>;
-  /** Requests to the host wait, or fail with `overloaded`, until the time is over. */
-  pause(url: string, request: { readonly status: number; readonly seconds: number }): void;
   /** The clock of the service. */
   readonly clock: ComparedClock;
   close(): Promise<void>;
-}
-
-export interface HttpOptions extends ConnectionOptions {
-  readonly metrics?: Metrics | undefined;
 }
 
 /** The next redirect is returned like any other answer. */
@@ -74,7 +71,7 @@ const MAX_PAUSE_SECONDS = 300;
 const MAX_WAITED_MS = 3_000;
 const CLOCK_LIMITS = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
 
-export function createHttp(options: HttpOptions): Http {
+export function createHttp(options: ConnectionOptions & { readonly metrics?: Metrics | undefined }): Http {
   const dispatchers = createDispatchers(options);
   const { baseUrl, authUrl } = options;
   const serviceHosts = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [hostOf(url)])));
@@ -121,10 +118,17 @@ export function createHttp(options: HttpOptions): Http {
       const headers = joined(fields);
       // A cached answer has an old Date, and storage may have another clock.
       if (serviceHosts.has(url.host) && headers.age === undefined) clock.answered(headers.date, sentAt);
+      if (statusCode === 429 || statusCode === 503) pause(url.host, statusCode, headers['retry-after']);
       return { status: statusCode, headers, body };
     } catch (error) {
       throw toBillingError(error, request);
     }
+  }
+
+  function pause(host: string, status: number, retryAfter: string | undefined): void {
+    const seconds = Math.min(readRetryAfter(retryAfter) ?? 0, MAX_PAUSE_SECONDS);
+    const untilMs = performance.now() + seconds * 1_000;
+    if (untilMs > (pauses.get(host)?.untilMs ?? 0)) pauses.set(host, { untilMs, status });
   }
 
   async function waitForPause(host: string, signal: AbortSignal | undefined): Promise<void> {
@@ -171,11 +175,6 @@ export function createHttp(options: HttpOptions): Http {
   return {
     send: (request, limits) => counted(request.url, () => send(request, limits)),
     open: (request) => counted(request.url, () => open(request)),
-    pause(url, { status, seconds }) {
-      const host = hostOf(url);
-      const untilMs = performance.now() + Math.min(seconds, MAX_PAUSE_SECONDS) * 1_000;
-      if (untilMs > (pauses.get(host)?.untilMs ?? 0)) pauses.set(host, { untilMs, status });
-    },
     clock: {
       name: 'the billing service',
       aheadMs: clock.aheadMs,
@@ -222,6 +221,14 @@ function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(
     fields.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
+}
+
+/** Whole seconds, rounded up, from seconds or an HTTP date (RFC 9110, 10.2.3); null: absent or unreadable. */
+export function readRetryAfter(header: string | undefined, nowMs = Date.now()): number | null {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - nowMs) / 1_000));
 }
 
 /** Host and port of a URL; messages show nothing else of it. */

@@ -218,19 +218,14 @@ export function notCsvReason(head: Uint8Array, contentType: string | undefined):
   return OTHER_TYPES.test(type) ? `the answer is of the type ${printable(type, 60)}` : null;
 }
 
-/** One per attempt, so that an attempt that was never cancelled cannot write into the next one's file. */
-export interface PartFile {
-  readonly path: string;
-  /** One at a time; the caller must not change the bytes meanwhile. @throws BillingError `disk-full` */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Closes the file, unflushed; `Archive.putFile` flushes it. */
-  finish(): Promise<void>;
-  /** Removes the file unless it was moved. */
-  discard(): Promise<void>;
-}
+type PartFile = Awaited<ReturnType<typeof createPartFile>>;
 
-/** @throws BillingError `disk-full` */
-export async function createPartFile(folder: string, expectedBytes: number | null): Promise<PartFile> {
+/**
+ * One per attempt, so that an attempt that was never cancelled cannot write into the next one's file.
+ *
+ * @throws BillingError `disk-full`
+ */
+export async function createPartFile(folder: string, expectedBytes: number | null) {
   await makeFolder(folder);
   const { bavail, bsize } = statfsSync(folder);
   const freeBytes = bavail * bsize;
@@ -246,7 +241,8 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   const file = await open(path, 'wx', 0o600);
   return {
     path,
-    async write(bytes) {
+    /** One at a time; the caller must not change the bytes meanwhile. @throws BillingError `disk-full` */
+    async write(bytes: Uint8Array): Promise<void> {
       try {
         // Continues at the current position, and until all bytes are written.
         await file.writeFile(bytes);
@@ -255,8 +251,10 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
         throw new BillingError('disk-full', [folder, ''], { cause: error });
       }
     },
+    /** Closes the file, unflushed; `Archive.putFile` flushes it. */
     finish: () => file.close(),
-    async discard() {
+    /** Removes the file unless it was moved. */
+    async discard(): Promise<void> {
       await file.close();
       await removeIfThere(path);
     },

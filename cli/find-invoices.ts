@@ -28,9 +28,8 @@ const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
 export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
   if (named.every(({ name }) => GUID.test(name)))
     return [...new Set(named.map(({ name }) => name.toLowerCase()))];
-  const { openPublished } = await import('./published.ts');
-  const published = await openPublished(settings);
-  const rows = await published.query('invoice-numbers').finally(() => published.close());
+  const { withPublished } = await import('./published.ts');
+  const rows = await withPublished(settings, (published) => published.query('invoice-numbers'));
   const idsByNumber = new Map<string, string[]>();
   for (const { invoice_number: number, invoice_id: id } of rows) {
     idsByNumber.set(String(number), [...(idsByNumber.get(String(number)) ?? []), String(id)]);
@@ -151,6 +150,12 @@ function parsed(text: string, place: string): unknown {
   } catch (error) {
     throw new CliError(EXIT.usage, `${place} is not JSON`, { cause: error });
   }
+}
+
+/** The invoice as it was published last. @throws CliError (exit 3) when no invoice has that id or number */
+export async function publishedInvoice(settings: Settings, idOrNumber: string): Promise<ReportRow> {
+  const { withPublished } = await import('./published.ts');
+  return withPublished(settings, (published) => findInvoice(published, idOrNumber));
 }
 
 /** @throws CliError (exit 3) when no invoice has that id or number */

@@ -5,10 +5,10 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
 import { statementIn } from '../lib/sql-file.ts';
 import type { ReportRow } from '../reports/cells.ts';
+import { isReportError, ReportError } from '../reports/errors.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { readColumns, readRows } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
-import { checkEnvironment } from './verb.ts';
 
 /** The file that analysts open. Over a lake, its rows are elsewhere; this connects readers of the path to them. */
 export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' | 'warehouse'>): string {
@@ -32,7 +32,7 @@ export type PublishedQuestion =
   | 'invoice-files'
   | 'invoice-amounts'
   | 'invoice-discrepancies'
-  | 'invoice-statements'
+  | 'invoice-records'
   | 'events-list'
   | 'event'
   | 'publication'
@@ -50,9 +50,40 @@ export interface PublishedReader {
   close(): void;
 }
 
-/** @throws NotPublishedError (exit 3) when nothing was published yet */
-export async function openPublished(settings: Settings): Promise<PublishedReader> {
-  await checkEnvironment(settings);
+/** @returns the path of the published file @throws not-published (exit 3) */
+export async function requirePublished(settings: Settings): Promise<string> {
+  const { isPublished } = await import('../warehouse/lake/lake-source.ts');
+  const path = publishedPath(settings);
+  if (await isPublished(path)) return path;
+  throw new ReportError('not-published', [path]);
+}
+
+/** @throws not-published (exit 3) */
+export async function withPublished<T>(
+  settings: Settings,
+  work: (published: PublishedReader) => Promise<T>,
+): Promise<T> {
+  const published = await openPublished(settings);
+  try {
+    return await work(published);
+  } finally {
+    published.close();
+  }
+}
+
+/** @returns null while nothing is published */
+export async function ifPublished<T>(
+  settings: Settings,
+  work: (published: PublishedReader) => Promise<T>,
+): Promise<T | null> {
+  return withPublished(settings, work).catch((error: unknown) => {
+    if (isReportError(error, 'not-published')) return null;
+    throw error;
+  });
+}
+
+/** @throws not-published (exit 3) */
+async function openPublished(settings: Settings): Promise<PublishedReader> {
   const file = await openPublishedFile(publishedPath(settings));
   return {
     async query(question, values) {

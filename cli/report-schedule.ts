@@ -37,7 +37,7 @@ export interface ScheduleRequest {
   readonly folder: string | undefined;
 }
 
-/** @throws CliError, ReportNotFoundError, ReportFilterError, TemporalUnreachableError (exit 5) */
+/** @throws CliError, ReportError, temporal-unreachable (exit 5) */
 export async function scheduleReport(
   settings: Settings,
   request: ScheduleRequest,
@@ -102,7 +102,7 @@ async function checked(
 ): Promise<ScheduledReport> {
   const { period, ...filters } = request.filters;
   const folder = neededFolder(request.folder);
-  bindParameters(await findReport(report), request.parameters);
+  bindParameters(findReport(report), request.parameters);
   checkFilters(request.filters);
   return {
     ...{ name, report, parameters: request.parameters, format: request.format, period: period ?? null },

@@ -6,8 +6,7 @@ import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { openInbox } from '../webhook/inbox/inbox.ts';
 import { requeueDelivery } from '../webhook/requeue.ts';
 import { CliError, EXIT } from './errors.ts';
-import { findInvoice } from './find-invoices.ts';
-import { openPublished } from './published.ts';
+import { publishedInvoice } from './find-invoices.ts';
 import { addressOf, retryOne } from './with-temporal.ts';
 
 export interface Requeue {
@@ -58,8 +57,7 @@ async function requeueFile(file: {
   const invoiceId = (await quarantine.show(id))?.item.invoiceId;
   if (invoiceId === null || invoiceId === undefined)
     return `${id}: belongs to no invoice; import a corrected file instead.`;
-  const published = await openPublished(settings);
-  const invoice = await findInvoice(published, invoiceId).finally(() => published.close());
+  const invoice = await publishedInvoice(settings, invoiceId);
   await retryOne(settings, await addressOf(settings, invoice));
   return `${id}: invoice ${String(invoice.invoice_number)} is retried with a new file.`;
 }

@@ -1,7 +1,7 @@
-/** The common parts of all commands: shared options, examples, settings and output. */
+/** The common parts of all commands: an example, shared options, settings, output, and the audit log. */
 
 import { join } from 'node:path';
-import { Command, Help, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../lib/config/did-you-mean.ts';
 import { type EffectiveSettings, loadEffectiveSettings } from '../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../lib/config/setting-definitions.ts';
@@ -9,6 +9,7 @@ import type { Settings } from '../lib/config/settings.ts';
 import { readIfThere } from '../lib/files/files.ts';
 import { isOpenToAll, OPEN_TO_ALL } from '../lib/files/private-folder.ts';
 import { createScrub, type Scrub } from '../lib/log/scrub.ts';
+import { registerUserStore, type UserStore } from '../lib/user-store.ts';
 import { readInstant } from '../lib/wire/lenient-values.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
@@ -19,6 +20,14 @@ export interface CommandContext {
   readonly effective: EffectiveSettings;
   readonly output: Output;
   readonly verbose: boolean;
+}
+
+export interface Run<Flags = object> {
+  readonly settings: Settings;
+  readonly output: Output;
+  readonly flags: Flags;
+  /** Sets the result for the audit log, as a sentence. */
+  readonly recordOutcome: (detail: string) => void;
 }
 
 export interface SharedFlags {
@@ -32,24 +41,78 @@ export interface SharedFlags {
   readonly verbose?: boolean;
 }
 
-/** A command with the shared flags. `example` lines are shown by `--help`, without `$` and prompt. */
-export function verb(nameAndArguments: string, summary: string, example: string): Command {
-  const [name = '', ...rest] = nameAndArguments.split(' ');
-  const command = new Command(name).description(summary);
-  if (rest.length > 0) command.arguments(rest.join(' '));
-  return withSharedFlags(command).addHelpText('after', `\nExample:\n${indent(example)}`);
+/** A command that is loaded when it is used. */
+export interface VerbEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly section: string;
+  readonly load: () => Promise<Command>;
 }
 
-/** A command that only holds others, e.g. `invoices`. */
-export function group(name: string, summary: string, commands: readonly Command[]): Command {
-  const command = new Command(name).description(summary);
-  for (const child of commands) command.addCommand(child);
-  const [first] = commands;
-  const example = first === undefined ? '' : `billsync ${name} ${first.name()} --help`;
+export class Verb extends Command {
+  #isAudited: ((flags: never) => boolean) | null = null;
+
+  get isAudited(): boolean {
+    return this.#isAudited !== null;
+  }
+
+  /** The result is one document. */
+  json(): this {
+    return this.option('--json', 'one JSON document on stdout');
+  }
+
+  /** The result is rows. */
+  ndjson(): this {
+    const lines = new Option('--ndjson', 'a line of JSON per item on stdout').conflicts('json');
+    return this.json().addOption(lines);
+  }
+
+  /**
+   * Records each run that changes something in the audit log; a dry run changes nothing.
+   *
+   * @param changes whether a run with these flags changes something
+   */
+  audited<Flags>(changes: (flags: Flags) => boolean = () => true): this {
+    this.#isAudited = changes;
+    return this;
+  }
+
+  /** The work of the command on a data folder of the right environment. */
+  run<Flags, Args extends readonly unknown[]>(
+    work: (run: Run<Flags>, ...args: Args) => void | Promise<void>,
+  ): this {
+    return this.action(async () => {
+      const { settings, output } = contextOf(this);
+      await checkEnvironment(settings);
+      const flags = this.opts() as Flags & { readonly dryRun?: boolean };
+      const given = this.processedArgs as unknown as Args;
+      if (this.#isAudited?.(flags as never) !== true || flags.dryRun === true)
+        return await work({ settings, output, flags, recordOutcome: () => undefined }, ...given);
+      const { runAudited } = await import('./audited-commands.ts');
+      await runAudited(this, settings, (recordOutcome) =>
+        work({ settings, output, flags, recordOutcome }, ...given),
+      );
+    });
+  }
+}
+
+/** @param example lines of the help, without a prompt */
+export function verb(nameAndArguments: string, summary: string, example: string): Verb {
+  const [name = '', ...rest] = nameAndArguments.split(' ');
+  const command = new Verb(name).description(summary);
+  if (rest.length > 0) command.arguments(rest.join(' '));
   return command.addHelpText('after', `\nExample:\n${indent(example)}`);
 }
 
-function sharedOptions(): readonly Option[] {
+/** A command that only contains others, for example `invoices`. */
+export function group(name: string, summary: string, commands: readonly Command[]): Command {
+  const command = new Command(name).description(summary);
+  for (const child of commands) command.addCommand(child);
+  return command.addHelpText('after', `\nExample:\n  billsync ${name} ${commands[0]?.name()} --help`);
+}
+
+/** Options of the program, which are accepted before and after the name of a command. */
+export function sharedOptions(): readonly Option[] {
   return [
     new Option('--config <file>', 'settings file; by default BILLSYNC_CONFIG, then ./billsync.yaml'),
     new Option('--data-dir <dir>', 'same as BILLSYNC_DATA_DIR'),
@@ -60,52 +123,6 @@ function sharedOptions(): readonly Option[] {
     new Option('--quiet', 'print only problems to stderr, no messages and no progress'),
     new Option('--verbose', 'show the stack trace of an error'),
   ];
-}
-
-export interface SplitArguments {
-  readonly flags: readonly string[];
-  readonly rest: readonly string[];
-}
-
-/** Splits the options of every command off the front of the arguments. */
-export function leadingSharedFlags(args: readonly string[]): SplitArguments {
-  const options = sharedOptions();
-  let end = 0;
-  for (;;) {
-    const [long = '', value] = args[end]?.split('=', 2) ?? [];
-    const option = options.find((each) => each.long === long);
-    if (option === undefined) break;
-    end += option.required && value === undefined ? 2 : 1;
-  }
-  return { flags: args.slice(0, end), rest: args.slice(end) };
-}
-
-export function withSharedFlags(command: Command): Command {
-  // The verbs of the sandbox have some of these themselves.
-  const own = new Set(command.options.map(({ long }) => long));
-  const missing = sharedOptions().filter(({ long }) => !own.has(long));
-  for (const option of missing) command.addOption(option.helpGroup(SHARED));
-  // A command's own options come first.
-  return command.configureHelp({
-    visibleOptions(shown) {
-      const all = new Help().visibleOptions(shown);
-      const isShared = ({ helpGroupHeading }: Option) => helpGroupHeading === SHARED;
-      return [...all.filter((option) => !isShared(option)), ...all.filter(isShared)];
-    },
-    // Groups come in the order of what is shown, not of what was declared first.
-    groupItems: (_declared, visible, groupOf) => new Help().groupItems(visible, visible, groupOf),
-  });
-}
-
-const SHARED = 'Options of every command:';
-
-/** For commands whose result is one document or rows. */
-export function withJson(command: Command, options: { readonly ndjson?: boolean } = {}): Command {
-  command.option('--json', 'one JSON document on stdout');
-  if (options.ndjson === true) {
-    command.addOption(new Option('--ndjson', 'a line of JSON per item on stdout').conflicts('json'));
-  }
-  return command;
 }
 
 /** The settings and output of the command that is being run. @throws SettingsError */
@@ -121,6 +138,7 @@ export function contextOf(
     terminal: process.stderr.isTTY === true,
   });
   scrubStderr(createScrub(effective.settings));
+  useSharedFiles(effective.settings);
   return {
     settings: effective.settings,
     effective,
@@ -129,7 +147,16 @@ export function contextOf(
   };
 }
 
-/** For commands that work without settings, or after they were read. */
+/** Over a lake, the files that people make are in PostgreSQL. */
+function useSharedFiles({ dataDir, warehouse, environment }: Settings): void {
+  const open = async (lake: Extract<Settings['warehouse'], { kind: 'ducklake' }>): Promise<UserStore> => {
+    const { openUserFiles } = await import('../warehouse/lake/user-files.ts');
+    return openUserFiles(lake, environment);
+  };
+  registerUserStore(dataDir, warehouse.kind === 'ducklake' ? () => open(warehouse) : null);
+}
+
+/** For commands that work without settings. */
 export function outputOf(command: Command, scrub?: Scrub): Output {
   const flags = command.optsWithGlobals<SharedFlags>();
   const form: OutputForm = flags.json === true ? 'json' : flags.ndjson === true ? 'ndjson' : 'table';

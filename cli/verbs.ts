@@ -1,211 +1,79 @@
-/** All verbs with their summaries; the file of a verb is loaded when it is used. */
+/** All commands with their summaries; the file of a command is loaded when it is used. */
 
 import type { Command } from 'commander';
+import type { VerbEntry } from './verb.ts';
 
-export interface Verb {
-  readonly name: string;
-  readonly summary: string;
-  readonly section: 'Start here' | 'Run' | 'Read' | 'Recover' | 'Operate';
-  readonly load: () => Promise<Command>;
+interface CommandFile {
+  readonly command: (verbs: readonly VerbEntry[]) => Command;
 }
 
-export const VERBS: readonly Verb[] = [
-  {
-    name: 'demo',
-    summary: 'run everything on this machine, with simulated faults, and prove the result',
-    section: 'Start here',
-    load: async () => (await import('./commands/demo.ts')).demoCommand(),
+const SECTIONS: Readonly<
+  Record<string, Readonly<Record<string, readonly [string, () => Promise<CommandFile>]>>>
+> = {
+  'Start here': {
+    demo: [
+      'run everything on this machine, with simulated faults, and prove the result',
+      () => import('./commands/demo.ts'),
+    ],
+    init: ['write a commented settings file', () => import('./commands/init.ts')],
+    config: ['show the effective settings and the source of each', () => import('./commands/config.ts')],
+    doctor: ['test every connection and explain each failure', () => import('./commands/doctor.ts')],
   },
-  {
-    name: 'init',
-    summary: 'write a commented settings file',
-    section: 'Start here',
-    load: async () => (await import('./commands/init.ts')).initCommand(),
+  Run: {
+    up: ['run the endpoint, the worker, the dashboard and Temporal', () => import('./commands/up.ts')],
+    webhook: ['run only the endpoint', () => import('./commands/webhook.ts')],
+    worker: ['run only the worker', () => import('./commands/worker.ts')],
+    dashboard: ['run only the dashboard', () => import('./commands/dashboard.ts')],
+    temporal: ['run only the embedded Temporal server', () => import('./commands/temporal.ts')],
+    sandbox: ['run and control a simulated billing service', () => import('./commands/sandbox.ts')],
   },
-  {
-    name: 'config',
-    summary: 'show the effective settings and the source of each',
-    section: 'Start here',
-    load: async () => (await import('./commands/config.ts')).configCommand(),
+  Read: {
+    report: ['print a cost report: by tenant, carrier, zone and more', () => import('./commands/report.ts')],
+    statement: ['write the monthly statement of a tenant', () => import('./commands/statement.ts')],
+    shipments: [
+      'list billed lines, filtered and sorted, with exact totals',
+      () => import('./commands/shipments.ts'),
+    ],
+    disputes: ['claim wrongly billed amounts and track credits', () => import('./commands/disputes.ts')],
+    invoices: ['list, show or retry invoices', () => import('./commands/invoices.ts')],
+    events: ['list, show or replay received events', () => import('./commands/events.ts')],
+    alerts: ['list open alerts and explain how to fix them', () => import('./commands/alerts.ts')],
+    sql: ['query the published file, or open the DuckDB shell on it', () => import('./commands/sql.ts')],
+    explain: [
+      'trace a tracking number to its line, file, hash, event and workflow run',
+      () => import('./commands/explain.ts'),
+    ],
+    export: [
+      'write all shipments and invoices as Parquet or CSV, by month',
+      () => import('./commands/export.ts'),
+    ],
+    mcp: ['let an assistant query reports and shipments, read-only', () => import('./commands/mcp.ts')],
   },
-  {
-    name: 'doctor',
-    summary: 'test every connection and explain each failure',
-    section: 'Start here',
-    load: async () => (await import('./commands/doctor.ts')).doctorCommand(),
+  Recover: {
+    backfill: ['fetch invoices by id that no event announced', () => import('./commands/backfill.ts')],
+    import: ['load a CSV that was exported by hand', () => import('./commands/import.ts')],
+    quarantine: ['list, show, requeue or discard refused items', () => import('./commands/quarantine.ts')],
+    reconcile: ['run the scheduled checks now', () => import('./commands/reconcile.ts')],
   },
-  {
-    name: 'up',
-    summary: 'run the endpoint, the worker, the dashboard and Temporal',
-    section: 'Run',
-    load: async () => (await import('./commands/up.ts')).upCommand(),
+  Operate: {
+    schedule: ['show, apply, pause, resume or trigger the schedule', () => import('./commands/schedule.ts')],
+    verify: ['check the warehouse against the archive', () => import('./commands/verify.ts')],
+    snapshot: ['publish reports.duckdb now', () => import('./commands/snapshot.ts')],
+    rebuild: ['rebuild the warehouse from the archive alone', () => import('./commands/rebuild.ts')],
+    purge: ['remove old data that no report needs', () => import('./commands/purge.ts')],
+    hold: ['exempt an invoice, a tenant or everything from purges', () => import('./commands/hold.ts')],
+    audit: ['show the audit log and verify that it is intact', () => import('./commands/audit.ts')],
+    'user-files': [
+      'rules, tables and other files that people make',
+      () => import('./commands/user-files.ts'),
+    ],
+    completion: ['print shell completion for bash, zsh or fish', () => import('./commands/completion.ts')],
   },
-  {
-    name: 'webhook',
-    summary: 'run only the endpoint',
-    section: 'Run',
-    load: async () => (await import('./commands/webhook.ts')).webhookCommand(),
-  },
-  {
-    name: 'worker',
-    summary: 'run only the worker',
-    section: 'Run',
-    load: async () => (await import('./commands/worker.ts')).workerCommand(),
-  },
-  {
-    name: 'dashboard',
-    summary: 'run only the dashboard',
-    section: 'Run',
-    load: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
-  },
-  {
-    name: 'temporal',
-    summary: 'run only the embedded Temporal server',
-    section: 'Run',
-    load: async () => (await import('./commands/temporal.ts')).temporalCommand(),
-  },
-  {
-    name: 'sandbox',
-    summary: 'run and control a simulated billing service',
-    section: 'Run',
-    load: async () => (await import('./commands/sandbox.ts')).mountedSandbox(),
-  },
-  {
-    name: 'report',
-    summary: 'print a cost report: by tenant, carrier, zone and more',
-    section: 'Read',
-    load: async () => (await import('./commands/report.ts')).reportCommand(),
-  },
-  {
-    name: 'statement',
-    summary: 'write the monthly statement of a tenant',
-    section: 'Read',
-    load: async () => (await import('./commands/statement.ts')).statementCommand(),
-  },
-  {
-    name: 'shipments',
-    summary: 'list billed lines, filtered and sorted, with exact totals',
-    section: 'Read',
-    load: async () => (await import('./commands/shipments.ts')).shipmentsCommand(),
-  },
-  {
-    name: 'disputes',
-    summary: 'claim wrongly billed amounts and track credits',
-    section: 'Read',
-    load: async () => (await import('./commands/disputes.ts')).disputesCommand(),
-  },
-  {
-    name: 'invoices',
-    summary: 'list, show or retry invoices',
-    section: 'Read',
-    load: async () => (await import('./commands/invoices.ts')).invoicesCommand(),
-  },
-  {
-    name: 'events',
-    summary: 'list, show or replay received events',
-    section: 'Read',
-    load: async () => (await import('./commands/events.ts')).eventsCommand(),
-  },
-  {
-    name: 'alerts',
-    summary: 'list open alerts and explain how to fix them',
-    section: 'Read',
-    load: async () => (await import('./commands/alerts.ts')).alertsCommand(),
-  },
-  {
-    name: 'sql',
-    summary: 'query the published file, or open the DuckDB shell on it',
-    section: 'Read',
-    load: async () => (await import('./commands/sql.ts')).sqlCommand(),
-  },
-  {
-    name: 'explain',
-    summary: 'trace a tracking number to its line, file, hash, event and workflow run',
-    section: 'Read',
-    load: async () => (await import('./commands/explain.ts')).explainCommand(),
-  },
-  {
-    name: 'export',
-    summary: 'write all shipments and invoices as Parquet or CSV, by month',
-    section: 'Read',
-    load: async () => (await import('./commands/export.ts')).exportCommand(),
-  },
-  {
-    name: 'mcp',
-    summary: 'let an assistant query reports and shipments, read-only',
-    section: 'Read',
-    load: async () => (await import('./commands/mcp.ts')).mcpCommand(),
-  },
-  {
-    name: 'backfill',
-    summary: 'fetch invoices by id that no event announced',
-    section: 'Recover',
-    load: async () => (await import('./commands/backfill.ts')).backfillCommand(),
-  },
-  {
-    name: 'import',
-    summary: 'load a CSV that was exported by hand',
-    section: 'Recover',
-    load: async () => (await import('./commands/import.ts')).importCommand(),
-  },
-  {
-    name: 'quarantine',
-    summary: 'list, show, requeue or discard refused items',
-    section: 'Recover',
-    load: async () => (await import('./commands/quarantine.ts')).quarantineCommand(),
-  },
-  {
-    name: 'reconcile',
-    summary: 'run the scheduled checks now',
-    section: 'Recover',
-    load: async () => (await import('./commands/reconcile.ts')).reconcileCommand(),
-  },
-  {
-    name: 'schedule',
-    summary: 'show, apply, pause, resume or trigger the schedule',
-    section: 'Operate',
-    load: async () => (await import('./commands/schedule.ts')).scheduleCommand(),
-  },
-  {
-    name: 'verify',
-    summary: 'check the warehouse against the archive',
-    section: 'Operate',
-    load: async () => (await import('./commands/verify.ts')).verifyCommand(),
-  },
-  {
-    name: 'snapshot',
-    summary: 'publish reports.duckdb now',
-    section: 'Operate',
-    load: async () => (await import('./commands/snapshot.ts')).snapshotCommand(),
-  },
-  {
-    name: 'rebuild',
-    summary: 'rebuild the warehouse from the archive alone',
-    section: 'Operate',
-    load: async () => (await import('./commands/rebuild.ts')).rebuildCommand(),
-  },
-  {
-    name: 'purge',
-    summary: 'remove old data that no report needs',
-    section: 'Operate',
-    load: async () => (await import('./commands/purge.ts')).purgeCommand(),
-  },
-  {
-    name: 'hold',
-    summary: 'exempt an invoice, a tenant or everything from purges',
-    section: 'Operate',
-    load: async () => (await import('./commands/hold.ts')).holdCommand(),
-  },
-  {
-    name: 'audit',
-    summary: 'show the audit log and verify that it is intact',
-    section: 'Operate',
-    load: async () => (await import('./commands/audit.ts')).auditCommand(),
-  },
-  {
-    name: 'completion',
-    summary: 'print shell completion for bash, zsh or fish',
-    section: 'Operate',
-    load: async () => (await import('./commands/completion.ts')).completionCommand(VERBS),
-  },
-];
+};
+
+export const VERBS: readonly VerbEntry[] = Object.entries(SECTIONS).flatMap(([section, commands]) =>
+  Object.entries(commands).map(([name, [summary, load]]) => ({
+    ...{ section, name, summary },
+    load: async () => (await load()).command(VERBS),
+  })),
+);

@@ -1,6 +1,7 @@
 /** Connections of commands to Temporal and its workflows. */
 
 import type { Client } from '@temporalio/client';
+import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import { requireService, type Settings } from '../lib/config/settings.ts';
 import { createLogger } from '../lib/log/log.ts';
@@ -11,7 +12,12 @@ import type { InvoiceAddress } from '../workflows/client/invoice-client.ts';
 import { CliError, EXIT } from './errors.ts';
 import { readRunFile } from './roles/run-file.ts';
 
-/** @throws TemporalUnreachableError (exit 5) */
+export async function withArchive<T>(settings: Settings, work: (archive: Archive) => Promise<T>): Promise<T> {
+  const archive = await openArchive(settings);
+  return work(archive).finally(() => archive.close());
+}
+
+/** @throws temporal-unreachable (exit 5) */
 export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
   const { connectTemporal } = await import('../lib/temporal/connect.ts');
   const connection = await connectTemporal(settings, { log: commandLog(settings) });
@@ -27,11 +33,7 @@ export function commandLog(settings: Settings) {
   return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
 }
 
-/**
- * Asks the invoice's workflow to try again, starting one when none is open.
- *
- * @throws TemporalUnreachableError nothing was requested
- */
+/** Requests a retry from the invoice's workflow, and starts one when none is open. @throws temporal-unreachable */
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
   const { retryInvoice } = await import('../workflows/client/invoice-client.ts');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));
@@ -54,16 +56,13 @@ export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
 export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
   const { replayEvents } = await import('../webhook/requeue.ts');
   const { sendInvoiceEvent } = await import('../workflows/client/invoice-client.ts');
-  const archive = await openArchive(settings);
-  try {
-    if (request.dryRun) return (await replayEvents({ ...request, archive, send: async () => {} })).matched;
-    return await withTemporal(settings, async (client) => {
+  return withArchive(settings, async (archive) => {
+    if (request.dryRun) return replayEvents({ ...request, archive, send: async () => {} });
+    return withTemporal(settings, async (client) => {
       const send: ReplayOptions['send'] = (event) => sendInvoiceEvent(client, settings, event);
-      return (await replayEvents({ ...request, archive, send })).sent;
+      return replayEvents({ ...request, archive, send });
     });
-  } finally {
-    await archive.close();
-  }
+  });
 }
 
 /** @throws SettingsError, CredentialsRefusedError, UnreachableError */
@@ -73,19 +72,13 @@ export async function partnerIdOf(settings: Settings): Promise<string> {
   if (known !== null) return known;
   requireService(settings);
   const { createBillingService } = await import('../billing/client.ts');
-  const archive = await openArchive(settings);
-  const service = createBillingService({ settings, archive });
-  try {
-    await service.fetchToken();
-    const [partnerId] = service.partnerIds();
-    if (partnerId !== undefined) return partnerId;
-  } finally {
-    await service.close();
-    await archive.close();
-  }
-  throw new CliError(EXIT.usage, 'the token names no partner', {
-    hint: 'set BILLSYNC_PARTNER_ID',
+  const partnerId = await withArchive(settings, async (archive) => {
+    const service = createBillingService({ settings, archive });
+    await service.fetchToken().finally(() => service.close());
+    return service.partnerIds()[0];
   });
+  if (partnerId !== undefined) return partnerId;
+  throw new CliError(EXIT.usage, 'the token names no partner', { hint: 'set BILLSYNC_PARTNER_ID' });
 }
 
 /** `up --sandbox` knows an account that no setting here names. */
@@ -96,17 +89,7 @@ function partnerIdOfRunning(settings: Settings): string | null {
 
 /** The published file knows the partner, so no further settings are needed beside a running `up`. */
 async function publishedPartnerId(settings: Settings): Promise<string | null> {
-  try {
-    const { openPublished } = await import('./published.ts');
-    const published = await openPublished(settings);
-    try {
-      const [row, ...others] = await published.query('partners');
-      return row !== undefined && others.length === 0 ? String(row.partner_id) : null;
-    } finally {
-      published.close();
-    }
-  } catch (error) {
-    if (error instanceof Error && error.name === 'NotPublishedError') return null;
-    throw error;
-  }
+  const { ifPublished } = await import('./published.ts');
+  const partners = await ifPublished(settings, (published) => published.query('partners'));
+  return partners?.length === 1 ? String(partners[0]?.partner_id) : null;
 }

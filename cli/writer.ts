@@ -26,7 +26,7 @@ export interface WriterWork<T> {
   readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
 }
 
-/** @throws warehouse-locked (exit 8) a command holds the warehouse, TemporalUnreachableError (exit 5) */
+/** @throws warehouse-locked (exit 8) a command holds the warehouse, temporal-unreachable (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
     const { withTemporal } = await import('./with-temporal.ts');

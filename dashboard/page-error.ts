@@ -3,12 +3,7 @@
 import { UnreadableFileError } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
-import {
-  NotPublishedError,
-  ReportFilterError,
-  ReportInterruptedError,
-  ReportNotFoundError,
-} from '../reports/errors.ts';
+import { isReportError } from '../reports/errors.ts';
 
 export interface PageError {
   readonly status: number;
@@ -22,14 +17,18 @@ export function pageError(
   { url, log }: { readonly url: string; readonly log: Logger },
 ): PageError {
   const [status, title] = statusOf(error);
-  if (error instanceof UnreadableFileError || isUnreachable(error)) {
-    log.error({ err: error }, 'what readers open cannot be read');
+  if (isUnreadable(error) || isUnreachable(error)) {
+    log.error({ err: error }, 'the published file cannot be read');
     return { status, title, message: `${error.message} ${error.hint}.` };
   }
   if (status !== 500)
     return { status, title, message: error instanceof Error ? error.message : String(error) };
   log.error({ err: error, path: url.split('?')[0] }, 'a page could not be made');
-  return { status, title, message: 'This page could not be made; the log says why.' };
+  return { status, title, message: 'This page could not be made; the log has the reason.' };
+}
+
+function isUnreadable(error: unknown): error is BillsyncError {
+  return error instanceof UnreadableFileError || isReportError(error, 'published-by-another-version');
 }
 
 /** The catalogue of a lake, or the S3 of its files, does not answer. */
@@ -38,13 +37,13 @@ function isUnreachable(error: unknown): error is BillsyncError {
 }
 
 function statusOf(error: unknown): readonly [number, string] {
-  if (error instanceof NotPublishedError) return [503, 'Nothing is published yet'];
-  if (error instanceof UnreadableFileError) return [503, 'What is published cannot be read'];
-  if (isUnreachable(error)) return [503, 'What is published cannot be reached'];
-  if (error instanceof ReportNotFoundError) return [404, 'No such report'];
-  if (error instanceof ReportFilterError) return [400, 'That cannot be asked'];
-  if (error instanceof ReportInterruptedError) return [503, 'It took too long'];
+  if (isReportError(error, 'not-published')) return [503, 'Nothing is published yet'];
+  if (isUnreadable(error)) return [503, 'The publication cannot be read'];
+  if (isUnreachable(error)) return [503, 'The publication cannot be reached'];
+  if (isReportError(error, 'report-not-found')) return [404, 'No such report'];
+  if (isReportError(error, 'invalid-filter')) return [400, 'Invalid request'];
+  if (isReportError(error, 'interrupted')) return [503, 'It took too long'];
   // Fastify's own refusals carry a status.
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
-  return status >= 400 && status < 500 ? [status, 'That cannot be asked'] : [500, 'Something went wrong'];
+  return status >= 400 && status < 500 ? [status, 'Invalid request'] : [500, 'Something went wrong'];
 }

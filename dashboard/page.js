@@ -1,18 +1,10 @@
 /**
- * Makes pages livelier where scripts run; everything works without. The color scheme is set before the page is drawn. Filters
- * apply when they change; another order or another page of a table replaces the one that is shown, without a reload; a bar or
- * point of a chart shows its value under the pointer or with the focus.
+ * Comfort where scripts run; everything works without. Filters apply when they change, another order or page of a table replaces
+ * the present one without a reload, and charts show values under the pointer.
  */
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const setScheme = () => {
-  document.documentElement.dataset.bsTheme = dark.matches ? 'dark' : 'light';
-};
-setScheme();
-dark.addEventListener('change', setScheme);
-
 const IN_PLACE = 'main thead a, main nav.pages a';
-const MARK = 'figure svg a[aria-label]';
 
 document.addEventListener('click', (event) => {
   const link = event.target instanceof Element ? event.target.closest(IN_PLACE) : null;
@@ -30,6 +22,12 @@ document.addEventListener('change', ({ target }) => {
   );
   const open = [...form.querySelectorAll('details[open]')].map(({ id }) => id);
   show(`${form.getAttribute('action')}?${asked}`, { open, id: target.id });
+});
+document.addEventListener('click', async ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null;
+  if (button === null) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.classList.add('text-success');
 });
 // Menus close like those of the system: with Escape, or when something else is clicked.
 document.addEventListener('click', ({ target }) => {
@@ -60,6 +58,8 @@ async function show(address, place) {
     if (own !== requests) return;
     if (!answer.ok || fresh === null) throw new Error(`The page was answered with ${answer.status}.`);
     const across = document.querySelector('.rows')?.scrollLeft ?? 0;
+    for (const { chart } of charts) chart.dispose();
+    charts.clear();
     main.replaceWith(document.adoptNode(fresh));
     if (place !== null) history.pushState(null, '', address);
     const rows = document.querySelector('.rows');
@@ -89,36 +89,99 @@ function returnTo({ kind, index, text, open, id }, rows) {
   (one ?? all[0])?.focus({ preventScroll: true });
 }
 
-const tip = document.createElement('div');
-tip.className = 'tip card p-1';
-tip.hidden = true;
-// The link's own name says the same to who does not see it.
-tip.setAttribute('aria-hidden', 'true');
-document.addEventListener('DOMContentLoaded', () => document.body.append(tip));
+/**
+ * Charts: the first pointer or focus that reaches the server's drawing loads the library, which draws the same options over it. The
+ * drawing below stays for the keyboard and for screen readers.
+ */
+const charts = new Set();
+const loadLibrary = () => {
+  library ??= new Promise((resolve, reject) => {
+    const script = document.createElement('script');
+    script.src = document.querySelector('script[data-charts]').dataset.charts;
+    script.onload = () => resolve(window.echarts);
+    script.onerror = reject;
+    document.head.append(script);
+  });
+  return library;
+};
+let library;
 
-function tell(mark, { x, y }) {
-  tip.textContent = mark.getAttribute('aria-label');
-  tip.hidden = false;
-  const { width, height } = tip.getBoundingClientRect();
-  tip.style.left = `${Math.max(0, Math.min(x + 12, document.documentElement.clientWidth - width - 4))}px`;
-  tip.style.top = `${y + 16 + height > window.innerHeight ? Math.max(0, y - height - 8) : y + 16}px`;
+/** Options name the colors of the style sheet, which a canvas cannot resolve. */
+function optionOf(holder) {
+  const probe = holder.appendChild(document.createElement('span'));
+  const resolved = (color) => {
+    probe.style.color = color;
+    return getComputedStyle(probe).color;
+  };
+  const option = JSON.parse(holder.dataset.chart.replace(/var\(--[\w-]+\)|currentColor/g, resolved));
+  const box = { backgroundColor: 'var(--tblr-bg-surface)', borderColor: 'var(--line)' };
+  for (const name of Object.keys(box)) option.tooltip[name] = resolved(box[name]);
+  option.tooltip.textStyle = { color: resolved('currentColor') };
+  option.tooltip.formatter = valuesOf;
+  probe.remove();
+  return option;
 }
 
-const markAt = ({ target }) => (target instanceof Element ? target.closest(MARK) : null);
-document.addEventListener('pointermove', (event) => {
-  const mark = markAt(event);
-  if (mark === null) tip.hidden = true;
-  else tell(mark, { x: event.clientX, y: event.clientY });
+/** All digits of the point, or of each series at this place. */
+function valuesOf(points) {
+  const list = document.createElement('div');
+  const seen = new Set();
+  for (const { data, axisValue, color, seriesName } of [points].flat()) {
+    if (data.exact === undefined || seen.has(seriesName)) continue;
+    seen.add(seriesName);
+    if (list.children.length === 0)
+      list.appendChild(document.createElement('strong')).textContent = axisValue ?? data.name;
+    const row = list.appendChild(document.createElement('div'));
+    const dot = row.appendChild(document.createElement('span'));
+    dot.className = 'badge badge-dot me-2';
+    dot.style.background = color;
+    row.append(seriesName.startsWith('series') ? '' : `${seriesName} `, data.exact);
+  }
+  return list;
+}
+
+async function enliven(holder) {
+  if (holder.isLive) return;
+  holder.isLive = true;
+  const echarts = await loadLibrary();
+  const canvas = holder.appendChild(document.createElement('div'));
+  canvas.className = 'canvas';
+  canvas.setAttribute('aria-hidden', 'true');
+  const chart = echarts.init(canvas);
+  holder.chart = chart;
+  chart.setOption(optionOf(holder));
+  chart.on('click', ({ data, event: { event } }) => {
+    if (data?.address) window.open(data.address, event.ctrlKey || event.metaKey ? '_blank' : '_self');
+  });
+  charts.add(holder);
+  new ResizeObserver(() => chart.resize()).observe(holder);
+}
+dark.addEventListener('change', () => {
+  for (const holder of charts) holder.chart.setOption(optionOf(holder));
 });
-document.addEventListener('focusin', (event) => {
-  const mark = markAt(event);
-  if (mark === null) return;
-  const { right, top } = mark.getBoundingClientRect();
-  tell(mark, { x: right - 12, y: top });
+
+const holderOf = ({ target }) => (target instanceof Element ? target.closest('[data-chart]') : null);
+document.addEventListener('pointerover', (event) => {
+  const holder = holderOf(event);
+  if (holder !== null) enliven(holder);
 });
-document.addEventListener('focusout', () => {
-  tip.hidden = true;
+/** A mark that has the focus shows what the pointer would. */
+document.addEventListener('focusin', async (event) => {
+  const holder = holderOf(event);
+  if (holder === null) return;
+  await enliven(holder);
+  const mark = event.target.querySelector('[ecmeta_data_index]');
+  const place = ['series', 'data'].map((of) => [
+    `${of}Index`,
+    Number(mark.getAttribute(`ecmeta_${of}_index`)),
+  ]);
+  if (document.activeElement === event.target)
+    holder.chart.dispatchAction({ type: 'showTip', ...Object.fromEntries(place) });
 });
-document.addEventListener('keydown', (event) => {
-  if (event.key === 'Escape') tip.hidden = true;
+const hideTips = () => {
+  for (const { chart } of charts) chart.dispatchAction({ type: 'hideTip' });
+};
+document.addEventListener('focusout', hideTips);
+document.addEventListener('keydown', ({ key }) => {
+  if (key === 'Escape') hideTips();
 });

@@ -1,21 +1,15 @@
 /**
- * The audit log: `audit/log.ndjson`, one JSON object a line, appended and flushed before the work begins (ADR 20).
+ * The audit log: `audit/log.ndjson` of the user store, one JSON object a line, appended before the work begins (ADR 20).
  *
- * Each entry contains the SHA-256 of the line of the entry before it, so a changed, removed or inserted entry is found. A
- * process that is killed while it writes leaves a line without its end. The next entry then contains the hash of those
- * bytes as well, so they stay in the file and are not mistaken for a changed entry.
+ * Each entry contains the SHA-256 of the line of the entry before it, so a changed, removed or inserted entry is found. A power
+ * cut may leave a line without its end. The next entry then contains the hash of those bytes as well, so they stay in the file
+ * and are not mistaken for a changed entry.
  */
 
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { appendDurably, makeFolder } from './files/durable-files.ts';
-import { takeLock } from './files/lock-file.ts';
 import type { Scrub } from './log/scrub.ts';
-import { createSemaphore } from './semaphore.ts';
-import { naming, systemCode } from './system-errors.ts';
-import { EXIT, errorClass } from './wire/errors.ts';
+import { USER_FILES, userStore } from './user-store.ts';
 import { wellFormedJson } from './wire/json.ts';
 import { beginningOf } from './wire/text.ts';
 
@@ -59,7 +53,7 @@ export interface AuditVerdict {
 }
 
 export interface AuditLog {
-  /** Durable before it resolves, also behind an entry that was damaged. @throws AuditLogError, or the system's error */
+  /** Durable before it resolves, also behind an entry that was damaged. @throws the error of the user store */
   write(note: AuditNote): Promise<AuditEntry>;
   /** Newest first. Lines that are no entry are left out; `verify` finds them. */
   newest(limit: number): Promise<readonly AuditEntry[]>;
@@ -67,38 +61,24 @@ export interface AuditLog {
   verify(known?: string | null): Promise<AuditVerdict>;
 }
 
-export class AuditLogError extends errorClass({
-  'audit-busy': {
-    message: 'Another process%s keeps the audit log locked',
-    exitCode: EXIT.locked,
-    hint: 'nothing was done: end that process if it hangs, then try again',
-  },
-}) {}
-
-/** Longer than a lock of a killed process in another container stays valid (lock-file.ts). */
-const PATIENCE_MS = 40_000;
 /** Limit for each text, in characters. */
 const MAX_TEXT = 2_000;
 const LINE_END = 0x0a;
 
-/**
- * @param folder `audit` of the data folder; it is made when something is written
- * @param options.scrub removes secrets from the entry: the message of an error may repeat one
- */
+/** @param options.scrub removes secrets from the entry: the message of an error may repeat one */
 export function openAuditLog(
-  folder: string,
+  dataDir: string,
   options: { readonly now?: () => Date; readonly scrub?: Scrub } = {},
 ): AuditLog {
   const { now = () => new Date(), scrub = (text: string) => text } = options;
-  const path = join(folder, 'log.ndjson');
   const cleaned = (text: string): string => beginningOf(scrub(text), MAX_TEXT);
-  const oneAtATime = createSemaphore(1);
+  const read = async (): Promise<Buffer> =>
+    (await (await userStore(dataDir)).read(USER_FILES.audit)) ?? Buffer.alloc(0);
 
-  async function append(note: AuditNote): Promise<AuditEntry> {
-    const bytes = await readIfThere(path);
+  function entryAfter(bytes: Buffer, note: AuditNote): AuditEntry {
     const last = lastEntry(bytes);
     const after = bytes.subarray(last?.end ?? 0);
-    const entry: AuditEntry = {
+    return {
       number: (last?.entry.number ?? 0) + 1,
       at: now().toISOString(),
       ...note,
@@ -109,35 +89,27 @@ export function openAuditLog(
       // A line with its end was finished once and changed since: `verify` has to find it.
       unfinished: after.length === 0 || endsLine(after) ? null : hashOf(after),
     };
-    const separator = bytes.length === 0 || endsLine(bytes) ? '' : '\n';
-    await appendDurably(path, `${separator}${wellFormedJson(entry)}\n`).catch(naming(path));
-    return entry;
   }
 
   return {
-    write: (note) =>
-      oneAtATime(async () => {
-        await makeFolder(folder);
-        const lock = await takeLock(`${path}.lock`, {
-          ...{ role: 'audit', now: now(), patienceMs: PATIENCE_MS },
-          refusal: (_, owner) =>
-            new AuditLogError('audit-busy', [owner === null ? '' : ` (pid ${owner.pid})`], { subject: path }),
-        });
-        try {
-          return await append(note);
-        } finally {
-          await lock.release();
-        }
-      }),
+    async write(note) {
+      const store = await userStore(dataDir);
+      let entry: AuditEntry | undefined;
+      await store.append(USER_FILES.audit, (before) => {
+        entry = entryAfter(before, note);
+        return `${wellFormedJson(entry)}\n`;
+      });
+      return entry as AuditEntry;
+    },
     async newest(limit) {
       const entries: AuditEntry[] = [];
-      for (const { entry } of entriesBackwards(await readIfThere(path))) {
+      for (const { entry } of entriesBackwards(await read())) {
         if (entries.length === limit) break;
         entries.push(entry);
       }
       return entries;
     },
-    verify: async (known = null) => verdictOn(await readIfThere(path), known),
+    verify: async (known = null) => verdictOn(await read(), known),
   };
 }
 
@@ -262,10 +234,4 @@ function readEntry(line: Buffer): AuditEntry | null {
 
 function hashOf(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-async function readIfThere(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: unknown) =>
-    systemCode(error) === 'ENOENT' ? Buffer.alloc(0) : naming(path)(error),
-  );
 }

@@ -1,9 +1,7 @@
-/** Reads a YAML file that a person writes and checks all of it; problems are reported with their line. */
+/** Checks all of a YAML file that a person writes; problems are reported with their line. */
 
-import { readFile } from 'node:fs/promises';
 import type { ParsedNode } from 'yaml';
 import type { z } from 'zod';
-import { systemCode } from './system-errors.ts';
 
 export interface CheckedYaml<T> {
   readonly value: T;
@@ -11,23 +9,23 @@ export interface CheckedYaml<T> {
   refuse(where: readonly PropertyKey[], what: string): never;
 }
 
+export interface YamlFile {
+  /** For messages. */
+  readonly path: string;
+  readonly text: string;
+}
+
 /**
  * Every scalar is text, so that 0.30 stays 0.30.
  *
  * @param asError of a problem, which names file and line
- * @returns null when there is no such file
- * @throws what `asError` makes; the system's error
+ * @throws what `asError` makes
  */
 export async function readCheckedYaml<T>(
-  path: string,
+  { path, text }: YamlFile,
   schema: z.ZodType<T>,
   asError: (problem: string) => Error,
-): Promise<CheckedYaml<T> | null> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  });
-  if (text === null) return null;
+): Promise<CheckedYaml<T>> {
   // Most data folders have no such file, and their processes start sooner without it.
   const { LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();

@@ -4,7 +4,7 @@ import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/wi
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
 import { comparedDaysOf, markIncomplete, notCountedNotes } from './completeness.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 import { comparedPeriod, type Period, periodBounds, periodText } from './period.ts';
 import { byPartnerAndCurrency, pivoted } from './pivot.ts';
 import type { ReportFilters } from './report-filters.ts';
@@ -18,16 +18,18 @@ const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
 /** Whether another period can have the same rows. */
 export function isComparable({
   drilldowns: [drilldown],
-  shownBy,
-}: Pick<ReportDefinition, 'drilldowns' | 'shownBy'>): boolean {
+  groupColumns,
+}: Pick<ReportDefinition, 'drilldowns' | 'groupColumns'>): boolean {
   if (drilldown === undefined || Object.keys(drilldown.fixed).length > 0) return false;
   // A report with `by` may group by other columns than time.
-  const isTimed = drilldown.by.some(({ column }) => TIMES.includes(column) && shownBy[column] === undefined);
+  const isTimed = drilldown.by.some(
+    ({ column }) => TIMES.includes(column) && groupColumns[column] === undefined,
+  );
   return !isTimed && SIDES.every((column) => Object.hasOwn(drilldown.exact, column));
 }
 
 /**
- * @throws ReportFilterError the report has no costs to compare, or is grouped by time
+ * @throws ReportError the report has no costs to compare, or is grouped by time
  */
 export function compareResults(
   report: ReportDefinition,
@@ -40,8 +42,7 @@ export function compareResults(
   const names = (report.drilldowns[0]?.by ?? []).map(({ column }) => column);
   const keys = now.columns.filter(({ name }) => names.includes(name) || name === 'partner_id');
   if (!isComparable(report) || keys.some(({ name }) => TIMES.includes(name))) {
-    throw new ReportFilterError(
-      'compare',
+    throw invalidFilter(
       `${report.name} cannot be compared with another period so: take tenants, carriers, zones, services, or cost by anything but month and week.`,
     );
   }
@@ -151,14 +152,14 @@ export interface Compared {
 
 /**
  * @param more.pivot the column whose values become columns
- * @throws ReportFilterError besides what `runReport` throws: the comparison or pivot is invalid
+ * @throws ReportError besides what `runReport` throws: the comparison or pivot is invalid
  */
 export async function runCompared(
   request: ReportRequest,
   { compare, pivot }: { readonly compare?: string | undefined; readonly pivot?: string | undefined },
 ): Promise<ReportResult> {
   const { name, filters = {}, parameters = {} } = request;
-  const report = await findReport(name);
+  const report = findReport(name);
   const run: Run = (of) => runReport({ ...request, ...of });
   const result = await runWithComparison(run, report, { filters, parameters, compare });
   return pivot === undefined ? result : pivoted(report, result, pivot).result;
@@ -167,7 +168,7 @@ export async function runCompared(
 type Run = (of: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
 
 /**
- * @throws ReportFilterError besides what `run` throws: the comparison is invalid
+ * @throws ReportError besides what `run` throws: the comparison is invalid
  */
 export async function runWithComparison(
   run: Run,

@@ -4,7 +4,7 @@
  */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile } from './published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';
@@ -137,12 +137,12 @@ function candidatesFor(
 /**
  * A misspelt name must not look like a month without shipments.
  *
- * @throws ReportFilterError a filter matched nothing; with the nearest that exist
+ * @throws ReportError a filter matched nothing; with the nearest that exist
  */
 export function requireMatches(matches: readonly FilterMatch[]): void {
   const unmatched = matches.filter(({ matched }) => matched.length === 0);
   const [first] = unmatched;
-  if (first !== undefined) throw new ReportFilterError(first.filter, matchNotes(unmatched).join(' '));
+  if (first !== undefined) throw invalidFilter(matchNotes(unmatched).join(' '));
 }
 
 /** In sentences: what was matched where that is not what was typed, and what was not. */

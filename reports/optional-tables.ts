@@ -6,15 +6,14 @@
  */
 
 import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream';
+import { basename, dirname } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { dataFolder } from '../lib/files/data-folder.ts';
 import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
+import { USER_FILES, userStore } from '../lib/user-store.ts';
 import { type Utf8Fault, Utf8Validator } from '../lib/wire/utf8-validator.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter, isReportError, type ReportError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile } from './published-file.ts';
 import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-columns.ts';
@@ -39,7 +38,7 @@ const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
  * Makes the temporary tables that `report` joins; a table that is not given is empty, so that the report still runs.
  *
  * @returns sentences: `missing` about tables that are not given; `files` about how many rows of each file matched
- * @throws ReportFilterError naming file, line and column of what cannot be read
+ * @throws ReportError naming file, line and column of what cannot be read
  */
 export async function loadOptionalTables(
   file: PublishedFile,
@@ -49,20 +48,19 @@ export async function loadOptionalTables(
   const unused = EXTRA_TABLES.find((name) => tables[name] !== undefined && !report.sources.includes(name));
   if (unused !== undefined) {
     const joined = report.sources.length === 0 ? 'no file' : report.sources.join(', ');
-    throw new ReportFilterError(
-      unused,
-      `The report ${report.name} does not read --${unused}; it joins ${joined}.`,
-    );
+    throw invalidFilter(`The report ${report.name} does not read --${unused}; it joins ${joined}.`);
   }
   const missing: string[] = [];
   const given: { readonly name: ExtraTable; readonly path: string; readonly rows: number }[] = [];
   for (const name of report.sources) {
     await file.query(createTable(name));
-    const path = tables[name] ?? (await lyingBeside(file.path, name));
-    if (path !== undefined) given.push({ name, path, rows: await appendCsv(file, name, path) });
+    const path = tables[name];
+    const csv =
+      path === undefined ? await storedFile(file.path, name) : { path, bytes: createReadStream(path) };
+    if (csv !== null) given.push({ name, path: csv.path, rows: await appendCsv(file, name, csv) });
     else if (WITHOUT[name] !== undefined)
       missing.push(`${WITHOUT[name]} (--${name} FILE, or ${REPORT_FILES}/${name}.csv).`);
-    if (name === 'weights') await rateWeights(file, path !== undefined);
+    if (name === 'weights') await rateWeights(file, csv !== null);
   }
   const files: string[] = [];
   for (const table of given) files.push(await matchedRows(file, table));
@@ -111,16 +109,22 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
   await file.run('rated-as');
 }
 
-async function lyingBeside(published: string, name: ExtraTable): Promise<string | undefined> {
-  const path = join(dataFolder(dirname(published)).reportFiles, `${name}.csv`);
-  return access(path).then(
-    () => path,
-    () => undefined,
-  );
+interface CsvBytes {
+  /** For messages. */
+  readonly path: string;
+  readonly bytes: Readable;
+}
+
+/** @returns null when the user store has no file for the table */
+async function storedFile(published: string, name: ExtraTable): Promise<CsvBytes | null> {
+  const store = await userStore(dirname(published));
+  const path = `${USER_FILES.reportFiles}/${name}.csv`;
+  const bytes = await store.read(path);
+  return bytes === null ? null : { path: store.place(path), bytes: Readable.from([bytes]) };
 }
 
 /** @returns how many rows the file has */
-async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): Promise<number> {
+async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }: CsvBytes): Promise<number> {
   const columns = COLUMNS[table];
   const appender = await file.connection.createAppender(table, 'main', 'temp');
   let hasHeader = false;
@@ -135,8 +139,8 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
   });
   // The parser throws the error that ends the pipeline.
   pipeline(
-    createReadStream(path),
-    (source) => onlyUtf8(source, table, path),
+    bytes,
+    (source) => onlyUtf8(source, path),
     parser,
     () => {},
   );
@@ -151,20 +155,16 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
       appender.appendInteger(info.lines);
       for (const column of columns) {
         const text = record[column.name] ?? '';
-        appendCell(appender, { table, column, place: `${place}: ${column.name}`, text });
+        appendCell(appender, { column, place: `${place}: ${column.name}`, text });
       }
       appender.endRow();
     }
-    if (!hasHeader)
-      throw new ReportFilterError(table, `${path} line 1 is empty: write a header, ${headerOf(table)}.`);
+    if (!hasHeader) throw invalidFilter(`${path} line 1 is empty: write a header, ${headerOf(table)}.`);
     if (rows === 0)
-      throw new ReportFilterError(
-        table,
-        `${path} has no rows below its header: write at least one, or leave it out.`,
-      );
+      throw invalidFilter(`${path} has no rows below its header: write at least one, or leave it out.`);
     lines.end();
   } catch (error) {
-    if (error instanceof ReportFilterError) throw error;
+    if (isReportError(error, 'invalid-filter')) throw error;
     if (error instanceof CsvError && error.code === 'CSV_RECORD_INCONSISTENT_COLUMNS') {
       const {
         lines: line,
@@ -175,14 +175,12 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
         record: readonly string[];
         columns: readonly unknown[];
       };
-      throw new ReportFilterError(
-        table,
+      throw invalidFilter(
         `${path} line ${line} has ${record.length} cells, its header ${named.length}: put a text with a comma into quotation marks, and write decimals with a point.`,
         { cause: error },
       );
     }
-    throw new ReportFilterError(
-      table,
+    throw invalidFilter(
       `${path} cannot be read as ${table}: ${systemErrorIn(error)?.problem ?? messageOf(error)}`,
       { cause: error },
     );
@@ -191,18 +189,13 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, path: string): 
   return rows;
 }
 
-/** @throws ReportFilterError naming the first byte that is no UTF-8: the parser would replace it, and the key would match nothing */
-async function* onlyUtf8(
-  source: AsyncIterable<Buffer>,
-  table: ExtraTable,
-  path: string,
-): AsyncGenerator<Buffer> {
+/** @throws ReportError naming the first byte that is no UTF-8: the parser would replace it, and the key would match nothing */
+async function* onlyUtf8(source: AsyncIterable<Buffer>, path: string): AsyncGenerator<Buffer> {
   const validator = new Utf8Validator();
   let line = 1;
   let before = 0;
-  const refuse = (column: number): ReportFilterError =>
-    new ReportFilterError(
-      table,
+  const refuse = (column: number): ReportError =>
+    invalidFilter(
       `${path} line ${line}, byte ${column} of the line, is not UTF-8: save the file as "CSV UTF-8", or convert it (iconv -f WINDOWS-1252 -t UTF-8 FILE).`,
     );
   for await (const chunk of source) {
@@ -234,40 +227,32 @@ function headerOf(table: ExtraTable): string {
 function checkHeader(table: ExtraTable, place: string, header: readonly string[]): string[] {
   const [only = ''] = header;
   if (header.length === 1 && /[;\t]/.test(only))
-    throw new ReportFilterError(
-      table,
-      `${place} has no commas between its columns: write ${headerOf(table)}.`,
-    );
+    throw invalidFilter(`${place} has no commas between its columns: write ${headerOf(table)}.`);
   const names = header.map((written) => {
     const name = written.trim().toLowerCase();
     return COLUMNS[table].find(({ also }) => also === name)?.name ?? name;
   });
   const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
-  if (twice !== undefined)
-    throw new ReportFilterError(table, `${place} has the column ${twice} twice: keep one of them.`);
+  if (twice !== undefined) throw invalidFilter(`${place} has the column ${twice} twice: keep one of them.`);
   const missing = COLUMNS[table]
     .filter((column) => column.may !== 'be missing' && !names.includes(column.name))
     .map((column) => column.name);
-  if (missing.length > 0)
-    throw new ReportFilterError(table, `${place}: the header lacks ${missing.join(', ')}.`);
+  if (missing.length > 0) throw invalidFilter(`${place}: the header lacks ${missing.join(', ')}.`);
   // An extra column does no harm, but a misspelt one would be ignored silently.
   const absent = COLUMNS[table].map((column) => column.name).filter((name) => !names.includes(name));
   for (const name of names) {
     if (COLUMNS[table].some((column) => column.name === name)) continue;
     const [meant] = nearestNames(name, absent);
     if (meant !== undefined)
-      throw new ReportFilterError(
-        table,
-        `${place}: the header has the column "${name}": write ${meant} if you mean that.`,
-      );
+      throw invalidFilter(`${place}: the header has the column "${name}": write ${meant} if you mean that.`);
   }
   return names;
 }
 
 interface Contradictions {
-  /** @throws ReportFilterError the file has such a line already */
+  /** @throws ReportError the file has such a line already */
   add(place: string, record: Readonly<Record<string, string>>): void;
-  /** @throws ReportFilterError a line is missing */
+  /** @throws ReportError a line is missing */
   end(): void;
 }
 
@@ -285,7 +270,7 @@ function contradictions(table: ExtraTable): Contradictions {
       const before = places.get(key);
       if (before !== undefined) {
         const same = names.join(', ').replace(/, (\w+)$/, ' and $1');
-        throw new ReportFilterError(table, `${place} has the same ${same} as ${before}: keep one of them.`);
+        throw invalidFilter(`${place} has the same ${same} as ${before}: keep one of them.`);
       }
       places.set(key, place);
       if (table !== 'weights') return;
@@ -297,8 +282,7 @@ function contradictions(table: ExtraTable): Contradictions {
       for (const [carrier, place] of open) {
         if (place === null) continue;
         const whose = carrier === '' ? 'the carriers that are not named' : `carrier "${carrier}"`;
-        throw new ReportFilterError(
-          table,
+        throw invalidFilter(
           `${place} is for light weights only: add a line of ${whose} with an empty up_to, for all heavier ones.`,
         );
       }

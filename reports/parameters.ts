@@ -2,8 +2,8 @@
 
 import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
 import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
-import { ReportFilterError } from './errors.ts';
-import { nearestNames } from './nearest-names.ts';
+import { invalidFilter } from './errors.ts';
+import { didYouMean } from './nearest-names.ts';
 import { checkDay } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { checkInstant } from './report-filters.ts';
@@ -11,10 +11,10 @@ import { checkInstant } from './report-filters.ts';
 export interface BoundParameters {
   readonly bound: Readonly<Record<string, DuckDBValue>>;
   /** As text, for the head of the result. */
-  readonly shown: Readonly<Record<string, string | null>>;
+  readonly texts: Readonly<Record<string, string | null>>;
 }
 
-/** @throws ReportFilterError for an unknown name or a value of another type */
+/** @throws ReportError for an unknown name or a value of another type */
 export function bindParameters(
   report: ReportDefinition,
   given: Readonly<Record<string, string>>,
@@ -22,19 +22,17 @@ export function bindParameters(
   const names = report.parameters.map((parameter) => parameter.name);
   for (const name of Object.keys(given)) {
     if (names.includes(name)) continue;
-    const near = nearestNames(name, names);
-    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-    throw new ReportFilterError(name, `Report ${report.name} has no parameter "${name}".${hint}`);
+    throw invalidFilter(`Report ${report.name} has no parameter "${name}".${didYouMean(name, names)}`);
   }
   const bound: Record<string, DuckDBValue> = {};
-  const shown: Record<string, string | null> = {};
+  const texts: Record<string, string | null> = {};
   for (const parameter of report.parameters) {
     const text = given[parameter.name] ?? parameter.default;
     const value = text === null ? null : boundValue(parameter, text);
     bound[parameter.name] = value;
-    shown[parameter.name] = parameter.takesSeveral && typeof value === 'string' ? value : text;
+    texts[parameter.name] = parameter.takesSeveral && typeof value === 'string' ? value : text;
   }
-  return { bound, shown };
+  return { bound, texts };
 }
 
 /** Dates and instants are bound as checked text and cast in the query, so that every type has one way in. */
@@ -44,8 +42,7 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
       if (parameter.choices === null) return text;
       if (parameter.takesSeveral) return severalOf(parameter, parameter.choices, text);
       if (parameter.choices.includes(text)) return text;
-      throw new ReportFilterError(
-        parameter.name,
+      throw invalidFilter(
         `"${text}" is no value for ${parameter.name}: take ${parameter.choices.join(', ')}.`,
       );
     case 'date':
@@ -54,7 +51,7 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
       return checkInstant(parameter.name, text);
     case 'integer':
       if (/^-?\d{1,9}$/.test(text)) return Number(text);
-      throw new ReportFilterError(parameter.name, `"${text}" is no whole number for ${parameter.name}.`);
+      throw invalidFilter(`"${text}" is no whole number for ${parameter.name}.`);
     case 'decimal':
       return decimalOf(parameter.name, text);
   }
@@ -62,18 +59,17 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
 
 /** Commas and blanks join names as well as +. */
 function severalOf({ name }: ReportParameter, choices: readonly string[], text: string): string {
-  const names = text.split(/[+,\s]+/).filter((word) => word !== '');
-  const odd = names.find((word) => !choices.includes(word));
-  if (odd === undefined && names.length > 0) return [...new Set(names)].join('+');
-  throw new ReportFilterError(
-    name,
-    `"${odd ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
+  const names = text.split(/[+,\s]+/).filter((part) => part !== '');
+  const unknown = names.find((each) => !choices.includes(each));
+  if (unknown === undefined && names.length > 0) return [...new Set(names)].join('+');
+  throw invalidFilter(
+    `"${unknown ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
   );
 }
 
 function decimalOf(name: string, text: string): DuckDBDecimalValue {
   const match = /^(-?)(\d{1,14})(?:\.(\d{1,4}))?$/.exec(text);
-  if (!match) throw new ReportFilterError(name, `"${text}" is no decimal number for ${name}.`);
+  if (!match) throw invalidFilter(`"${text}" is no decimal number for ${name}.`);
   const digits = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`);
   return new DuckDBDecimalValue(digits, 18, 4);
 }

@@ -1,6 +1,6 @@
 /** Periods: calendar days in UTC, written `YYYY-MM-DD`; the first and the last day are both included. */
 
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 
 export interface Period {
   readonly from: string;
@@ -21,7 +21,7 @@ export const RELATIVE_PERIODS = [
 
 export const PERIOD_FORMS = `2026, 2026-10, 2026-Q4, 2026-10-05, 2026-10-01..2026-10-15, or ${RELATIVE_PERIODS.join(', ')}`;
 
-/** @throws ReportFilterError the text is not a period; `filter` is the option that the message names */
+/** @throws ReportError the text is not a period; `filter` is the option that the message names */
 export function parsePeriod(text: string, now = new Date(), filter = 'period'): Period {
   const [, first, last] = /^(\S+?)\.\.(\S+)$/.exec(text) ?? [];
   if (first !== undefined && last !== undefined)
@@ -29,10 +29,10 @@ export function parsePeriod(text: string, now = new Date(), filter = 'period'): 
   const found = relativePeriod(text, now) ?? calendarPeriod(text);
   if (found !== null) return found;
   const comparisons = filter === 'compare' ? `${COMPARISONS.join(', ')}, ` : '';
-  throw new ReportFilterError(filter, `"${text}" is not a period. Write ${comparisons}${PERIOD_FORMS}.`);
+  throw invalidFilter(`"${text}" is not a period. Write ${comparisons}${PERIOD_FORMS}.`);
 }
 
-/** The bounds that an input gives. @throws ReportFilterError */
+/** The bounds that an input gives. @throws ReportError */
 export function periodBounds(
   { from, to, period }: PeriodInput,
   now?: Date,
@@ -45,15 +45,14 @@ export function periodBounds(
     if (days.from !== null && days.to !== null) checkOrder({ from: days.from, to: days.to });
     return days;
   }
-  if ((from ?? to) !== undefined)
-    throw new ReportFilterError('period', 'Give either period, or from and to, not both.');
+  if ((from ?? to) !== undefined) throw invalidFilter('Give either period, or from and to, not both.');
   return parsePeriod(period, now);
 }
 
-/** A calendar day that exists, `YYYY-MM-DD`. @throws ReportFilterError */
+/** A calendar day that exists, `YYYY-MM-DD`. @throws ReportError */
 export function checkDay(filter: string, value: string): string {
   if (timeOf(value) !== null) return value;
-  throw new ReportFilterError(filter, `"${value}" is not a date for ${filter}. Write it as YYYY-MM-DD.`);
+  throw invalidFilter(`"${value}" is not a date for ${filter}. Write it as YYYY-MM-DD.`);
 }
 
 /** The given number of weeks that end on the day before `day`. */
@@ -76,14 +75,14 @@ export const COMPARISONS = ['previous', 'last-year'] as const;
  * The period that another is compared with: `previous` (of the same length; whole months before whole months),
  * `last-year` (the same days), or any period that `parsePeriod` reads.
  *
- * @throws ReportFilterError the period to compare has no first or last day, or `compare` is not a period
+ * @throws ReportError the period to compare has no first or last day, or `compare` is not a period
  */
 export function comparedPeriod(compare: string, input: PeriodInput, now = new Date()): Period {
   const comparison = COMPARISONS.find((name) => name === compare);
   if (comparison === undefined) return parsePeriod(compare, now, 'compare');
   const { from, to } = periodBounds(input, now);
   if (from === null || to === null)
-    throw new ReportFilterError('compare', 'A comparison needs a period with a first and a last day.');
+    throw invalidFilter('A comparison needs a period with a first and a last day.');
   const next = shiftDay(to, 1);
   if (comparison === 'last-year')
     return { from: monthsBefore(from, 12), to: shiftDay(monthsBefore(next, 12), -1) };
@@ -118,7 +117,7 @@ const DAY_MS = 86_400_000;
 
 function checkOrder({ from, to }: Period): Period {
   if (from <= to) return { from, to };
-  throw new ReportFilterError('to', `The last day, ${to}, is earlier than the first day, ${from}.`);
+  throw invalidFilter(`The last day, ${to}, is earlier than the first day, ${from}.`);
 }
 
 function relativePeriod(text: string, now: Date): Period | null {

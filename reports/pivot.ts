@@ -3,7 +3,7 @@
 import { fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import type { ReportDefinition } from './catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 import type { ReportResult } from './report-result.ts';
 
 export interface Pivoted {
@@ -32,7 +32,7 @@ export function acrossOf(
   return there.length > 1 ? there : [];
 }
 
-/** @throws ReportFilterError the report has no such column, only one, or more values of it than can be read */
+/** @throws ReportError the report has no such column, only one, or more values of it than can be read */
 export function pivoted(report: ReportDefinition, result: ReportResult, across: string): Pivoted {
   const possible = acrossOf(report, result);
   if (!possible.includes(across)) {
@@ -40,7 +40,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
       possible.length > 0
         ? `take ${possible.join(', ')}.`
         : 'it needs a report of costs by two columns or more, as cost with by=tenant+month.';
-    throw new ReportFilterError('pivot', `${report.name} cannot be put side by side by "${across}": ${hint}`);
+    throw invalidFilter(`${report.name} cannot be put side by side by "${across}": ${hint}`);
   }
   const names = [...possible.filter((name) => name !== across), 'currency_code', 'partner_id'];
   const keys = result.columns.filter(({ name }) => names.includes(name));
@@ -48,8 +48,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
     BY_SIZE.includes(across) ? bySize : byText,
   );
   if (values.length > MAX_PIVOT_COLUMNS)
-    throw new ReportFilterError(
-      'pivot',
+    throw invalidFilter(
       `There are ${values.length} values of ${across}, and a table has room for ${MAX_PIVOT_COLUMNS}: narrow it by filters, or put another column across.`,
     );
   const places = new Map(values.map((value) => [value, columnOf(value, result)]));

@@ -5,7 +5,7 @@ import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } 
 import { jsonValue, rollBackAndClose } from '../lib/duckdb-values.ts';
 import { asDamage, refuseLeftWal } from '../lib/files/published-file.ts';
 import { statementsIn } from '../lib/sql-file.ts';
-import { asOtherVersion, NotPublishedError, ReportInterruptedError } from './errors.ts';
+import { asOtherVersion, interrupted, ReportError } from './errors.ts';
 import { connectShared, type FileCache, type OwnConnection } from './shared-instance.ts';
 
 export type CachedRow = Readonly<Record<string, unknown>>;
@@ -30,17 +30,22 @@ export interface PublishedFile {
   close(): void;
 }
 
+/** Views, macros and tables that only some reports read. */
+export const SHARED_FILES = sessionFiles(
+  'shared/lines',
+  'shared/invoices',
+  'shared/prices',
+  'shared/accruals',
+);
 /** Files of statements by `-- name:`; a name is used once in all of them. */
 const STATEMENT_FILES = [
-  'macros',
-  'lines',
-  'invoices',
-  'names',
-  'head',
-  'prices',
-  'accruals',
-  'matched-rows',
-].map((name) => new URL(`./session/${name}.sql`, import.meta.url));
+  ...sessionFiles('macros', 'lines', 'names', 'head', 'matched-rows'),
+  ...SHARED_FILES,
+];
+
+function sessionFiles(...names: readonly string[]): readonly URL[] {
+  return names.map((name) => new URL(`./session/${name}.sql`, import.meta.url));
+}
 
 /** Gives a connection that can reach what the file shows and nothing else. */
 export type Connect = () => Promise<DuckDBConnection>;
@@ -54,16 +59,15 @@ export function registerConnection(path: string, connect: Connect): void {
 
 /**
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
- * @throws NotPublishedError when there is no file
- * @throws OtherVersionFileError from `query`: the file lacks a table, view or column
- * @throws LeftWalError when a write-ahead log lies beside it
- * @throws DamagedFileError when nothing can be read of it; `query` too, of a part that is damaged
+ * @throws ReportError there is no file, or, from `query`, it lacks a table, view or column
+ * @throws UnreadableFileError when a write-ahead log lies beside it
+ * @throws UnreadableFileError when nothing can be read of it; `query` too, of a part that is damaged
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     // With a lake, the connecting process creates the file.
-    if (!elsewhere.has(path)) throw new NotPublishedError(path);
+    if (!elsewhere.has(path)) throw new ReportError('not-published', [path]);
     return null;
   });
   if (found?.isDirectory() === true)
@@ -71,7 +75,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   await refuseLeftWal(path);
   const { connection, cache, close } = await connectTo(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'no-lake-yet')
-      throw new NotPublishedError(path);
+      throw new ReportError('not-published', [path]);
     throw asDamage(error, path);
   });
   const query: PublishedFile['query'] = async (sql, values = {}) => {
@@ -162,7 +166,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** interrupt() stops only the present statement, so it is repeated until the work ends. */
 const INTERRUPT_EVERY_MS = 20;
 
-/** @throws ReportInterruptedError when the limit ran out before `work` ended, else what `work` throws */
+/** @throws ReportError when the limit ran out before `work` ended, else what `work` throws */
 export async function withTimeLimit<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
   let ranOut = false;
   let repeated: NodeJS.Timeout | undefined;
@@ -184,5 +188,5 @@ export async function withTimeLimit<T>(limit: TimeLimit, work: () => Promise<T>)
     clearTimeout(timer);
     clearInterval(repeated);
   }
-  throw new ReportInterruptedError(limit.name, limit.timeLimitMs);
+  throw interrupted(limit.name, limit.timeLimitMs);
 }

@@ -1,6 +1,6 @@
 /** The filters of all reports, checked once, so that an invalid one is an error and not an empty result. */
 
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter } from './errors.ts';
 import { checkDay, type PeriodInput, periodBounds } from './period.ts';
 
 export const REPORT_LEVELS = ['tenant', 'partner', 'all'] as const;
@@ -60,7 +60,7 @@ export interface AppliedFilters {
   readonly asKnownOn: string | null;
 }
 
-/** @param now the day that relative periods refer to @throws ReportFilterError naming the filter and its value */
+/** @param now the day that relative periods refer to @throws ReportError naming the filter and its value */
 export function checkFilters(filters: ReportFilters, now = new Date()): AppliedFilters {
   return {
     ...periodBounds(filters, now),
@@ -90,7 +90,7 @@ export function isUnfiltered({
   return [from, to, asKnownOn].every((bound) => bound === null) && lists.every((list) => list.length === 0);
 }
 
-/** An instant in UTC with milliseconds; a bare date is its last one, in UTC. @throws ReportFilterError */
+/** An instant in UTC with milliseconds; a bare date is its last one, in UTC. @throws ReportError */
 export function checkInstant(filter: string, value: string): string {
   const day = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);
   if (day?.[1]) {
@@ -99,8 +99,7 @@ export function checkInstant(filter: string, value: string): string {
     // A time zone can move 9999-12-31 into a five-digit year.
     if (!Number.isNaN(parsed.getTime()) && /^\d{4}-/.test(parsed.toISOString())) return parsed.toISOString();
   }
-  throw new ReportFilterError(
-    filter,
+  throw invalidFilter(
     `"${value}" is no instant for ${filter}: write 2026-08-01 (the end of that day in UTC) or 2026-08-01T12:00:00Z.`,
   );
 }
@@ -108,5 +107,5 @@ export function checkInstant(filter: string, value: string): string {
 function oneOf<T extends string>(filter: string, value: string, known: readonly T[]): T {
   const found = known.find((word) => word === value);
   if (found) return found;
-  throw new ReportFilterError(filter, `"${value}" is no value for ${filter}: take ${known.join(', ')}.`);
+  throw invalidFilter(`"${value}" is no value for ${filter}: take ${known.join(', ')}.`);
 }

@@ -8,7 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { asDamage } from '../lib/files/published-file.ts';
-import { SqlRefusedError } from './errors.ts';
+import { isReportError, type ReportError, sqlRefused } from './errors.ts';
 import { openPublishedFile, withTimeLimit } from './published-file.ts';
 
 export interface SqlRequest {
@@ -24,11 +24,7 @@ export interface SqlResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-/**
- * @throws NotPublishedError: there is no published file yet
- * @throws SqlRefusedError the statement writes, or DuckDB refuses it (with its message)
- * @throws ReportInterruptedError: the time limit ran out
- */
+/** @throws ReportError with DuckDB's message, when DuckDB refuses the statement */
 export async function runSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlResult> {
   const file = await openPublishedFile(databasePath);
   try {
@@ -39,10 +35,10 @@ export async function runSql({ databasePath, sql, timeLimitMs }: SqlRequest): Pr
       try {
         return answerOf(await runReading(file.connection, sql));
       } catch (error) {
-        if (error instanceof SqlRefusedError) throw error;
+        if (isReportError(error, 'sql-refused')) throw error;
         if (/^(INTERRUPT|IO) Error/.test(error instanceof Error ? error.message : ''))
           throw asDamage(error, databasePath);
-        throw new SqlRefusedError(error);
+        throw sqlRefused(error);
       }
     });
   } finally {
@@ -105,7 +101,7 @@ const MAY_PIVOT =
  * read-only instance is not enough: it lets `copy` write files and, over a lake, everything that its credentials allow.
  * DuckDB splits a pivot without `in (…)` into several statements: the first ones collect its columns.
  *
- * @throws SqlRefusedError it is not one statement, writes, or reaches outside the file; DuckDB's own words for what it cannot parse
+ * @throws ReportError it is not one statement, writes, or reaches outside the file; DuckDB's own words for what it cannot parse
  */
 export async function runReading(connection: DuckDBConnection, sql: string): Promise<DuckDBResultReader> {
   const body = sql.replace(EXPLAIN, '');
@@ -162,7 +158,7 @@ async function treeOf(connection: DuckDBConnection, sql: string): Promise<unknow
     return tree.statements;
   }
   if (tree.error_type === 'not implemented') return null;
-  throw new SqlRefusedError(`Parser Error: ${tree.error_message}`);
+  throw sqlRefused(`Parser Error: ${tree.error_message}`);
 }
 
 function checkTree(tree: unknown, functions: Functions): void {
@@ -187,8 +183,8 @@ function checkPivot(sql: string, { others }: Functions): void {
   if (NAMES_FILE.test(sql)) throw refused('the name of a file in a pivot without `in (…)`');
 }
 
-function refused(what: string): SqlRefusedError {
-  return new SqlRefusedError(
+function refused(what: string): ReportError {
+  return sqlRefused(
     `billsync sql takes one statement that reads the published file: ${READS}. It has ${what}.`,
   );
 }

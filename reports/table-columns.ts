@@ -2,7 +2,7 @@
 
 import { type DuckDBAppender, DuckDBDateValue, DuckDBDecimalValue } from '@duckdb/node-api';
 import type { ExtraTable } from './catalogue.ts';
-import { ReportFilterError } from './errors.ts';
+import { invalidFilter, type ReportError } from './errors.ts';
 import { checkDay } from './period.ts';
 
 export interface TableColumn {
@@ -122,23 +122,21 @@ export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = 
 
 /**
  * @param place of the cell, for the message: file, line and column
- * @throws ReportFilterError naming the place, the value and what to write instead
+ * @throws ReportError naming the place, the value and what to write instead
  */
 export function appendCell(
   appender: DuckDBAppender,
   cell: {
-    readonly table: ExtraTable;
     readonly column: TableColumn;
     readonly place: string;
     readonly text: string;
   },
 ): void {
-  const { table, column, place } = cell;
+  const { column, place } = cell;
   const text = cell.text.trim();
-  const refuse = (what: string): ReportFilterError =>
-    new ReportFilterError(table, `${place} is "${text}", ${what}.`);
+  const refuse = (what: string): ReportError => invalidFilter(`${place} is "${text}", ${what}.`);
   if (text === '') {
-    if (column.may === undefined) throw new ReportFilterError(table, `${place} is empty: write a value.`);
+    if (column.may === undefined) throw invalidFilter(`${place} is empty: write a value.`);
     appender.appendNull();
     return;
   }
@@ -182,7 +180,7 @@ function wordOf(kind: Word, text: string, refuse: Refuse): string {
   throw refuse(instead);
 }
 
-type Refuse = (what: string) => ReportFilterError;
+type Refuse = (what: string) => ReportError;
 
 /** Checked here, because the appender silently wraps a number that does not fit (hazard 8). */
 function decimalOf(text: string, digits: 4 | 8, refuse: Refuse): DuckDBDecimalValue {

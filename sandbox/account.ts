@@ -1,7 +1,8 @@
 /**
- * A partner's account in one environment: everything of it in one place. The test and the production account
- * are two of these, with nothing in common but the signing secret that tells their tokens apart (spec 5).
+ * A partner's account in one environment. The test and the production account share only the secret that signs tokens
+ * (spec 5).
  */
+
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Billing } from './billing/billing.ts';
@@ -62,7 +63,7 @@ export class Account {
     this.partner = seededPartner(seed, environment, partnerKind);
     this.credentials = seededCredentials(options.credentialSeed, environment);
     this.store = openStore(options);
-    this.#furnish();
+    this.#addInitialData();
     this.activity = new Activity(now);
     const { store, activity } = this;
     this.faults = new Faults({
@@ -77,7 +78,7 @@ export class Account {
       environment,
       lifetimeSeconds: options.tokenLifetimeSeconds,
       now,
-      revokedUpTo: () => Number(store.get('note', 'revokedUpTo')?.value ?? 0),
+      revokedUpTo: () => Number(store.get('value', 'revokedUpTo')?.value ?? 0),
     });
     this.registrations = new Registrations({
       store,
@@ -85,7 +86,7 @@ export class Account {
       now,
       hasTenants: partnerKind === '3pl',
       hasBilling: this.hasBilling,
-      findTenantId: (word) => this.billing.tenant(word).tenantId,
+      findTenantId: (name) => this.billing.tenant(name).tenantId,
     });
     this.deliveries = new Deliveries({
       store,
@@ -94,7 +95,7 @@ export class Account {
       now,
       retryDelayMs: options.retryDelayMs,
       timeoutMs: options.deliveryTimeoutMs,
-      tenantWords: (tenantId) => this.billing.tenantWords(tenantId),
+      tenantNames: (tenantId) => this.billing.tenantNames(tenantId),
     });
     const { faults, deliveries, registrations, partner } = this;
     this.billing = new Billing({ ...options, store, faults, activity, deliveries, registrations, partner });
@@ -132,19 +133,19 @@ export class Account {
 
   /** Every token issued so far stops working, as after a leak. */
   revokeTokens(): void {
-    this.store.put('note', 'revokedUpTo', { value: this.now().getTime() });
+    this.store.put('value', 'revokedUpTo', { value: this.now().getTime() });
   }
 
-  /** Forgets invoices, events, deliveries, registrations, schedules and faults; credentials stay. */
+  /** Removes invoices, events, deliveries, registrations, schedules and faults; credentials stay. */
   async reset(): Promise<void> {
     await this.schedules.close();
     await this.deliveries.abandon();
     this.faults.reset();
     this.store.clear();
-    this.#furnish();
+    this.#addInitialData();
   }
 
-  /** Resolves when nothing is under way: no delivery, no retry, no schedule's run. */
+  /** Resolves when no delivery, no retry and no run of a schedule is in progress. */
   async idle(): Promise<void> {
     await this.schedules.idle();
     await this.deliveries.idle();
@@ -157,9 +158,9 @@ export class Account {
   }
 
   /** The initial data of an account: its tenants and its first API key. */
-  #furnish(): void {
-    if (this.store.get('note', 'furnished') !== undefined) return;
-    this.store.put('note', 'furnished', { value: this.now().toISOString() });
+  #addInitialData(): void {
+    if (this.store.get('value', 'initialData') !== undefined) return;
+    this.store.put('value', 'initialData', { value: this.now().toISOString() });
     if (this.partner.kind === '3pl') {
       for (const tenant of seededTenants(this.seed, this.environment)) {
         this.store.put('tenant', tenant.tenantId, tenant);
@@ -174,4 +175,44 @@ function openStore({ dataDir, environment }: AccountOptions): Store {
   const dir = join(dataDir, environment);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   return new Store(dir);
+}
+
+/** Addresses and credentials of one account, for the ready line, the admin API and the page. */
+export interface Connection {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly storageUrl: string;
+  readonly adminUrl: string;
+  readonly pageUrl: string;
+  /** The CA that signed the sandbox's certificates, PEM. */
+  readonly caFile: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly apiKey: string;
+  readonly partnerId: string;
+}
+
+/** The addresses of the listeners; `apiUrl` includes the path prefix of the account. */
+export interface ListenerAddresses {
+  readonly apiUrl: string;
+  readonly storageUrl: string;
+  readonly caFile: string;
+}
+
+/** Secrets included. */
+export function connectionOf(account: Account, addresses: ListenerAddresses): Connection {
+  const { apiUrl, storageUrl, caFile } = addresses;
+  const { clientId, clientSecret, apiKey } = account.credentials;
+  return {
+    baseUrl: apiUrl,
+    authUrl: apiUrl,
+    storageUrl: `${storageUrl}/exports-${account.environment}`,
+    adminUrl: `${apiUrl}/admin`,
+    pageUrl: `${apiUrl}/`,
+    caFile,
+    clientId,
+    clientSecret,
+    apiKey,
+    partnerId: account.partner.partnerId,
+  };
 }

@@ -1,8 +1,9 @@
-/** Every row as it was billed, whatever faults did to files and events: receivers are compared with it. */
+/** Every row as billed, whatever faults changed in files and events; receivers are compared with it. */
+
 import type { Account } from './account.ts';
 import type { InternalStatus } from './model.ts';
 
-/** A row of the truth. Decimals are exact text, empty cells null. */
+/** Decimals are exact text, empty cells null. */
 export interface BilledRow {
   readonly invoiceId: string;
   readonly invoiceNumber: string;

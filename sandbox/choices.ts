@@ -1,14 +1,12 @@
 /**
- * What the spec does not show, decided once. Change a shape here and the whole sandbox follows;
- * docs/sandbox-choices.md says why each is as it is.
+ * The shapes that the spec leaves open, each defined once; docs/sandbox-choices.md gives the reasons.
  */
 
-import { WEBHOOK_STATUS } from './lifecycle.ts';
-import type { Invoice } from './model.ts';
-import { ExactNumber } from './money.ts';
+import { type Invoice, WEBHOOK_STATUS } from './model.ts';
+import { exactNumber } from './money.ts';
 import type { BilledShipment } from './storage/shipments.ts';
 
-/** How a delivery is sent (spec 4.6 shows neither method nor content type). */
+/** How a delivery is sent (spec 4.6 leaves method and content type open). */
 export const DELIVERY_METHOD = 'POST';
 export const DELIVERY_CONTENT_TYPE = 'application/json; charset=utf-8';
 export const DELIVERY_USER_AGENT = 'billing-sandbox/1';
@@ -16,15 +14,15 @@ export const DELIVERY_USER_AGENT = 'billing-sandbox/1';
 /** How an API key is presented (spec 5). */
 export const API_KEY_HEADER = 'x-api-key';
 
-/** The scopes every client is granted (spec 2.1 shows the field, not its words). */
+/** The scopes every client is granted (spec 2.1 defines the field, not its values). */
 export const GRANTED_SCOPES = 'deliveryexperience:read billing.invoices:read billing.invoices:export';
 
-/** A date of the payload (spec 2.6 says ISO 8601): midnight UTC. */
+/** A date of the payload (ISO 8601 in spec 2.6): midnight UTC. */
 export function wireDate(date: string): string {
   return `${date}T00:00:00Z`;
 }
 
-/** Every error body, the 400 of regenerate with `details` (spec 7 shows the names of `invalid_token` only). */
+/** The body of every error; the 400 of regenerate has `details` (spec 7 defines the names of `invalid_token` only). */
 export function errorBody(error: string, description: string, details?: readonly ErrorDetail[]): object {
   return { error, error_description: description, ...(details === undefined ? {} : { details }) };
 }
@@ -44,51 +42,39 @@ export interface InvoiceFieldsOptions {
 /** The payload of an event (spec 2.6), its ids under the given prefix; amounts keep their digits. */
 export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceFieldsOptions): object {
   const stated = invoice.stated;
-  const { invoiceId, tenantId } = namesUnder(wirePrefix);
-  const fields: Record<string, unknown> = {};
-  fields[invoiceId] = invoice.invoiceId;
-  fields.partnerInvoiceId = invoice.partnerInvoiceId;
-  fields[tenantId] = invoice.tenantId;
-  fields.partnerTenantId = partnerTenantId;
-  fields.invoiceNumber = invoice.invoiceNumber;
-  fields.invoiceStatus = WEBHOOK_STATUS[invoice.status];
-  fields.invoiceStartDate = wireDate(invoice.startDate);
-  fields.invoiceEndDate = wireDate(invoice.endDate);
-  fields.invoiceDate = wireDate(invoice.invoiceDate);
-  fields.invoiceDueDate = wireDate(invoice.dueDate);
-  fields.currencyCode = stated?.currencyCode ?? invoice.currencyCode;
-  fields.invoiceTotalAmount = new ExactNumber(stated?.totalAmount ?? invoice.totalAmount);
-  fields.totalTransactionCount = stated?.transactionCount ?? invoice.shipmentCount;
-  return fields;
-}
-
-const names = new Map<string, { readonly invoiceId: string; readonly tenantId: string }>();
-
-function namesUnder(wirePrefix: string) {
-  let found = names.get(wirePrefix);
-  if (found === undefined) {
-    found = { invoiceId: `${wirePrefix}InvoiceId`, tenantId: `${wirePrefix}TenantId` };
-    names.set(wirePrefix, found);
-  }
-  return found;
+  return {
+    [`${wirePrefix}InvoiceId`]: invoice.invoiceId,
+    partnerInvoiceId: invoice.partnerInvoiceId,
+    [`${wirePrefix}TenantId`]: invoice.tenantId,
+    partnerTenantId,
+    invoiceNumber: invoice.invoiceNumber,
+    invoiceStatus: WEBHOOK_STATUS[invoice.status],
+    invoiceStartDate: wireDate(invoice.startDate),
+    invoiceEndDate: wireDate(invoice.endDate),
+    invoiceDate: wireDate(invoice.invoiceDate),
+    invoiceDueDate: wireDate(invoice.dueDate),
+    currencyCode: stated?.currencyCode ?? invoice.currencyCode,
+    invoiceTotalAmount: exactNumber(stated?.totalAmount ?? invoice.totalAmount),
+    totalTransactionCount: stated?.transactionCount ?? invoice.shipmentCount,
+  };
 }
 
 /**
- * The details answer (spec 4.4, 2.9): the fields of 2.6, the status in the service's own words beside them, and
+ * The details answer (spec 4.4, 2.9): the fields of 2.6, the internal status, and
  * `lineItems`. Split in two so that the line items can be streamed in between.
  */
 export function detailsHead(options: InvoiceFieldsOptions): object {
   return { ...invoiceFields(options), status: options.invoice.status };
 }
 
-/** A line of the invoice details, whose shape is not shown (spec 4.4). */
+/** A line of the invoice details, whose shape the spec leaves open (spec 4.4). */
 export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: string): object {
   return {
     shipDate: s.shipDate,
     origin: textOrNull(s.origin),
     currencyCode,
-    billingCost: new ExactNumber(s.billingCost),
-    billableWeight: s.billableWeight === '' ? null : new ExactNumber(s.billableWeight),
+    billingCost: exactNumber(s.billingCost),
+    billableWeight: s.billableWeight === '' ? null : exactNumber(s.billableWeight),
     billableWeightUnit: textOrNull(s.billableWeightUnit),
     trackingNumber: s.trackingNumber,
     carrier: s.carrier,
@@ -98,10 +84,10 @@ export function detailsLineItem({ shipment: s }: BilledShipment, currencyCode: s
   };
 }
 
-/** Headers of the export-csv answer (spec 4.5); storage answers with the same content type. */
+/** Content type of export-csv (spec 4.5) and of storage. */
 export const CSV_CONTENT_TYPE = 'text/csv; charset=utf-8';
 
-/** Headers of the answer of export-csv, which are not shown (spec 4.5). */
+/** Headers of the answer of export-csv, which the spec leaves open (spec 4.5). */
 export function exportCsvHeaders(invoice: Invoice): Record<string, string> {
   return {
     'content-type': CSV_CONTENT_TYPE,

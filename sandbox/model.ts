@@ -1,5 +1,7 @@
 /** The data of the billing service: plain values that are stored as JSON. */
 
+import type { FaultName, Place } from './faults/fault-catalogue.ts';
+
 export const INTERNAL_STATUSES = ['DRAFT', 'PENDING_APPROVAL', 'APPROVED', 'CANCELED'] as const;
 export type InternalStatus = (typeof INTERNAL_STATUSES)[number];
 
@@ -14,7 +16,13 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
-export type WebhookStatus = 'draft' | 'pending' | 'finalized' | 'voided';
+/** The names of the statuses in events (spec 3, 6). */
+export const WEBHOOK_STATUS = {
+  DRAFT: 'draft',
+  PENDING_APPROVAL: 'pending',
+  APPROVED: 'finalized',
+  CANCELED: 'voided',
+} as const satisfies Readonly<Record<InternalStatus, string>>;
 
 /** A partner's two accounts, which never mix (spec 5). */
 export type Environment = 'test' | 'production';
@@ -178,7 +186,7 @@ export interface Schedule {
   readonly scheduleId: string;
   readonly name: string;
   readonly enabled: boolean;
-  /** Seconds between runs; null runs only when asked to. */
+  /** Seconds between runs; null runs only on request. */
   readonly everySeconds: number | null;
   /** `tenant`: one invoice for each tenant; `partner`: one that sums them. */
   readonly level: 'tenant' | 'partner';
@@ -197,4 +205,33 @@ export interface ApiKey {
   readonly key: string;
   readonly name: string;
   readonly active: boolean;
+}
+
+/** Limits a fault to the named invoice, tenant and so on; a field that is left out matches all. */
+export interface FaultTarget {
+  readonly invoiceId?: string;
+  /** Tenant name, id, or the partner's own id of the tenant. */
+  readonly tenant?: string;
+  readonly endpoint?: Place | readonly Place[];
+  readonly eventType?: string;
+  readonly registrationId?: string;
+}
+
+export interface FaultRule {
+  readonly faultId: string;
+  readonly name: FaultName;
+  /** Share of the moments at which it strikes, 0 to 1. */
+  readonly rate: number;
+  /** How many times it strikes at most; null has no limit. */
+  readonly count: number | null;
+  /** How many matching moments pass before it may strike. */
+  readonly after: number;
+  readonly target: FaultTarget;
+  readonly seed: number;
+  /** Settings of this kind of fault; the catalogue names them with their defaults. */
+  readonly params: Readonly<Record<string, string | number | boolean>>;
+  /** ISO instant from which it no longer strikes, null for ever. */
+  readonly until: string | null;
+  readonly struck: number;
+  readonly met: number;
 }

@@ -1,6 +1,4 @@
-/**
- * Everything generated follows from a seed. Each kind of data has its own stream, so that adding one changes no other.
- */
+/** Generated data is derived from a seed. Each kind of data has its own stream, so that adding one changes no other. */
 import { hash } from 'node:crypto';
 
 export interface Random {

@@ -14,7 +14,7 @@ export class RefusalError extends Error {
   }
 }
 
-/** The billing application needs the feature enabled for the account (spec 1). @throws RefusalError */
+/** @throws RefusalError without the billing feature (spec 1) */
 export function requireBilling(hasBilling: boolean): void {
   if (!hasBilling) throw new RefusalError('conflict', 'The billing feature is not enabled for this account.');
 }

@@ -1,93 +1,19 @@
-/** The in-process interface of one account. */
+/** The in-process interface of one account: everything that a person does in the billing application. */
 
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Account } from './account.ts';
-import { type BilledRow, billedRows } from './billed-rows.ts';
+import { type Account, connectionOf, type ListenerAddresses } from './account.ts';
+import { billedRows } from './billed-rows.ts';
 import { planMonths } from './billing/months.ts';
 import type { NewInvoice } from './billing/new-invoice.ts';
 import type { NewSchedule } from './billing/schedules.ts';
-import { type Addresses, type Connection, connectionOf } from './connection.ts';
 import type { NewRegistration } from './delivery/registrations.ts';
-import type { FaultRule, NewFault } from './faults/faults.ts';
-import type {
-  ApiKey,
-  BillingEvent,
-  Delivery,
-  Environment,
-  EventType,
-  Invoice,
-  Partner,
-  Registration,
-  Schedule,
-  Tenant,
-} from './model.ts';
+import type { NewFault } from './faults/faults.ts';
+import type { BillingEvent, EventType } from './model.ts';
 import { RefusalError } from './refusal.ts';
-import type { ActivityLine } from './state/activity.ts';
 
-/** One account of the partner with what a person does there. */
-export interface SandboxAccount extends Connection {
-  readonly environment: Environment;
-  readonly caPem: string;
-  readonly partner: Partner;
-  tenants(): readonly Tenant[];
+export type SandboxAccount = ReturnType<typeof sandboxAccount>;
 
-  /** Adds an inactive registration (spec 2.3); with `active` it is enabled at once. */
-  registerWebhook(settings: NewRegistration & { readonly active?: boolean }): Registration;
-  editWebhook(registrationId: string, changes: Partial<NewRegistration>): Registration;
-  enableWebhook(registrationId: string): Registration;
-  disableWebhook(registrationId: string): Registration;
-  deleteWebhook(registrationId: string): void;
-  webhooks(): readonly Registration[];
-
-  createInvoice(wanted?: NewInvoice): Promise<Invoice>;
-  submit(invoiceId: string): Invoice;
-  approve(invoiceId: string): Promise<Invoice>;
-  cancel(invoiceId: string): Invoice;
-  /** Submits when need be, then approves. */
-  finalize(invoiceId: string): Promise<Invoice>;
-  /** Exports an approved invoice again, rightly, without an event. */
-  repair(invoiceId: string): Promise<Invoice>;
-  invoice(invoiceId: string): Invoice;
-  invoices(): readonly Invoice[];
-  seedInvoices(count: number, shipments?: number): Promise<number>;
-  seedMonths(months: number, shipments?: number): Promise<number>;
-  resend(eventId: string, registrationId?: string): readonly Delivery[];
-  testEvent(registrationId: string, eventType?: EventType): Promise<Delivery>;
-  events(): readonly BillingEvent[];
-  deliveries(): readonly Delivery[];
-  activity(): readonly ActivityLine[];
-
-  readonly schedules: {
-    add(wanted: NewSchedule): Schedule;
-    edit(scheduleId: string, changes: Partial<NewSchedule>): Schedule;
-    delete(scheduleId: string): void;
-    list(): readonly Schedule[];
-    run(scheduleId: string): Promise<readonly Invoice[]>;
-  };
-  readonly faults: {
-    add(fault: NewFault): FaultRule;
-    list(): readonly FaultRule[];
-    clear(faultId?: string): void;
-  };
-  readonly apiKeys: {
-    add(name: string): ApiKey;
-    list(): readonly ApiKey[];
-    deactivate(keyId: string): ApiKey;
-  };
-  revokeTokens(): void;
-
-  /** Every row as billed, whatever faults made of files and events. */
-  billedShipments(): AsyncIterable<BilledRow>;
-  reset(): Promise<void>;
-  /** Resolves when no delivery is under way or scheduled. */
-  idle(): Promise<void>;
-}
-
-/** @param addresses of this account's side of the listeners */
-export function asPerson(
-  account: Account,
-  addresses: Addresses & { readonly caPem: string },
-): SandboxAccount {
+export function sandboxAccount(account: Account, addresses: ListenerAddresses & { readonly caPem: string }) {
   const { billing, registrations, deliveries, schedules, faults, partner, environment } = account;
   return {
     ...connectionOf(account, addresses),
@@ -95,69 +21,80 @@ export function asPerson(
     caPem: addresses.caPem,
     partner,
     tenants: () => billing.tenants(),
-    registerWebhook: ({ active = false, ...settings }) => {
+
+    /** Adds an inactive registration (spec 2.3); with `active` it is enabled at once. */
+    registerWebhook({ active = false, ...settings }: NewRegistration & { readonly active?: boolean }) {
       const added = registrations.add(settings);
       return active ? registrations.setActive(added.registrationId, true) : added;
     },
-    editWebhook: (id, changes) => registrations.edit(id, changes),
-    enableWebhook: (id) => registrations.setActive(id, true),
-    disableWebhook: (id) => registrations.setActive(id, false),
-    deleteWebhook: (id) => registrations.delete(id),
+    editWebhook: (registrationId: string, changes: Partial<NewRegistration>) =>
+      registrations.edit(registrationId, changes),
+    enableWebhook: (registrationId: string) => registrations.setActive(registrationId, true),
+    disableWebhook: (registrationId: string) => registrations.setActive(registrationId, false),
+    deleteWebhook: (registrationId: string) => registrations.delete(registrationId),
     webhooks: () => registrations.list(),
-    createInvoice: (wanted) => billing.create(wanted),
-    submit: (id) => billing.submit(id),
-    approve: (id) => billing.approve(id),
-    cancel: (id) => billing.cancel(id),
-    finalize: (id) => billing.finalize(id),
-    repair: (id) => billing.repair(id),
-    invoice: (id) => billing.invoice(id),
+
+    createInvoice: (request?: NewInvoice) => billing.create(request),
+    submit: (invoiceId: string) => billing.submit(invoiceId),
+    approve: (invoiceId: string) => billing.approve(invoiceId),
+    cancel: (invoiceId: string) => billing.cancel(invoiceId),
+    /** Submits when needed, then approves. */
+    finalize: (invoiceId: string) => billing.finalize(invoiceId),
+    /** Exports an approved invoice again without a fault and without an event. */
+    repair: (invoiceId: string) => billing.repair(invoiceId),
+    invoice: (invoiceId: string) => billing.invoice(invoiceId),
     invoices: () => billing.invoices(),
-    seedInvoices: (count, shipments) => seedInvoices(account, count, shipments),
-    seedMonths: (months, shipments) => seedMonths(account, months, shipments),
-    resend: (eventId, registrationId) => billing.resend(eventId, registrationId),
-    testEvent: (registrationId, eventType) => billing.testEvent(registrationId, eventType),
-    events: () => [...account.store.all('event').values()],
+    seedInvoices: (count: number, shipments?: number) => seedInvoices(account, count, shipments),
+    seedMonths: (months: number, shipments?: number) => seedMonths(account, months, shipments),
+
+    resend: (eventId: string, registrationId?: string) => billing.resend(eventId, registrationId),
+    testEvent: (registrationId: string, eventType?: EventType) =>
+      billing.testEvent(registrationId, eventType),
+    events: (): readonly BillingEvent[] => [...account.store.all('event').values()],
     deliveries: () => deliveries.list(),
     activity: () => account.activity.after(0),
     schedules: {
-      add: (wanted) => schedules.add(wanted),
-      edit: (id, changes) => schedules.edit(id, changes),
-      delete: (id) => schedules.delete(id),
+      add: (request: NewSchedule) => schedules.add(request),
+      edit: (scheduleId: string, changes: Partial<NewSchedule>) => schedules.edit(scheduleId, changes),
+      delete: (scheduleId: string) => schedules.delete(scheduleId),
       list: () => schedules.list(),
-      run: (id) => schedules.run(id),
+      run: (scheduleId: string) => schedules.run(scheduleId),
     },
     faults: {
-      add: (fault) => faults.add(fault),
+      add: (fault: NewFault) => faults.add(fault),
       list: () => faults.list(),
-      clear: (id) => faults.clear(id),
+      clear: (faultId?: string) => faults.clear(faultId),
     },
     apiKeys: {
-      add: (name) => account.addApiKey(name),
+      add: (name: string) => account.addApiKey(name),
       list: () => account.apiKeys(),
-      deactivate: (id) => account.deactivateApiKey(id),
+      deactivate: (keyId: string) => account.deactivateApiKey(keyId),
     },
     revokeTokens: () => account.revokeTokens(),
+
+    /** Every row as billed, whatever faults changed in files and events. */
     billedShipments: () => billedRows(account),
     reset: () => account.reset(),
+    /** Resolves when no delivery is in progress or scheduled. */
     idle: () => account.idle(),
   };
 }
 
-// Fills an account with sample invoices.
-
-/** A receiver needs a moment to load what it heard of. */
+/** Time that a receiver gets to load an invoice before it is canceled. */
 const LOADED_WITHIN_MS = 10_000;
-/** Rows of planned invoices lie in the journal one by one. */
+/** The journal stores the rows of planned invoices one by one. */
 const MAX_MONTH_SHIPMENTS = 10_000;
+/** Invoices between two turns of the event loop, so that deliveries start while others are still generated. */
+const INVOICES_PER_TURN = 16;
 
 /**
- * Generates invoices in every status, as they would lie around in an account of some weeks.
+ * Generates invoices in every status, as in an account that is some weeks old.
  *
- * @returns how many there were made
+ * @returns the number of invoices
  */
 export async function seedInvoices({ billing }: Account, count: number, shipments?: number): Promise<number> {
   for (let made = 0; made < count; made += 1) {
-    if (made % 16 === 0) await setImmediate();
+    if (made % INVOICES_PER_TURN === 0) await setImmediate();
     const { invoiceId } = await billing.create(shipments === undefined ? {} : { shipments });
     const end = made % 6;
     if (end !== 0) billing.submit(invoiceId);
@@ -168,29 +105,29 @@ export async function seedInvoices({ billing }: Account, count: number, shipment
 }
 
 /**
- * Generates months of invoices with what reports look for planted in them; see months.ts.
+ * Generates months of invoices with the findings of an audit planted in them; see months.ts.
  *
- * @returns how many there were made
+ * @returns the number of invoices
  */
 export async function seedMonths(account: Account, months: number, shipments = 40): Promise<number> {
   if (shipments > MAX_MONTH_SHIPMENTS)
     throw new RefusalError('invalid_request', `shipments goes up to ${MAX_MONTH_SHIPMENTS} with months.`);
   const { billing, seed, deliveries, registrations } = account;
   const tenants = billing.tenants();
-  let made = 0;
+  const request = { seed, months, shipments, now: account.now() };
   const toCancel: string[] = [];
-  const wanted = { seed, months, shipments, now: account.now() };
+  let made = 0;
   for (const { invoice, ends } of planMonths({
-    ...wanted,
+    ...request,
     tenants: tenants.length > 0 ? tenants : [null],
   })) {
-    if (made % 16 === 0) await setImmediate();
+    if (made % INVOICES_PER_TURN === 0) await setImmediate();
     const { invoiceId } = await billing.create(invoice);
     if (ends !== 'draft') await billing.finalize(invoiceId);
     if (ends === 'canceled') toCancel.push(invoiceId);
     made += 1;
   }
-  // Canceled after they were billed, as in life: whoever listens has loaded them by then.
+  // Canceled after they were billed, so that a receiver has loaded them by then.
   if (registrations.list().some(({ active }) => active)) {
     await deliveries.idle();
     await sleep(LOADED_WITHIN_MS);

@@ -1,33 +1,36 @@
 /**
- * Starts the billing service of the spec on this machine, over real HTTPS, with everything a person does in its
- * application as calls. Tests and demos use this; people use the commands, the admin API and the page.
+ * Starts the billing service of the spec on this machine, over real HTTPS. Tests and demos call it; people use the commands,
+ * the admin API and the page.
  */
 
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Account } from './account.ts';
 import { startListeners } from './http/listeners.ts';
 import type { Environment, PartnerKind } from './model.ts';
-import { asPerson, type SandboxAccount } from './sandbox-account.ts';
-import { createTlsMaterial, type ServiceKeys } from './security/tls.ts';
-import { assertUnlocked, removeAddresses, writeAddresses } from './state/address-file.ts';
-import { openFolderSettings } from './state/folder-settings.ts';
+import { type SandboxAccount, sandboxAccount } from './sandbox-account.ts';
+import {
+  assertUnlocked,
+  openFolderSettings,
+  openKeys,
+  removeAddresses,
+  writeAddresses,
+} from './state/data-folder.ts';
 
 export interface SandboxOptions {
-  /** Where state and keys are kept across restarts; left out, a temporary folder that `close` removes. */
+  /** Folder of state and keys; left out, a temporary folder that `close` removes. */
   readonly dataDir?: string;
-  /** Port of API and admin; 0 takes a free one. By default the port of the last start, when it is free. */
+  /** Port of API and admin; 0 takes a free one. Default: the port of the last start if it is free. */
   readonly port?: number;
   readonly storagePort?: number;
   /** Address to listen at and name in URLs, `127.0.0.1` by default. */
   readonly host?: string;
-  /** Lets other machines work the admin API and the page, which show the credentials. */
+  /** Lets other machines use the admin API and the page, which show the credentials. */
   readonly adminOpen?: boolean;
   /** false: the account lacks the billing feature (spec 1); tokens and ping work, nothing of billing does. */
   readonly hasBilling?: boolean;
-  /** Left out, those that the folder was made with: 1 and `3pl` for a new one. */
+  /** Default: the seed and kind that the folder was made with, 1 and `3pl` for a new one. */
   readonly seed?: number;
   readonly partnerKind?: PartnerKind;
   /** Maker's prefix of the two id fields: `shipium` gives `shipiumInvoiceId`, `service` the neutral spelling. */
@@ -63,7 +66,7 @@ const DEFAULTS = {
 /**
  * @throws DataDirLockedError when another sandbox runs on the folder
  * @throws FolderSettingsError when the folder was made with another seed or kind of partner
- * @throws Error with code EADDRINUSE when a port that was asked for is taken
+ * @throws Error with code EADDRINUSE when a requested port is taken
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const isTemporary = options.dataDir === undefined;
@@ -97,22 +100,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     if (isTemporary) rmSync(dataDir, { recursive: true, force: true });
   };
   return {
-    ...asPerson(accounts.test, { ...addresses, apiUrl: listeners.apiUrl }),
-    production: asPerson(accounts.production, { ...addresses, apiUrl: `${listeners.apiUrl}/production` }),
+    ...sandboxAccount(accounts.test, { ...addresses, apiUrl: listeners.apiUrl }),
+    production: sandboxAccount(accounts.production, {
+      ...addresses,
+      apiUrl: `${listeners.apiUrl}/production`,
+    }),
     dataDir,
     close,
   };
-}
-
-/** Keys are made once for a data folder, so clients keep trusting it and URLs stay valid across restarts. */
-async function openKeys(dataDir: string, host: string): Promise<ServiceKeys> {
-  const path = join(dataDir, 'keys.json');
-  if (existsSync(path)) {
-    const kept = JSON.parse(readFileSync(path, 'utf8')) as ServiceKeys & { host: string };
-    if (kept.host === host) return kept;
-  }
-  const tls = await createTlsMaterial(host === DEFAULTS.host ? [] : [host]);
-  const keys = { ...tls, signingSecret: randomBytes(32).toString('hex'), host };
-  writeFileSync(path, JSON.stringify(keys), { mode: 0o600 });
-  return keys;
 }

@@ -1,6 +1,8 @@
 /** Installs the Temporal server for the set-up. */
 
-import { TemporalServerMissingError, temporalExecutable } from '../lib/temporal/server-executable.ts';
+import { isTemporalError } from '../lib/temporal/errors.ts';
+import { temporalExecutable } from '../lib/temporal/server-executable.ts';
+import { sentenceOf } from '../lib/wire/errors.ts';
 
 if (process.env.TEMPORAL_ADDRESS && !process.argv.includes('--always')) {
   process.stderr.write(`temporal: using the server at ${process.env.TEMPORAL_ADDRESS}\n`);
@@ -8,8 +10,8 @@ if (process.env.TEMPORAL_ADDRESS && !process.argv.includes('--always')) {
   try {
     await temporalExecutable({ onProgress: (line) => process.stderr.write(`${line}\n`) });
   } catch (error) {
-    if (!(error instanceof TemporalServerMissingError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    if (!isTemporalError(error, 'temporal-server-missing')) throw error;
+    process.stderr.write(`${sentenceOf(error)}\n`);
     process.exitCode = 1;
   }
 }

@@ -8,10 +8,12 @@ import { purgedFilesOf } from '../archive/retention.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createSemaphore, forEachBounded } from '../lib/semaphore.ts';
 import { CSV_TOLERANCES } from '../lib/wire/csv-file.ts';
+import type { LoadOutcome } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
 import type { Ledgers, Row, Statements } from './duckdb/statements.ts';
 import { isWarehouseError } from './errors.ts';
+import type { OnSetAside } from './ledger/ingest.ts';
 import {
   findUnrepeated,
   type Ingested,
@@ -23,7 +25,22 @@ import {
 import { refreshInvoices } from './ledger/invoice-states.ts';
 import type { FileLoad } from './load/file-load.ts';
 import { BatchingLoader, type LoadWays, loadBatch, loadFile } from './load/load-files.ts';
-import type { CatchUpProgress, LoadOutcome, LostRecord, OnSetAside } from './warehouse.ts';
+
+export interface CatchUpProgress {
+  readonly events: number;
+  readonly facts: number;
+  readonly loadsDone: number;
+  readonly loadsOf: number;
+}
+
+/** A record that the rebuild could not restore from the archive. */
+export interface LostRecord {
+  /** null: unknown. */
+  readonly invoiceId: string | null;
+  readonly loadId: number | null;
+  readonly sha256: string | null;
+  readonly why: string;
+}
 
 export interface CaughtUp {
   /** The highest load id ever used. */
@@ -60,8 +77,8 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
     alone: (file: FileLoad) => loadFile(database, file),
     together: (files: readonly FileLoad[]) => loadBatch(database, files),
   };
-  const context = { ways, archive, log, ledgers: database };
-  const { repeated, failed, purged, highest } = await repeatUnrepeated(context, {
+  const { repeated, failed, purged, highest } = await repeatUnrepeated({
+    ...{ ways, archive, log, ledgers: database },
     onDone: (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
   });
   await database.transaction(async (session) => {
@@ -183,6 +200,10 @@ export interface RepeatContext {
   readonly ways: LoadWays<FileLoad>;
   readonly archive: Archive;
   readonly log: Logger;
+  readonly ledgers: Ledgers;
+  readonly onDone?: (done: number, of: number) => void;
+  /** Called after each load that was repeated. */
+  readonly onRepeated?: (fact: LoadFact) => Promise<void>;
 }
 
 export interface FailedLoad {
@@ -207,46 +228,11 @@ const LARGE_FILES_AT_ONCE = 3;
 /** Loads with more rows are limited, so that few large files are fetched from a remote archive in advance. */
 const LARGE_FROM_ROWS = 20_000;
 
-/**
- * Repeats all missing loads in slices, in the order of the archive. After a crash the next call finds the loads that are
- * still missing.
- *
- * @param options.onSlice called when the loads of a slice are complete, except those that failed
- */
-export async function repeatUnrepeated(
-  context: RepeatContext & { readonly ledgers: Ledgers },
-  options: {
-    readonly onDone?: (done: number, of: number) => void;
-    readonly onSlice?: (slice: readonly LoadFact[]) => Promise<void>;
-  },
-): Promise<Repeated> {
-  const { ledgers, archive } = context;
-  let of = 0;
-  for await (const slice of findUnrepeated(ledgers, archive)) of += slice.length;
-  const failed: FailedLoad[] = [];
-  const purged: LoadFact[] = [];
-  let [done, repeated, highest] = [0, 0, 0];
-  if (of === 0) return { repeated, failed, purged, highest };
-  context.log.info({ loads: of }, 'repeating the loads that the archive records');
-  for await (const slice of findUnrepeated(ledgers, archive)) {
-    const part = await repeatLoads(context, slice, (ofSlice) => options.onDone?.(done + ofSlice, of));
-    await options.onSlice?.(slice);
-    done += slice.length;
-    repeated += part.repeated;
-    failed.push(...part.failed);
-    purged.push(...part.purged);
-    highest = slice.reduce((most, { loadId }) => Math.max(most, loadId), highest);
-  }
-  return { repeated, failed, purged, highest };
-}
-
-async function repeatLoads(
-  { ways, archive, log }: RepeatContext,
-  facts: readonly LoadFact[],
-  onDone: (done: number) => void,
-): Promise<Omit<Repeated, 'highest'>> {
-  // The archive may have a fact twice, after a crash between writing it and marking it as written.
-  const byId = new Map(facts.map((fact) => [fact.loadId, fact]));
+/** Repeats all missing loads. After a crash the next call finds the loads that are still missing. */
+export async function repeatUnrepeated(context: RepeatContext): Promise<Repeated> {
+  const { ways, archive, log, ledgers, onDone, onRepeated } = context;
+  const missing = await findUnrepeated(ledgers, archive);
+  if (missing.length > 0) log.info({ loads: missing.length }, 'repeating the loads that the archive records');
   const failed: FailedLoad[] = [];
   const purged: LoadFact[] = [];
   const purgedFiles = purgedFilesOf(archive);
@@ -260,23 +246,23 @@ async function repeatLoads(
       return;
     }
     const why = typeof found === 'string' ? found : await whyNot(() => repeatLoad(fact, found, loader));
-    if (why === null) return;
+    if (why === null) return onRepeated?.(fact);
     failed.push({ fact, why });
     const { invoiceId, loadId, sha256 } = fact;
     log.error({ invoiceId, loadId, sha256 }, `a load could not be repeated: ${why}`);
   };
   let done = 0;
-  const queue = [...byId.values()].sort((a, b) => a.loadId - b.loadId);
-  await forEachBounded(queue, FILES_AT_ONCE, async (fact) => {
+  await forEachBounded(missing, FILES_AT_ONCE, async (fact) => {
     const isLarge = (fact.shipments ?? 0) > LARGE_FROM_ROWS;
     await invoices.run(fact.invoiceId.toLowerCase(), () =>
       isLarge ? largeInTurn(() => repeatOne(fact)) : repeatOne(fact),
     );
     done += 1;
-    onDone(done);
+    onDone?.(done, missing.length);
   });
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
-  return { repeated: byId.size - failed.length - purged.length, failed, purged };
+  const repeated = missing.length - failed.length - purged.length;
+  return { repeated, failed, purged, highest: missing.at(-1)?.loadId ?? 0 };
 }
 
 /** The first line of an error that concerns only this load. @throws any other error */

@@ -13,6 +13,7 @@ import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { LockFile } from '../lib/files/lock-file.ts';
 import { isAlive } from '../lib/processes.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
+import type { FileLoadOutcome, LoadOutcome, Publication } from '../lib/wire/warehouse-requests.ts';
 import { catchUp } from './catch-up.ts';
 import {
   claimDataFolder,
@@ -26,19 +27,13 @@ import { CONNECTIONS, Database, removeDatabase } from './duckdb/database.ts';
 import { KeyedMutex, lockWarehouse, ReadWriteLock } from './duckdb/locks.ts';
 import { migrate } from './duckdb/schema.ts';
 import { type Ingested, ingest } from './ledger/ingest.ts';
-import { LedgerWarehouse } from './ledger-warehouse.ts';
 import { knownFiles } from './load/commit-load.ts';
 import type { FileLoad, LoadTransactions } from './load/file-load.ts';
 import { BatchingLoader, loadBatch, loadFile, measureBatches, type OnBatch } from './load/load-files.ts';
 import { publish } from './publish.ts';
-import type { NewLoad, Store, StoreIngest } from './store.ts';
-import type {
-  FileLoadOutcome,
-  LoadOutcome,
-  OpenWarehouseOptions,
-  Publication,
-  Warehouse,
-} from './warehouse.ts';
+import type { NewLoad, OpenWarehouseOptions, Store, StoreIngest } from './store.ts';
+import type { Warehouse } from './warehouse.ts';
+import { LedgerWarehouse } from './warehouse.ts';
 
 /** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
 export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
@@ -115,7 +110,6 @@ export interface FileStoreParts {
   readonly lastLoadId: number;
   /** Disk space that is left to others. */
   readonly reservedBytes: number;
-  /** See `OpenWarehouseOptions`. */
   readonly lingerMs: number;
 }
 

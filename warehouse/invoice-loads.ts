@@ -2,18 +2,19 @@
 
 import { appendFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Archive, Fact } from '../archive/archive.ts';
+import type { Archive } from '../archive/archive.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { ArchivedFile, CsvTolerance } from '../lib/wire/csv-file.ts';
+import type { LoadOutcome, LoadRequest, Rejection } from '../lib/wire/warehouse-requests.ts';
 import { isWarehouseError, WarehouseError } from './errors.ts';
 import type { HeldRecord } from './ledger/archive-diff.ts';
+import type { LoadFact } from './ledger/ingest.ts';
 import { knownLoads } from './load/commit-load.ts';
 import { CRASH_RULE } from './load/file-load.ts';
 import { isSmall } from './load/load-files.ts';
 import type { Store } from './store.ts';
-import type { LoadOutcome, LoadRequest, Rejection } from './warehouse.ts';
 
 export interface InvoiceLoadsOptions {
   readonly store: Store;
@@ -31,8 +32,6 @@ interface FoundFile {
   readonly file: ArchivedFile;
   readonly csvPath: string;
 }
-
-type LoadFact = Fact & { readonly kind: 'load' };
 
 export class InvoiceLoads {
   readonly #options: InvoiceLoadsOptions;

@@ -1,14 +1,10 @@
 /** Opens or rebuilds the warehouse of the settings: a DuckDB file, or a lake. */
 
 import { openFileWarehouse } from './file-store.ts';
+import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from './rebuild.ts';
 import { dryRunFileRebuild, rebuildFile } from './rebuild.ts';
-import type {
-  CompletedRebuild,
-  OpenWarehouseOptions,
-  RebuildOptions,
-  RebuildOutcome,
-  Warehouse,
-} from './warehouse.ts';
+import type { OpenWarehouseOptions } from './store.ts';
+import type { Warehouse } from './warehouse.ts';
 
 /** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
 export async function openWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {

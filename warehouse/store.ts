@@ -1,12 +1,51 @@
 /** The storage below `LedgerWarehouse`: a DuckDB file, or a lake with ledgers in PostgreSQL. */
 
+import type { Archive } from '../archive/archive.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import type { Logger } from '../lib/log/log.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { LoadOutcome, Publication } from '../lib/wire/warehouse-requests.ts';
+import type { CatchUpProgress } from './catch-up.ts';
 import type { Database } from './duckdb/database.ts';
 import type { Ledgers } from './duckdb/statements.ts';
-import type { Ingested, OnMissing } from './ledger/ingest.ts';
+import type { Ingested, IngestRequest, OnMissing, OnSetAside } from './ledger/ingest.ts';
 import type { FileLoad } from './load/file-load.ts';
-import type { IngestRequest, LoadOutcome, Publication, Tidied } from './warehouse.ts';
 
-/** A load without its id. */
+export interface OpenWarehouseOptions {
+  readonly settings: Pick<
+    Settings,
+    'dataDir' | 'environment' | 'warehouse' | 'warehouseMemoryLimit' | 'archive'
+  > &
+    Partial<Pick<Settings, 'csvTolerate'>>;
+  readonly archive: Archive;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+  readonly now?: () => Date;
+  /** Written to the lock file; another process reports it. */
+  readonly role?: string;
+  /** Only for a lake: no other writer at the same time. */
+  readonly isAlone?: boolean;
+  /** How long to wait for the lock; 0 by default. */
+  readonly lockPatienceMs?: number;
+  /** How long loads and events under load wait for a larger batch; 0 by default (ADR 15). */
+  readonly lingerMs?: number;
+  /** For tests with small files: the records of a chunk (ADR 16). */
+  readonly recordsPerCut?: number;
+  /** Disk space that is left to the inbox; 32 MiB by default. */
+  readonly reservedBytes?: number;
+  /** DuckDB cannot continue (disk full during a checkpoint, damage): every later call fails; end the process. */
+  readonly onFatal?: (error: Error) => void;
+  readonly onSetAside?: OnSetAside;
+  readonly onCatchUp?: (progress: CatchUpProgress) => void;
+}
+
+export interface Tidied {
+  readonly mergedFiles: number;
+  readonly removedFiles: number;
+  /** Uncommitted loads of writers that crashed. */
+  readonly removedLoads: number;
+}
+
 export type NewLoad = Omit<FileLoad, 'loadId'>;
 
 export type StoreIngest = IngestRequest & { readonly onMissing: OnMissing };
@@ -36,7 +75,6 @@ export interface Store {
   beforeVerify?(): Promise<void>;
   publish(): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;
-  /** See `Warehouse`. */
   blockedBy?(): Promise<string | null>;
   close(): Promise<void>;
 }

@@ -4,7 +4,8 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Archive, Fact, OnUnreadable, UnreadableRecord } from '../archive/archive.ts';
+import type { Archive, OnUnreadable, UnreadableRecord } from '../archive/archive.ts';
+import type { Drift } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import {
   type Counts,
@@ -16,8 +17,7 @@ import {
   lackingFrom,
   readHeldRecords,
 } from './ledger/archive-diff.ts';
-import { readSetAside } from './ledger/ingest.ts';
-import type { Drift } from './warehouse.ts';
+import { type LoadFact, readSetAside } from './ledger/ingest.ts';
 
 export interface VerifyFactsOptions {
   readonly database: Database;
@@ -41,15 +41,10 @@ export async function verifyNames({
 }: Pick<VerifyFactsOptions, 'database' | 'archive' | 'ingest' | 'step'>): Promise<readonly Drift[]> {
   const names = new Set<string>();
   for await (const name of archive.eventNames()) names.add(name);
-  const removeKnown = async (): Promise<void> => {
-    for (const { event_id } of await database.all('select lower(event_id) as event_id from event_ledger'))
-      names.delete(String(event_id));
-  };
-  await step(removeKnown);
-  if (names.size === 0) return [];
   await ingest();
-  await step(removeKnown);
-  const setAside = await step(() => readSetAside(database));
+  const known = await step(() => database.all('select lower(event_id) as event_id from event_ledger'));
+  for (const { event_id } of known) names.delete(String(event_id));
+  const setAside = names.size === 0 ? [] : await step(() => readSetAside(database));
   const drift: Drift[] = [];
   for (const name of names) {
     const event = await archive.event(name);
@@ -63,8 +58,6 @@ export async function verifyNames({
   }
   return drift;
 }
-
-type LoadFact = Fact & { readonly kind: 'load' };
 
 interface Archived {
   readonly loads: readonly LoadFact[];
@@ -89,7 +82,7 @@ export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly
       invoiceId: '',
       rule,
       expected,
-      found: damaged(where, why),
+      found: `${where}: ${why}`,
     })),
     ...lacking.flatMap(driftOfOne),
     ...lackingFacts(lacking).map(({ kind, invoiceId, lines }) => ({
@@ -99,28 +92,21 @@ export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly
       found: 'not in the archive',
     })),
     ...(await compareLoads(options, archived.loads)),
-    ...(await factsNotTakenIn(options, archived.distinct)),
+    ...(await factsNotIngested(options, archived.distinct)),
   ];
 }
 
 /** Facts of the archive that the ledgers lack after ingesting; loads are compared separately. */
-async function factsNotTakenIn(
+async function factsNotIngested(
   { database, ingest, step }: VerifyFactsOptions,
   distinct: Counts,
 ): Promise<readonly Drift[]> {
-  const lackingNow = async (): Promise<readonly (readonly [string, number])[]> => {
-    const held = countsOf(await readHeldRecords(database));
-    return [...distinct].flatMap(([key, lines]) => {
-      const lacking = lines - (held.get(key) ?? 0);
-      return lacking > 0 ? [[key, lacking] as const] : [];
-    });
-  };
-  if ((await step(lackingNow)).length === 0) return [];
   await ingest();
-  const lacking = await step(lackingNow);
-  if (lacking.length === 0) return [];
+  const held = countsOf(await step(() => readHeldRecords(database)));
   const setAside = await step(() => readSetAside(database));
-  return lacking.flatMap(([key, lines]) => {
+  return [...distinct].flatMap(([key, recorded]) => {
+    const lines = recorded - (held.get(key) ?? 0);
+    if (lines <= 0) return [];
     const [kind = '', subject = ''] = key.split(' ');
     const isSetAside = ({ place }: { readonly place: string }): boolean =>
       place.startsWith(`fact of kind ${kind},`) && place.toLowerCase().includes(subject.toLowerCase());
@@ -156,11 +142,6 @@ async function readArchived(archive: Archive): Promise<Archived> {
   for await (const name of archive.eventNames())
     counts.set(heldRecordKey({ kind: 'event', subject: name }), 1);
   return { loads: [...loads.values()], counts, distinct, unreadable };
-}
-
-/** For people. */
-export function damaged(where: string, why: string): string {
-  return `${where}: ${why}`;
 }
 
 function driftOfOne({ kind, subject, invoiceId, sha256 }: HeldRecord): readonly Drift[] {

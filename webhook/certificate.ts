@@ -5,29 +5,16 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
+import { type CertificatePair, readCertificatePair } from '../lib/config/certificate-files.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
-import { exists, makeFolder, replaceDurably } from '../lib/files/durable-files.ts';
+import { makeFolder, replaceDurably } from '../lib/files/durable-files.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { messageOf, naming, systemErrorIn } from '../lib/system-errors.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 export interface CertificateFiles {
   readonly certPath: string;
   readonly keyPath: string;
-}
-
-export interface CertificatePair {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
-/** The endpoint cannot start with these settings. */
-export class WebhookStartError extends BillsyncError {
-  readonly code = 'webhook-start';
-  override readonly exitCode = EXIT.usage;
 }
 
 const VALID_DAYS = 825;
@@ -43,7 +30,7 @@ export async function prepareCertificate(
   if (tlsCert !== null && tlsKey !== null) return { certPath: tlsCert, keyPath: tlsKey };
   const keys = dataFolder(settings.dataDir).keys;
   const files = { certPath: join(keys, 'webhook-cert.pem'), keyPath: join(keys, 'webhook-key.pem') };
-  if (!(await isUsable(files))) {
+  if (!isUsable(files)) {
     await makeFolder(keys);
     const { key, cert } = await selfSigned();
     await replaceDurably(files.keyPath, key);
@@ -63,32 +50,12 @@ export function measureCertificate({ certPath }: CertificateFiles, metrics: Metr
   }, 60_000);
 }
 
-/** @throws WebhookStartError a file cannot be read, or the key does not match the certificate */
-export async function readCertificate(files: CertificateFiles): Promise<CertificatePair> {
-  try {
-    return await readPair(files);
-  } catch (error) {
-    const found = systemErrorIn(error);
-    if (found === null) {
-      throw new WebhookStartError(
-        `The certificate and key of the endpoint do not belong together, or are no PEM: ${files.certPath}, ${files.keyPath}. Correct BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY.`,
-        { cause: error },
-      );
-    }
-    const name =
-      found.path === files.keyPath
-        ? 'key of the endpoint (BILLSYNC_WEBHOOK_TLS_KEY)'
-        : 'certificate of the endpoint (BILLSYNC_WEBHOOK_TLS_CERT)';
-    throw new WebhookStartError(`The ${name} cannot be read: ${messageOf(error)}.`, { cause: error });
-  }
-}
-
-/** One after the other, so that the certificate is named when both are missing. */
-async function readPair({ certPath, keyPath }: CertificateFiles): Promise<CertificatePair> {
-  const cert = await readFile(certPath).catch(naming(certPath));
-  const key = await readFile(keyPath).catch(naming(keyPath));
-  createSecureContext({ cert, key });
-  return { cert, key };
+/** @throws SettingsError a file cannot be read, or the key does not match the certificate */
+export function readCertificate({ certPath, keyPath }: CertificateFiles): CertificatePair {
+  return readCertificatePair(
+    { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: certPath },
+    { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: keyPath },
+  );
 }
 
 /**
@@ -109,7 +76,8 @@ export function reloadCertificate(server: Server, files: CertificateFiles, log: 
       return;
     }
     try {
-      server.setSecureContext(await readPair(files));
+      const { cert, key } = readCertificate(files);
+      server.setSecureContext({ cert, key });
       loaded = current;
       refused = null;
       log.info({ certificate: files.certPath }, 'the certificate was reloaded');
@@ -131,13 +99,12 @@ async function fingerprint({ certPath, keyPath }: CertificateFiles): Promise<str
   return (await Promise.all(parts)).join(' ');
 }
 
-async function isUsable(files: CertificateFiles): Promise<boolean> {
-  if (!exists(files.certPath) || !exists(files.keyPath)) return false;
+/** A new pair replaces one of ours that cannot be used, whatever the reason. */
+function isUsable(files: CertificateFiles): boolean {
   try {
-    const { cert } = await readPair(files);
-    return Date.parse(new X509Certificate(cert).validTo) - Date.now() > RENEW_BEFORE_MS;
+    const { validTo } = readCertificate(files).certificate;
+    return Date.parse(validTo) - Date.now() > RENEW_BEFORE_MS;
   } catch {
-    // A new pair replaces one of ours that cannot be used, whatever the reason.
     return false;
   }
 }

@@ -4,43 +4,32 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createHttpsServer } from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { CertificatePair } from '../lib/config/certificate-files.ts';
+import type { Settings } from '../lib/config/settings.ts';
 import { addressKey } from '../lib/failed-logins.ts';
 import type { Metrics } from '../lib/metrics.ts';
 
-export interface WebhookLimits {
-  readonly bodyBytes: number;
-  readonly headerBytes: number;
-  readonly handshakeMs: number;
-  /** For headers and body together; 408 after it. */
-  readonly requestMs: number;
-  /** All connections (BILLSYNC_WEBHOOK_CONNECTIONS). */
-  readonly connections: number;
-  /** Connections without valid credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). */
-  readonly connectionsPerAddress: number;
-}
-
 /** The specification names no size (8); an envelope has about 2 KB. */
-export const LIMITS: WebhookLimits = {
+export const LIMITS = {
   bodyBytes: 1024 * 1024,
   headerBytes: 16 * 1024,
   handshakeMs: 5_000,
+  /** For headers and body together; 408 after it. */
   requestMs: 15_000,
-  connections: 1_024,
-  connectionsPerAddress: 512,
 };
+
+export type WebhookLimits = Readonly<typeof LIMITS> & Settings['webhook']['connectionLimits'];
 
 /** The part of all connections that is reserved for addresses that have authenticated. */
 const RESERVED_SHARE = 1 / 4;
-const MAX_KNOWN_ADDRESSES = 10_000;
 /** An honest sender has sent its credentials by then, so a burst of its own does not displace itself. */
 const YOUNG_MS = 2_000;
 const RESET_AFTER_MS = 1_000;
-const ALERT_EVERY_MS = 60_000;
 
 /** @param pair null: plain HTTP, behind a proxy that terminates TLS */
 export function createServer(
   handler: RequestListener,
-  pair: { readonly cert: Buffer; readonly key: Buffer } | null,
+  pair: CertificatePair | null,
   limits: WebhookLimits,
 ): Server {
   const options = {
@@ -54,7 +43,10 @@ export function createServer(
   const server =
     pair === null
       ? createHttpServer(options, handler)
-      : createHttpsServer({ ...options, ...pair, handshakeTimeout: limits.handshakeMs }, handler);
+      : createHttpsServer(
+          { ...options, cert: pair.cert, key: pair.key, handshakeTimeout: limits.handshakeMs },
+          handler,
+        );
   // Closes the connection of a peer that sends requests and reads no answer.
   server.timeout = 60_000;
   // Node would answer an unknown Expect header with 417 before any hook sees the request.
@@ -89,11 +81,10 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
   const open = new Map<string, Connection>();
   /** Without valid credentials, by address, oldest first. */
   const anonymous = new Map<string, Set<Connection>>();
-  /** Addresses that have authenticated, least recently first. */
+  /** Addresses that have authenticated. */
   const known = new Set<string>();
   let resetting = 0;
   const ended = deps.metrics.counter('webhook_connections_ended_total');
-  let alertedMs = Number.NEGATIVE_INFINITY;
 
   function accept(socket: Socket): boolean {
     const address = addressKey(socket.remoteAddress);
@@ -108,7 +99,11 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
       const mayClose =
         victim !== undefined && (crowd.size > own.size + 1 || now - victim.sinceMs >= YOUNG_MS);
       ended.inc({ reason: mayClose ? 'displaced' : 'refused' });
-      alertLimit(address);
+      deps.alerts?.raise({
+        key: 'webhook/connections',
+        title: 'The endpoint has reached its limit of connections and closes those without credentials',
+        detail: `At most ${total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
+      });
       if (!mayClose) return false;
       remove(victim);
       victim.socket.destroy();
@@ -127,17 +122,6 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
       if (crowd.size > largest.size && (isKnown || !known.has(address))) largest = crowd;
     }
     return largest;
-  }
-
-  /** Seldom, because each new address changes the stored alert. */
-  function alertLimit(address: string): void {
-    if (performance.now() - alertedMs < ALERT_EVERY_MS) return;
-    alertedMs = performance.now();
-    deps.alerts?.raise({
-      key: 'webhook/connections',
-      title: 'The endpoint has reached its limit of connections; those without credentials are closed.',
-      detail: `Most recently from ${address}. At most ${total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
-    });
   }
 
   function remove(connection: Connection): void {
@@ -175,10 +159,7 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
     const connection = open.get(peerOf(socket));
     if (connection === undefined) return;
     removeAnonymous(connection);
-    known.delete(connection.address);
     known.add(connection.address);
-    const [oldest = ''] = known;
-    if (known.size > MAX_KNOWN_ADDRESSES) known.delete(oldest);
   };
 }
 

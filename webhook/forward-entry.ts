@@ -3,7 +3,7 @@
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { traceDelivery } from '../lib/temporal/tracing.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
+import { EXIT, errorClass } from '../lib/wire/errors.ts';
 import type { InvoiceEvent } from '../lib/wire/names.ts';
 import { type ParsedDelivery, parseDelivery, withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
@@ -17,6 +17,7 @@ export interface ForwardDeps {
   readonly quarantine: Quarantine;
   /** Resolves when Temporal has the event. Called at least once per event. */
   readonly send: (event: InvoiceEvent) => Promise<void>;
+  readonly sendDeadlineMs?: number;
   readonly partnerIds: () => readonly string[];
   readonly now?: () => Date;
   /** Called when an entry ends as `refused`. */
@@ -28,17 +29,15 @@ export interface ForwardDeps {
 /** `gone`: another process finished it; `refused`: recognized only now as foreign, or no longer an event. */
 export type ForwardOutcome = 'sent' | 'archived' | 'refused' | 'gone';
 
-/** A step exceeded its deadline. It may have happened all the same; it is repeated. */
-export class StepTimeoutError extends BillsyncError {
-  readonly code = 'step-timeout';
-  override readonly exitCode = EXIT.unreachable;
-}
-
-/** The workflow id contains the partner, so an event without one waits until the first token names it. */
-export class PartnerUnknownError extends BillsyncError {
-  readonly code = 'partner-unknown';
-  override readonly exitCode = EXIT.usage;
-}
+class ForwardError extends errorClass({
+  /** The step may have happened all the same; it is repeated. */
+  'step-timeout': { message: 'No answer from %s within %s ms.', exitCode: EXIT.unreachable },
+  /** The workflow id contains the partner, so the event waits until the first token names it. */
+  'partner-unknown': {
+    message: 'The event names no partner, and ours is not known yet.',
+    exitCode: EXIT.usage,
+  },
+}) {}
 
 const ARCHIVE_DEADLINE_MS = 30_000;
 const SEND_DEADLINE_MS = 5_000;
@@ -46,14 +45,14 @@ const SEND_DEADLINE_MS = 5_000;
 /**
  * Safe to repeat from the start after a failure or a kill at any point.
  *
- * @param options.parsed the delivery as it was received, when this process still has it; else it is read from the inbox
+ * @param received the parsed delivery, when this process still has it; else it is read from the inbox
  */
 export async function forwardEntry(
   entry: InboxEntry,
   deps: ForwardDeps,
-  options: { readonly sendMs?: number; readonly parsed?: ParsedDelivery | undefined } = {},
+  received?: ParsedDelivery,
 ): Promise<ForwardOutcome> {
-  const parsed = options.parsed ?? (await readParsed(entry, deps));
+  const parsed = received ?? (await readParsed(entry, deps));
   if (parsed === null) return 'gone';
   if (entry.kind !== 'event') {
     await archive(entry, parsed, deps);
@@ -66,7 +65,7 @@ export async function forwardEntry(
     return refuse(entry, refusal ?? noEvent(entry), parsed, deps);
   }
   if (parsed.event.partnerId === '') {
-    throw new PartnerUnknownError('The event names no partner, and ours is not known yet.');
+    throw new ForwardError('partner-unknown');
   }
   const { event } = parsed;
   const { eventId, eventType, invoice } = event;
@@ -74,7 +73,7 @@ export async function forwardEntry(
     { eventId, eventType, invoiceId: invoice.invoiceId, receivedAt: entry.receivedAt },
     async () => {
       await archive(entry, parsed, deps);
-      await within(deps.send(event), options.sendMs ?? SEND_DEADLINE_MS, 'Temporal');
+      await within(deps.send(event), deps.sendDeadlineMs ?? SEND_DEADLINE_MS, 'Temporal');
     },
   );
   deps.durablePoint?.('D4');
@@ -141,10 +140,7 @@ async function archive(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardD
 async function within<Result>(step: Promise<Result>, deadlineMs: number, name: string): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new StepTimeoutError(`No answer from ${name} within ${deadlineMs} ms.`)),
-      deadlineMs,
-    );
+    timer = setTimeout(() => reject(new ForwardError('step-timeout', [name, deadlineMs])), deadlineMs);
   });
   step.catch(() => undefined);
   try {

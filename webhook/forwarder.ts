@@ -30,7 +30,6 @@ export interface ForwarderTiming {
   /** How often the folder is read for deliveries of other processes. */
   readonly pollMs: number;
   readonly firstBackoffMs: number;
-  readonly sendDeadlineMs: number;
   /** How long events wait after a start for the partner to be known; then they are sent unchecked. */
   readonly partnerGraceMs: number;
   /** The age of the backlog at which the component is unhealthy, if sending fails. */
@@ -40,22 +39,11 @@ export interface ForwarderTiming {
   readonly concurrency: number;
 }
 
-export interface Forwarder {
-  backlog(): {
-    readonly count: number;
-    readonly oldestReceivedAt: string | null;
-    readonly ageSeconds: number;
-  };
-  /** Resolves to true when the backlog is empty, to false after that time. */
-  drain(withinMs?: number): Promise<boolean>;
-  /** Waits for the entries in flight; the rest stays on disk for the next start. */
-  close(): Promise<void>;
-}
+export type Forwarder = ReturnType<typeof startForwarder>;
 
 const TIMING: ForwarderTiming = {
   pollMs: 1_000,
   firstBackoffMs: 1_000,
-  sendDeadlineMs: 5_000,
   partnerGraceMs: 30_000,
   stuckAgeMs: 15_000,
   alertAgeMs: 10 * 60_000,
@@ -67,7 +55,7 @@ const LONG_BACKLOG = 5_000;
 const MAX_PARSED = 64;
 const MAX_PARSED_LENGTH = 64 * 1024;
 
-export function startForwarder(deps: ForwarderDeps): Forwarder {
+export function startForwarder(deps: ForwarderDeps) {
   const { inbox, log, metrics, now = () => new Date() } = deps;
   const forwarded = metrics.counter('forwarded_total');
   const backlog = metrics.gauge('inbox_backlog');
@@ -116,12 +104,12 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       return false;
     }
     if (nowMs - startedMs < timing.partnerGraceMs) return true;
-    if (!isUnchecked && queue.size > 0) {
+    if (!isUnchecked && queue.size() > 0) {
       isUnchecked = true;
       log.warn('our partner id is not known yet; deliveries are forwarded without checking it');
       deps.alerts?.raise({
         key: 'forwarder/partner-unknown',
-        title: 'Deliveries are forwarded without checking that they are for our partner.',
+        title: 'Deliveries are forwarded without a check of their partner',
         detail:
           'No token has been obtained since the start. Set BILLSYNC_PARTNER_ID, or run billsync doctor.',
       });
@@ -142,11 +130,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     const parsed = parsedByKey.get(key);
     parsedByKey.delete(key);
     try {
-      const outcome = await forwardEntry(
-        entry,
-        { ...deps, onRefused },
-        { sendMs: timing.sendDeadlineMs, parsed },
-      );
+      const outcome = await forwardEntry(entry, { ...deps, onRefused }, parsed);
       queue.done(entry);
       forwarded.inc({ outcome });
     } catch (error) {
@@ -168,7 +152,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   async function pollForever(): Promise<void> {
     while (!stopping.signal.aborted) {
       const nowMs = now().getTime();
-      if (queue.size < LONG_BACKLOG || nowMs - lastPollMs > 10 * timing.pollMs) {
+      if (queue.size() < LONG_BACKLOG || nowMs - lastPollMs > 10 * timing.pollMs) {
         lastPollMs = nowMs;
         await poll();
       }
@@ -186,44 +170,29 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
   }
 
   function measure(nowMs: number): void {
-    const { count, ageSeconds } = backlogAt(nowMs);
+    const count = queue.size();
+    const oldest = queue.oldestReceivedAt();
+    const ageSeconds = oldest === null ? 0 : Math.max(0, (nowMs - Date.parse(oldest)) / 1_000);
     backlog.set(count);
     backlogAge.set(ageSeconds);
     const isLate = ageSeconds * 1_000 > timing.alertAgeMs;
-    const isStuck = queue.isFailing && ageSeconds * 1_000 > timing.stuckAgeMs;
+    const isStuck = queue.isFailing() && ageSeconds * 1_000 > timing.stuckAgeMs;
     deps.health?.set('forwarder', {
-      isHealthy: !queue.isGateClosed && !isLate && !isStuck,
+      isHealthy: !queue.isGateClosed() && !isLate && !isStuck,
       detail: count === 0 ? '' : `${count} deliveries wait, the oldest for ${Math.round(ageSeconds)} s.`,
     });
     if (isLate) {
       deps.alerts?.raise({
         key: 'forwarder/backlog',
-        title: `${count} deliveries could not be passed on to Temporal yet; nothing is lost.`,
+        title: `${count} deliveries are not forwarded to Temporal yet`,
         detail: 'They wait in the inbox. billsync doctor shows what cannot be reached.',
       });
     } else deps.alerts?.resolve('forwarder/backlog');
   }
 
-  function backlogAt(nowMs: number): ReturnType<Forwarder['backlog']> {
-    const oldestReceivedAt = queue.oldestReceivedAt();
-    const ageSeconds =
-      oldestReceivedAt === null ? 0 : Math.max(0, (nowMs - Date.parse(oldestReceivedAt)) / 1_000);
-    return { count: queue.size, oldestReceivedAt, ageSeconds };
-  }
-
   return {
-    backlog: () => backlogAt(now().getTime()),
-    async drain(withinMs = 30_000) {
-      const untilMs = Date.now() + withinMs;
-      await poll();
-      pump();
-      while (queue.size > 0) {
-        if (Date.now() >= untilMs) return false;
-        await sleep(20);
-      }
-      return true;
-    },
-    async close() {
+    /** Waits for the entries in flight; the rest stays on disk for the next start. */
+    async close(): Promise<void> {
       unsubscribe();
       stopping.abort();
       clearTimeout(timer);

@@ -1,8 +1,8 @@
 /**
  * The endpoint: HTTPS, credentials, limits, and one answer per delivery.
  *
- * It answers from disk alone and waits for neither Temporal nor the billing service: the service waits 30 seconds, retries once
- * and cannot be asked again.
+ * It answers from disk alone and waits for neither Temporal nor the billing service: the service waits 30 seconds and retries
+ * only once.
  */
 
 import { Server as HttpsServer } from 'node:https';
@@ -12,6 +12,7 @@ import type { Settings } from '../lib/config/settings.ts';
 import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../lib/failed-logins.ts';
 import { systemCode, systemErrorIn } from '../lib/system-errors.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import {
   createEndpointPaths,
   type EndpointPaths,
@@ -19,13 +20,7 @@ import {
   listeningHost,
   pathnameOf,
 } from './authentication.ts';
-import {
-  measureCertificate,
-  prepareCertificate,
-  readCertificate,
-  reloadCertificate,
-  WebhookStartError,
-} from './certificate.ts';
+import { measureCertificate, prepareCertificate, readCertificate, reloadCertificate } from './certificate.ts';
 import {
   createProxyCheck,
   createServer,
@@ -77,13 +72,13 @@ export const WRONG_CREDENTIALS: FailedLoginsMessages = {
   log: 'a delivery with wrong credentials was refused',
 };
 
-/** @throws WebhookStartError the address cannot be used, or the certificate */
+/** @throws EndpointAddressError; SettingsError the certificate cannot be used */
 export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   const { webhook } = deps.settings;
   const limits = { ...LIMITS, ...webhook.connectionLimits, ...deps.limits };
-  const isProxy = createProxyCheck(webhook.trustedProxies ?? []);
+  const isProxy = createProxyCheck(webhook.trustedProxies);
   const certificate = webhook.tls ? await prepareCertificate(deps.settings, deps.log) : null;
-  const pair = certificate === null ? null : await readCertificate(certificate);
+  const pair = certificate === null ? null : readCertificate(certificate);
   const paths = createEndpointPaths(webhook);
   const receiving = new WeakMap<Socket, FastifyRequest>();
   const app = fastify({
@@ -250,13 +245,19 @@ function chooseHost({ settings, log, isOpenAllowed = false }: WebhookDeps): stri
   return chosen;
 }
 
-export function addressError(host: string, port: number, cause: unknown): WebhookStartError {
+/** The endpoint cannot listen at its address. */
+class EndpointAddressError extends BillsyncError {
+  readonly code = 'webhook-start';
+  override readonly exitCode = EXIT.usage;
+}
+
+function addressError(host: string, port: number, cause: unknown): EndpointAddressError {
   const code = systemCode(cause);
   const reason =
     code === 'EADDRINUSE'
       ? 'is taken; set BILLSYNC_WEBHOOK_PORT'
       : `cannot be used: ${systemErrorIn(cause)?.problem ?? code}; set BILLSYNC_WEBHOOK_HOST and BILLSYNC_WEBHOOK_PORT`;
-  return new WebhookStartError(`The endpoint's address ${host}:${port} ${reason}.`, { cause });
+  return new EndpointAddressError(`The endpoint's address ${host}:${port} ${reason}.`, { cause });
 }
 
 function hostInUrl(host: string): string {

@@ -9,8 +9,9 @@ import {
   type NativeConnection,
   Worker,
 } from '@temporalio/worker';
+import { translateErrors } from '../activities/failures.ts';
 import { heartbeatEvery } from '../activities/heartbeat.ts';
-import { UnencryptedPayloadError } from '../lib/temporal/codec.ts';
+import { TemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { isUnencrypted } from '../lib/wire/names.ts';
 import type { InvoiceSinks } from '../workflows/messages.ts';
@@ -48,6 +49,7 @@ export async function createWorkers(parts: WorkerParts): Promise<readonly [Worke
     refuseUnencrypted,
     heartbeatWhileRunning,
     ...(interceptor === undefined ? [] : [interceptor]),
+    translateErrors,
   ];
   const common = {
     connection: parts.connection,
@@ -94,7 +96,7 @@ export function refuseUnencrypted(): ActivityInterceptors {
     inbound: {
       async execute(input, next) {
         if (!input.args.some(isUnencrypted)) return next(input);
-        throw new UnencryptedPayloadError('an activity');
+        throw new TemporalError('unencrypted-payload', ['an activity']);
       },
     },
   };

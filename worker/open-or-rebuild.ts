@@ -6,9 +6,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
+import type { LostRecord } from '../warehouse/catch-up.ts';
 import { isWarehouseError } from '../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../warehouse/open-warehouse.ts';
-import type { LostRecord, OpenWarehouseOptions, Warehouse } from '../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../warehouse/store.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;

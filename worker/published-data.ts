@@ -8,12 +8,12 @@ import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { INVOICE_STATES } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import { NotPublishedError } from '../reports/errors.ts';
+import { isReportError } from '../reports/errors.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { runReport } from '../reports/report-session.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { MissingFiles } from './upkeep-checks.ts';
+import type { LedgerWarehouse } from '../warehouse/warehouse.ts';
+import type { MissingFiles } from './checks.ts';
 
 /** Path of the published file; over a lake, reads of it are directed to the lake. */
 export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {
@@ -32,7 +32,7 @@ async function unlessUnpublished<T>(read: () => Promise<T>, otherwise: T): Promi
   try {
     return await read();
   } catch (error) {
-    if (error instanceof NotPublishedError) return otherwise;
+    if (isReportError(error, 'not-published')) return otherwise;
     throw error;
   }
 }
@@ -49,7 +49,7 @@ export function readGaps(databasePath: string): Promise<readonly Gap[]> {
   }, []);
 }
 
-export async function readMissingFiles(warehouse: Pick<Warehouse, 'invoices'>): Promise<MissingFiles> {
+export async function readMissingFiles(warehouse: Pick<LedgerWarehouse, 'invoices'>): Promise<MissingFiles> {
   const found = await warehouse.invoices({ states: ['finalized'] });
   const [since = null] = found.map(({ stateSince }) => stateSince).sort();
   return { invoices: found.length, since };
@@ -82,7 +82,7 @@ export function measureContents({
       for (const state of INVOICE_STATES) invoices.set({ state }, counts.states.get(state) ?? 0);
       shipments.set(counts.shipments);
     } catch (error) {
-      isCurrent = error instanceof NotPublishedError;
+      isCurrent = isReportError(error, 'not-published');
     }
   }, 5_000);
   metrics.beforeRead(async () => {
@@ -112,9 +112,9 @@ async function countPublished(path: string) {
 }
 
 interface AnnouncementAlertOptions {
-  readonly warehouse: Pick<Warehouse, 'announcementDifferences'>;
-  /** `run` of the data folder: alerts that an earlier process raised are resolved, too. */
-  readonly runFolder: string;
+  readonly warehouse: Pick<LedgerWarehouse, 'announcementDifferences'>;
+  /** Alerts that an earlier process raised are resolved, too. */
+  readonly dataDir: string;
   readonly alerts: Alerts;
   readonly log: Logger;
 }
@@ -133,7 +133,7 @@ export function createAnnouncementAlerts(
 
   async function update(): Promise<void> {
     raised ??= new Set(
-      (await openAlerts(options.runFolder)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
+      (await openAlerts(options.dataDir)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
     );
     const differing = await options.warehouse.announcementDifferences();
     for (const invoiceId of raised) {

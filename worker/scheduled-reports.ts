@@ -11,7 +11,7 @@ import { renderStatement, STATEMENT_FORMATS, writeFiles } from '../finance/state
 import { PAPERS, StatementRefusedError } from '../finance/statements/statement.ts';
 import { writeWhole } from '../lib/files/files.ts';
 import { sumOfAmounts } from '../lib/wire/decimal.ts';
-import { ReportFilterError } from '../reports/errors.ts';
+import { invalidFilter } from '../reports/errors.ts';
 import { parsePeriod } from '../reports/period.ts';
 import { headLines } from '../reports/render/labels.ts';
 import { REPORT_FORMATS, renderReport } from '../reports/render/render-report.ts';
@@ -36,7 +36,7 @@ export async function writeReport(
   { databasePath, now }: Pick<Sources, 'databasePath' | 'now'>,
 ): Promise<WrittenReport> {
   const format = REPORT_FORMATS.find((known) => known === scheduled.format);
-  if (!format) throw new ReportFilterError('format', `There is no format "${scheduled.format}".`);
+  if (!format) throw invalidFilter(`There is no format "${scheduled.format}".`);
   const result = await runReport({
     databasePath,
     name: scheduled.report,

@@ -6,20 +6,19 @@ import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { createBillingService } from '../billing/client.ts';
-import { costPaths, watchCosts } from '../finance/cost-alerts/watch-costs.ts';
+import { watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
-import { sentFolder } from '../finance/statements/sent-statements.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
 import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
-import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
+import { type Health, startChecks } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { UndecryptablePayloadError, UnknownEncryptionKeyError } from '../lib/temporal/codec.ts';
+import { isTemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
@@ -27,16 +26,10 @@ import { startPublisher } from '../warehouse/publisher.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedules.ts';
+import { machineChecks, partsChecks, reportPublisherFailures } from './checks.ts';
 import type { QueueNames } from './create-workers.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { pollTemporal } from './poll-temporal.ts';
-import {
-  diskCheck,
-  duckDbCheck,
-  externalServicesCheck,
-  lakeCheck,
-  reportPublisherFailures,
-} from './process-checks.ts';
 import {
   createAnnouncementAlerts,
   measureContents,
@@ -49,7 +42,7 @@ import { installRuntime } from './runtime.ts';
 import { scheduleChecks } from './schedule-checks.ts';
 import { writeScheduledReport } from './scheduled-reports.ts';
 import { tokenCheck, withServiceHealth } from './service-check.ts';
-import { upkeepChecks } from './upkeep-checks.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 
 export interface WorkerOptions {
   readonly settings: Settings;
@@ -88,7 +81,10 @@ const LINGER_MS = 1_000;
 /** After a failed fsync: current responses are still sent, everything else is repeated by the next start. */
 const END_DELAY_MS = 250;
 
-/** @throws WrongClockError, warehouse-locked and other errors of opening the warehouse or archive; none of Temporal */
+/**
+ * @throws WrongClockError, workflow-bundle, warehouse-locked and other errors of opening the warehouse or archive; an absent
+ * Temporal is not an error
+ */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;
   installRuntime(log, metrics);
@@ -105,13 +101,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       setTimeout(() => options.onFatal?.(error), END_DELAY_MS).unref();
     });
     closers.defer(stopListening);
-    const checks = startChecks({ log });
+    const checks = startChecks({ log, ...sinks });
     closers.defer(() => checks.close());
-    checks.add(
-      diskCheck({ ...sinks, dataDir: settings.dataDir, metrics }),
-      duckDbCheck(sinks),
-      externalServicesCheck(sinks),
-    );
+    checks.add(...machineChecks({ ...sinks, dataDir: settings.dataDir, metrics }));
 
     const archive = await openArchive(settings);
     closers.defer(() => archive.close());
@@ -119,6 +111,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     closers.defer(() => service.close());
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);
+    const bundle = await workflowBundle();
     const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
       onDropped: reportDropped({ log, alerts }),
     });
@@ -138,10 +131,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const contents = measureContents({ metrics, quarantine, databasePath });
     const dashboardUrl = settings.alerts.dashboardUrl ?? null;
-    const costs = watchCosts({ ...costPaths(settings.dataDir), databasePath, dashboardUrl, alerts, log });
+    const costs = watchCosts({ dataDir: settings.dataDir, databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
-      ...{ warehouse, runFolder: dataFolder(settings.dataDir).run, alerts, log },
+      ...{ warehouse, dataDir: settings.dataDir, alerts, log },
     });
     closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();
@@ -159,16 +152,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const schedules = scheduleChecks({ settings, health, queues });
     const retries = createRetryAlert({ alerts });
-    const states = [
-      ...upkeepChecks({
-        ...{ settings, archive, quarantine, readMissingFiles: () => readMissingFiles(warehouse) },
+    checks.add(
+      ...partsChecks({
+        ...{ settings, archive, quarantine, warehouse },
+        readMissingFiles: () => readMissingFiles(warehouse),
       }),
       ...schedules.checks,
       clockWatch(clocks),
-    ];
-    checks.add(
-      ...states.map((state) => stateCheck(state, sinks)),
-      lakeCheck(warehouse, sinks),
       tokenCheck(service, { alerts }),
       retries.check,
       costs.check,
@@ -182,21 +172,20 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       readGaps: () => readGaps(databasePath),
       writeReport: (scheduled) =>
         writeScheduledReport(scheduled, {
-          ...{ databasePath, sentFolder: sentFolder(settings.dataDir), now: new Date() },
+          ...{ databasePath, dataDir: settings.dataDir, now: new Date() },
         }),
       forwardOverdue: options.forwardOverdue ?? noInbox,
       now: () => new Date(),
     });
     const { recordEvent, loadInvoice } = warehouseActivities;
     const polling = pollTemporal({
-      ...{ settings, log, health, alerts, queues, interceptor: retries.interceptor },
+      ...{ settings, log, health, alerts, queues, bundle, interceptor: retries.interceptor },
       billing: { ...createBillingActivities({ service, alerts, log, loadInvoice }), recordEvent },
       warehouse: warehouseActivities,
       async onConnected(client) {
         // An account without the right to create schedules may still work; a worker with another key may not.
         await applySchedule(client, settings, queues).catch((error: unknown) => {
-          if (error instanceof UnknownEncryptionKeyError || error instanceof UndecryptablePayloadError)
-            throw error;
+          if (isTemporalError(error, 'unknown-encryption-key', 'undecryptable-payload')) throw error;
           log.warn({ err: error }, 'the schedule could not be created; see `billsync schedule apply`');
         });
         schedules.connect(client);

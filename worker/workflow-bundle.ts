@@ -6,11 +6,12 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { messageOf } from '../lib/system-errors.ts';
 import { FAILURE_CONVERTER_PATH } from '../lib/temporal/codec.ts';
 import type { Tracing } from '../lib/temporal/create-tracing.ts';
+import { TemporalError } from '../lib/temporal/errors.ts';
 import { cacheFolder } from '../lib/temporal/server-executable.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 export interface WorkflowBundle {
   readonly codePath: string;
@@ -21,20 +22,7 @@ const ROOT = join(import.meta.dirname, '..');
 const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'lib/wire')];
 const MAX_CACHED = 10;
 
-/** webpack treats the part of a module's path after a question mark as a query. */
-class UnbundledPathError extends BillsyncError {
-  readonly code = 'checkout-path';
-  override readonly exitCode = EXIT.usage;
-
-  constructor() {
-    super('The workflows cannot be bundled below a path with "?"', {
-      subject: ROOT,
-      hint: 'move billsync to a folder without it',
-    });
-  }
-}
-
-/** With tracing, the bundle contains its interceptors, so it is another file. */
+/** With tracing, the bundle contains its interceptors, so it is another file. @throws workflow-bundle */
 export async function workflowBundle(tracing = activeTracing()): Promise<WorkflowBundle> {
   const isTraced = tracing !== null;
   const prebuilt = join(ROOT, 'workflow-bundle.js');
@@ -42,20 +30,29 @@ export async function workflowBundle(tracing = activeTracing()): Promise<Workflo
   const folder = join(cacheFolder(), 'workflows');
   const codePath = join(folder, `${await fingerprint()}${isTraced ? '-traced' : ''}.js`);
   if (!existsSync(codePath)) {
-    await mkdir(folder, { recursive: true });
     await buildWorkflowBundle(codePath, tracing);
     await removeOldBundles(folder);
   }
   return { codePath };
 }
 
-/**
- * Renamed into place, so that a process that starts at the same time reads no partial file.
- *
- * @throws UnbundledPathError
- */
+/** @throws workflow-bundle */
 export async function buildWorkflowBundle(codePath: string, tracing: Tracing | null = null): Promise<void> {
-  if (ROOT.includes('?')) throw new UnbundledPathError();
+  // webpack treats the part of a module's path after a question mark as a query.
+  if (ROOT.includes('?')) {
+    const hint = 'move billsync to a folder without it';
+    throw new TemporalError('workflow-bundle', ['its path contains "?"'], { subject: ROOT, hint });
+  }
+  try {
+    await writeBundle(codePath, tracing);
+  } catch (error) {
+    throw new TemporalError('workflow-bundle', [messageOf(error)], { cause: error });
+  }
+}
+
+/** Renamed into place, so that a process that starts at the same time reads no partial file. */
+async function writeBundle(codePath: string, tracing: Tracing | null): Promise<void> {
+  await mkdir(dirname(codePath), { recursive: true });
   const { code } = await bundleWorkflowCode({
     workflowsPath: sourceOrBuilt(join(ROOT, 'workflows', 'index')),
     failureConverterPath: FAILURE_CONVERTER_PATH,
@@ -64,7 +61,6 @@ export async function buildWorkflowBundle(codePath: string, tracing: Tracing | n
     logger: new DefaultLogger('WARN'),
   });
   const temporary = `${codePath}.${process.pid}.tmp`;
-  await mkdir(dirname(codePath), { recursive: true });
   await writeFile(temporary, code);
   await rename(temporary, codePath);
 }

@@ -3,26 +3,26 @@
  * outcomes are values; an error is a failure (failure.ts).
  */
 
-import type { FileTag } from '../billing/billing-service.ts';
+import type { FileTag } from '../lib/wire/csv-file.ts';
 import type {
   EnvironmentName,
   ExportLocation,
   InvoiceEvent,
   InvoiceHeader,
-  InvoiceState,
   WebhookStatus,
 } from '../lib/wire/names.ts';
-import type { Imported, ImportRequest } from '../warehouse/import/import-files.ts';
 import type {
   Decided,
   Decision,
   DueInvoice,
+  Imported,
+  ImportRequest,
   LedgerStatus,
   LoadRequest,
   Publication,
   Verification,
-  VoidBasis,
-} from '../warehouse/warehouse.ts';
+} from '../lib/wire/warehouse-requests.ts';
+import type { InvoiceLedger } from './lifecycle.ts';
 import type { BackfillCounts, InvoiceToLookUp } from './messages.ts';
 import type { Pace } from './pace.ts';
 
@@ -181,19 +181,6 @@ export type BackfillWorkflowStatus =
   | { readonly state: 'completed'; readonly counts: BackfillCounts }
   /** Failed, terminated, or unknown to Temporal. */
   | { readonly state: 'ended' };
-
-/** The ledger's data about an invoice, for a run that continues earlier ones. */
-export interface InvoiceLedger {
-  /** null: nothing is recorded. */
-  readonly state: InvoiceState | null;
-  readonly loadedSha256: string | null;
-  /** null: not voided. */
-  readonly voidBasis: VoidBasis | null;
-  /** A person undid a void, and nothing has voided the invoice since. */
-  readonly isRestored: boolean;
-  /** Code of the failure that is being retried; null: none. */
-  readonly failureCode: string | null;
-}
 
 export interface RecordDetailsRequest {
   readonly invoiceId: string;

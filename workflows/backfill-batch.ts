@@ -37,6 +37,8 @@ import { DEFAULT_PACE, inMilliseconds } from './pace.ts';
 const START_SIZE = 10;
 /** Invoices surveyed by one activity, whose results become visible together. */
 const SLICE_SIZE = 250;
+/** Then an invoice counts as `pending`, and its workflow continues. */
+const REPLY_TIMEOUT_MS = 3_600_000;
 
 /** Started by the client; continues as new when its history grows (ADR 14). */
 export async function backfillBatch(input: BackfillBatchInput): Promise<BackfillBatchResult> {
@@ -50,8 +52,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   const inProgress = new Map<string, number>(input.inProgress);
   const results: BackfillOutcome[] = [...(input.results ?? [])];
   const known = new Set(results.map(({ invoiceId }) => invoiceId));
-  const replyWithin = inMilliseconds(input.replyWithin as `${number}`);
-  const checkAfter = inMilliseconds((input.checkAfter ?? '10 min') as `${number}`);
+  const checkAfter = inMilliseconds(input.checkAfter ?? '10 min');
   let control = input.control;
   let surveyScope: CancellationScope | null = null;
   let isInterrupted = false;
@@ -151,12 +152,12 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
 
   function expireLate(): void {
     for (const [invoiceId, since] of inProgress) {
-      if (Date.now() - since >= replyWithin) addResult(invoiceId, 'pending', null);
+      if (Date.now() - since >= REPLY_TIMEOUT_MS) addResult(invoiceId, 'pending', null);
     }
   }
 
   function untilNextIsLate(): number {
-    return Math.max(Math.min(...inProgress.values()) + replyWithin - Date.now(), 1);
+    return Math.max(Math.min(...inProgress.values()) + REPLY_TIMEOUT_MS - Date.now(), 1);
   }
 
   /** True only when the loop can proceed: otherwise it would spin. */

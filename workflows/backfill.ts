@@ -27,7 +27,6 @@ import {
   type BackfillProgress,
   type BackfillResult,
   backfillBatchOverSignal,
-  backfillBatchQuery,
   backfillBatchSignal,
   backfillControlSignal,
   backfillProgressQuery,
@@ -47,8 +46,8 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
     retry: { initialInterval: '1 s', maximumInterval: '1 min' },
   });
   const { carried, ...plain } = input;
-  const checkAfter = inMilliseconds((input.checkAfter ?? '10 min') as `${number}`);
-  const quietAfter = inMilliseconds((input.quietAfter ?? '10 min') as `${number}`);
+  const checkAfter = inMilliseconds(input.checkAfter ?? '10 min');
+  const quietAfter = inMilliseconds(input.quietAfter ?? '10 min');
   const batches: Batch[] = (carried?.batches ?? []).map((batch) => ({ ...batch }));
   let isComplete = carried?.isComplete ?? false;
   let control: BackfillControl = carried?.control ?? 'resume';
@@ -79,12 +78,10 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
     const running = batches.find(({ state }) => state === 'running');
     if (running !== undefined) void sendControl(running.workflowId, control);
   });
-  setHandler(backfillBatchQuery, () =>
-    batches.map(({ workflowId, size, state }) => ({ workflowId, size, state })),
-  );
   setHandler(backfillProgressQuery, (): BackfillProgress => {
     const total = batches.reduce((sum, { size }) => sum + size, 0);
-    return { total, isComplete, isOver, control, counts: counts() };
+    const named = batches.map(({ workflowId, size, state }) => ({ workflowId, size, state }));
+    return { total, isComplete, isOver, control, counts: counts(), batches: named };
   });
 
   try {

@@ -1,19 +1,24 @@
 /**
- * Fetches a finalized invoice's CSV into the archive: one series of attempts, from storage and then by export.
+ * The file of a finalized invoice: fetched into the archive, from storage and then by export, and loaded.
  *
  * Storage: at most three URLs in a series. A refused URL is regenerated; differing bytes are downloaded again, then
  * regenerated, then downloaded again; an impossible announcement is regenerated once. When storage fails for good, the
  * file is exported (spec 4.5), for which no hash is announced. After both, the result is `retry` or `operator`.
  */
 
-import type { FileTag } from '../billing/billing-service.ts';
+import { workflowInfo } from '@temporalio/workflow';
+import type { FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, FileSource } from '../lib/wire/names.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
-import type { DownloadCsvRequest, LoadInvoiceResult } from './activities.ts';
-import type { InvoiceActivities } from './activity-options.ts';
+import type { DownloadCsvRequest, DownloadCsvResult, LoadInvoiceResult } from './activities.ts';
+import type { CalledActivities } from './activity-options.ts';
 import { failureOf, reactionTo } from './failure.ts';
+import type { InvoiceRun } from './invoice-run.ts';
+import type { Announcement } from './lifecycle.ts';
+import * as lifecycle from './lifecycle.ts';
+import { inMilliseconds } from './pace.ts';
 
-export interface FetchedFile {
+interface FetchedFile {
   readonly outcome: 'fetched';
   readonly sha256: string;
   readonly source: Exclude<FileSource, 'file'>;
@@ -30,24 +35,12 @@ export interface FetchedFile {
 }
 
 /** `retry`: another series after a pause. `operator`: a retry alone changes nothing. */
-export interface MissingFile {
+interface MissingFile {
   readonly outcome: 'retry' | 'operator';
   readonly code: string;
   readonly message: string;
   /** The activity that failed. */
   readonly activity?: string;
-}
-
-export interface FileRequest {
-  readonly invoiceId: string;
-  /** From the newest event; null when it is not worth trying. */
-  readonly announced: ExportLocation | null;
-  /** A URL that the service has just made. */
-  readonly regenerated: ExportLocation | null;
-  /** Series without a file before this one. */
-  readonly failedSeries: number;
-  /** The event that announced the file; null: none did. */
-  readonly eventId: string | null;
 }
 
 /** Storage has no usable file, as the specification foresees: export it. */
@@ -56,19 +49,38 @@ interface StorageFailed {
   readonly mismatch: string | null;
 }
 
+const RETRY_HINT = 'Once the cause is gone, `billsync invoices retry` tries again; so does a new event.';
 const MAX_URLS = 3;
 
-/** @throws cancellations only */
-export async function fetchFile(
-  activities: InvoiceActivities,
-  request: FileRequest,
+/** One series of attempts to fetch and load the file, followed by a pause or attention if it failed. */
+export async function fetchAndLoad(run: InvoiceRun): Promise<void> {
+  run.takeRequests();
+  const { announcement } = run.knowledge;
+  const file = await fetchFile(run, announcement);
+  if (file.outcome === 'fetched') return loadFile(run, file, announcement);
+  const { code, message } = file;
+  const { attentionAfter, attentionAfterMissing } = run.pace;
+  const limit = code === 'not-exported' ? attentionAfterMissing : attentionAfter;
+  if (file.outcome === 'operator' || run.attempts.pausedMs >= inMilliseconds(limit)) {
+    const series = run.attempts.failedSeries + 1;
+    const attempts = series === 1 ? '' : ` ${series} series of attempts were made.`;
+    return run.requireAttention({ code, reason: `${message}${attempts} ${RETRY_HINT}` });
+  }
+  await run.recordFailure({ code, reason: `${message} It is retried automatically.` });
+  await run.backOffAfterSeries();
+}
+
+// Fetching. @throws cancellations only
+
+async function fetchFile(
+  run: InvoiceRun,
+  announcement: Announcement | null,
 ): Promise<FetchedFile | MissingFile> {
-  const { invoiceId } = request;
-  const stored = await outcomeOf(downloadFile(activities, request));
+  const stored = await outcomeOf(downloadFile(run, announcement));
   if (stored.outcome === 'fetched') return stored;
-  if (stored.outcome === 'export') return outcomeOf(exportFile(activities, invoiceId, stored.mismatch));
-  if (!mayExport(stored, request.failedSeries)) return stored;
-  const exported = await outcomeOf(exportFile(activities, invoiceId, null));
+  if (stored.outcome === 'export') return outcomeOf(exportFile(run, stored.mismatch));
+  if (!mayExport(stored, run.attempts.failedSeries)) return stored;
+  const exported = await outcomeOf(exportFile(run, null));
   if (exported.outcome === 'fetched') return exported;
   const isFinal =
     stored.outcome === 'operator' && (exported.outcome === 'operator' || exported.code === 'not-exported');
@@ -98,25 +110,26 @@ async function outcomeOf<T>(work: Promise<T>): Promise<T | MissingFile> {
 }
 
 async function downloadFile(
-  activities: InvoiceActivities,
-  { invoiceId, announced, regenerated, eventId }: FileRequest,
+  run: InvoiceRun,
+  announcement: Announcement | null,
 ): Promise<FetchedFile | MissingFile | StorageFailed> {
-  let url = regenerated ?? unlessExpired(announced);
-  let source: 'event' | 'regenerate' = regenerated === null ? 'event' : 'regenerate';
+  const eventId = announcement?.eventId ?? null;
+  let source: 'event' | 'regenerate' = run.freshUrl === null ? 'event' : 'regenerate';
+  let url = run.freshUrl ?? usableUrl(run, announcement);
+  run.freshUrl = null;
   let mismatches = 0;
   let impossible = 0;
   let refusal = '';
 
   for (let used = 0; used < MAX_URLS; ) {
     if (url === null) {
-      const fresh = await regenerateUrl(activities, invoiceId);
+      const fresh = await regenerateUrl(run);
       if ('outcome' in fresh) return fresh;
       url = fresh;
       source = 'regenerate';
     }
-    const download = mismatches === 0 ? downloadTwice : downloadOnce;
-    const request: DownloadCsvRequest = { invoiceId, location: url, source, eventId };
-    const result = await download(activities, request);
+    const request = { invoiceId: run.input.invoiceId, location: url, source, eventId };
+    const result = await download(run.activities, request, mismatches === 0);
     switch (result.outcome) {
       case 'fetched': {
         const { sha256, announcedSha256 = url.fileHashSha256, loaded = null } = result;
@@ -148,14 +161,31 @@ async function downloadFile(
   return missing('retry', 'url-refused', refusal);
 }
 
+/** null: expired, or of the rejected file. A wrong clock costs a regeneration or a refused download, never the file. */
+function usableUrl(run: InvoiceRun, announcement: Announcement | null): ExportLocation | null {
+  const location = announcement?.location ?? null;
+  if (location === null || location.fileHashSha256 === run.rejected?.sha256) return null;
+  return Date.parse(location.presignedUrlExpiresAt) <= Date.now() ? null : location;
+}
+
+/** @param isRepeated whether differing bytes are downloaded again before the URL counts as wrong (spec 6, rule 8) */
+async function download(
+  activities: CalledActivities,
+  request: DownloadCsvRequest,
+  isRepeated: boolean,
+): Promise<DownloadCsvResult> {
+  const result = await activities.downloadCsv(request);
+  return isRepeated && result.outcome === 'mismatch' ? activities.downloadCsv(request) : result;
+}
+
 function missing(outcome: MissingFile['outcome'], code: string, message: string): MissingFile {
   return { outcome, code, message, activity: 'downloadCsv' };
 }
 
-async function regenerateUrl(
-  activities: InvoiceActivities,
-  invoiceId: string,
-): Promise<ExportLocation | MissingFile | StorageFailed> {
+async function regenerateUrl({
+  activities,
+  input: { invoiceId },
+}: InvoiceRun): Promise<ExportLocation | MissingFile | StorageFailed> {
   await activities.fetchToken();
   const answer = await activities.regenerateUrl({ invoiceId });
   switch (answer.outcome) {
@@ -165,27 +195,15 @@ async function regenerateUrl(
     case 'refused':
       // Finalized without a file: the service's own export to storage failed (spec 6, rule 6).
       return { outcome: 'export', mismatch: null };
-    case 'forbidden':
-      return {
-        ...{ outcome: 'operator', code: 'forbidden', message: answer.message },
-        activity: 'regenerateUrl',
-      };
+    case 'forbidden': {
+      const { message } = answer;
+      return { outcome: 'operator', code: 'forbidden', message, activity: 'regenerateUrl' };
+    }
   }
 }
 
-function downloadOnce(activities: InvoiceActivities, request: DownloadCsvRequest) {
-  return activities.downloadCsv(request);
-}
-
-/** Downloads differing bytes again before the URL counts as wrong (spec 6, rule 8). */
-async function downloadTwice(activities: InvoiceActivities, request: DownloadCsvRequest) {
-  const first = await activities.downloadCsv(request);
-  return first.outcome === 'mismatch' ? activities.downloadCsv(request) : first;
-}
-
 async function exportFile(
-  activities: InvoiceActivities,
-  invoiceId: string,
+  { activities, input: { invoiceId } }: InvoiceRun,
   mismatch: string | null,
 ): Promise<FetchedFile | MissingFile> {
   const answer = await activities.exportCsv({ invoiceId }).catch((error: unknown) => {
@@ -207,29 +225,75 @@ async function exportFile(
   return { outcome: 'retry', code: 'not-exported', message: 'The service has no file for this invoice.' };
 }
 
-/** A wrong clock costs a needless regeneration or a refused download, never the file. */
-function unlessExpired(location: ExportLocation | null): ExportLocation | null {
-  if (location === null) return null;
-  return Date.parse(location.presignedUrlExpiresAt) <= Date.now() ? null : location;
+// Loading
+
+async function loadFile(
+  run: InvoiceRun,
+  file: FetchedFile,
+  announcement: Announcement | null,
+): Promise<void> {
+  const { sha256, tag, mismatch } = file;
+  let loaded: LoadInvoiceResult;
+  try {
+    loaded = file.loaded ?? (await callLoad(run, file, announcement));
+  } catch (error) {
+    const reason = `Loading failed in every attempt: ${failureOf(error).message} ${RETRY_HINT}`;
+    return run.requireAttention({ code: 'load-failed', reason });
+  }
+  switch (loaded.outcome) {
+    case 'loaded':
+    case 'already_loaded': {
+      const announcedSha256 = announcement?.location.fileHashSha256 ?? null;
+      run.knowledge = lifecycle.completeLoad(run.knowledge, { sha256, announcedSha256 });
+      run.resetSeries();
+      // A new load clears the recorded failure itself.
+      if (loaded.outcome === 'already_loaded') await run.recordFailure(null);
+      run.recordedFailure = null;
+      return;
+    }
+    case 'voided':
+      // The next step reads from the ledger why.
+      run.knowledge = lifecycle.applyVoidOfLoad(run.knowledge);
+      return;
+    case 'rejected':
+    case 'contradicted': {
+      if (run.rejected?.sha256 !== sha256) run.attempts.repairChecks = 0;
+      run.rejected = { sha256, tag };
+      const code = loaded.outcome === 'rejected' ? 'csv-rejected' : 'header-contradicted';
+      const attention =
+        mismatch === null
+          ? { code, reason: loaded.reason }
+          : { code: 'hash-mismatch', reason: `${mismatch} ${loaded.reason}` };
+      await run.requireAttention(attention);
+    }
+  }
 }
 
-export interface RejectedFile {
-  readonly invoiceId: string;
-  readonly sha256: string | null;
-  /** null: not an export, or the service sent none. */
-  readonly tag: FileTag | null;
+function callLoad(
+  run: InvoiceRun,
+  { sha256, source, announcedSha256, encodedSha256 }: FetchedFile,
+  announcement: Announcement | null,
+): Promise<LoadInvoiceResult> {
+  run.updateSearchAttributes();
+  return run.activities.loadInvoice({
+    ...{ invoiceId: run.input.invoiceId, sha256, source, announcedSha256, encodedSha256 },
+    eventId: announcement?.eventId ?? null,
+    workflowRunId: workflowInfo().runId,
+  });
 }
 
 /**
- * Asks for another file than the rejected one. Where the service announces a hash, this downloads nothing; an export is
+ * Requests another file than the rejected one. Where the service announces a hash, this downloads nothing; an export is
  * requested with the tag of the rejected file, or compared by its bytes.
  *
  * @returns null when the file is still the same, or the service does not answer; `location` is null for an export
  */
-export async function findRepairedFile(
-  activities: InvoiceActivities,
-  { invoiceId, sha256, tag }: RejectedFile,
-): Promise<{ readonly location: ExportLocation | null } | null> {
+export async function findRepairedFile({
+  activities,
+  rejected,
+  input: { invoiceId },
+}: InvoiceRun): Promise<{ readonly location: ExportLocation | null } | null> {
+  const { sha256 = null, tag = null } = rejected ?? {};
   try {
     await activities.fetchToken();
     const answer = await activities.regenerateUrl({ invoiceId });

@@ -1,4 +1,7 @@
-/** State of one run of the invoice workflow: its knowledge, what was received and not yet processed, and how it waits. */
+/**
+ * One run of the invoice workflow: its knowledge, the signals not yet processed, and how it waits, retries and updates the
+ * ledger. `invoice.ts` has the steps.
+ */
 
 import {
   allHandlersFinished,
@@ -6,19 +9,26 @@ import {
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
+  isCancellation,
   log,
   proxySinks,
   setHandler,
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import type { FileTag } from '../billing/billing-service.ts';
-import { type ExportLocation, type InvoiceEvent, type InvoiceState, isEventType } from '../lib/wire/names.ts';
+import {
+  type ExportLocation,
+  type InvoiceEvent,
+  type InvoiceState,
+  isEventType,
+  rankOfEvent,
+} from '../lib/wire/names.ts';
 import { type CalledActivities, invoiceActivities } from './activity-options.ts';
-import { type Failure, failureOf } from './failure.ts';
-import type { Knowledge } from './lifecycle.ts';
+import { failureOf } from './failure.ts';
+import type { Attention, InvoiceLedger, Knowledge } from './lifecycle.ts';
 import * as lifecycle from './lifecycle.ts';
 import {
+  type Attempts,
   type BackfillReply,
   backfillReplySignal,
   environmentKey,
@@ -30,6 +40,7 @@ import {
   invoiceStateKey,
   type LookUpRequest,
   lookUpSignal,
+  type RejectedFile,
   retrySignal,
   statusQuery,
 } from './messages.ts';
@@ -41,69 +52,61 @@ const { invoices } = proxySinks<InvoiceSinks>();
 export interface Requests {
   readonly isRetry: boolean;
   readonly isLookUp: boolean;
-  /** The look-up includes an invoice that is loaded: a lost void is found only by asking. */
+  /** The look-up includes an invoice that is loaded: only the service can report a lost void. */
   readonly isRecheck: boolean;
   /** The service states other totals than the loaded ones. */
   readonly isFileInDoubt: boolean;
 }
 
 const NO_REQUESTS: Requests = { isRetry: false, isLookUp: false, isRecheck: false, isFileInDoubt: false };
+const NO_ATTEMPTS: Attempts = { overdueChecks: 0, failedSeries: 0, pausedMs: 0, denials: 0, repairChecks: 0 };
 
 export class InvoiceRun {
   readonly input: InvoiceInput;
   readonly pace: Pace;
   readonly activities: CalledActivities;
   knowledge: Knowledge;
+  readonly attempts: Attempts;
+  /** The same bytes would be rejected again, so a retry requests others. */
+  rejected: RejectedFile | null;
+  /** Code of the failure that the warehouse has recorded; only changes are recorded. */
+  recordedFailure: string | null;
   /** Received and not yet processed. */
   readonly events: InvoiceEvent[] = [];
   requests = NO_REQUESTS;
-  /** Times the service was asked because the finalized event was overdue. */
-  overdueChecks: number;
-  /** Failed series of attempts in a row, and their pauses in total. */
-  failedSeries: number;
-  pausedMs: number;
   /** A URL that the service has just made and that is not used yet. */
   freshUrl: ExportLocation | null = null;
-  /** The rejected file: the same bytes would be rejected again, so a retry requests others. */
-  rejectedSha256: string | null;
-  rejectedTag: FileTag | null;
-  repairChecks: number;
-  /** Code of the failure that the warehouse has recorded; only changes are recorded. */
-  recordedFailure: string | null;
-  /** Times the service denied a void. */
-  denials: number;
-  /** An earlier run, or the endpoint, marked the invoice; the mark ends with the problem. */
+  /** An earlier run, or the endpoint, recorded that the invoice needs attention; cleared once the problem is gone. */
   hadAttention = false;
-  lastFailure: InvoiceStatus['lastFailure'] = null;
   readonly #replyTo: Set<string>;
   #publishedState: InvoiceState | null;
 
   /** Sets the handlers before the first await: signals may be delivered before the workflow function continues. */
   constructor(input: InvoiceInput) {
-    const { carried } = input;
+    const { carried, lookUp } = input;
     this.input = input;
     this.pace = { ...DEFAULT_PACE, ...input.pace };
     this.activities = invoiceActivities(this.pace);
     this.knowledge = carried?.knowledge ?? lifecycle.NOTHING_KNOWN;
-    this.overdueChecks = carried?.overdueChecks ?? 0;
-    this.failedSeries = carried?.failedSeries ?? 0;
-    this.pausedMs = carried?.pausedMs ?? 0;
+    this.attempts = { ...NO_ATTEMPTS, ...carried?.attempts };
+    this.rejected = carried?.rejected ?? null;
     this.recordedFailure = carried?.recordedFailure ?? null;
-    this.denials = carried?.denials ?? 0;
-    this.rejectedSha256 = carried?.rejectedSha256 ?? null;
-    this.rejectedTag = carried?.rejectedTag ?? null;
-    this.repairChecks = carried?.repairChecks ?? 0;
     this.#replyTo = new Set(carried?.replyTo);
     // The start sets this state.
     this.#publishedState = carried === undefined ? 'draft' : null;
-    if (input.lookUp !== undefined) this.#requestLookUp(input.lookUp);
+    if (lookUp !== undefined) this.#requestLookUp(lookUp);
     setHandler(invoiceEventSignal, (event) => this.#receive(event));
     setHandler(retrySignal, () => {
       this.requests = { ...this.requests, isRetry: true };
     });
     setHandler(lookUpSignal, (request) => this.#requestLookUp(request));
-    setHandler(statusQuery, () => this.#status());
+    setHandler(statusQuery, (): InvoiceStatus => {
+      const { attention, seen } = this.knowledge;
+      return { state: lifecycle.stateOf(this.knowledge), seen: seen.length, attention };
+    });
   }
+
+  // Signals and requests
 
   get hasNews(): boolean {
     return this.events.length > 0 || this.requests.isRetry || this.requests.isLookUp;
@@ -126,7 +129,29 @@ export class InvoiceRun {
     };
   }
 
-  /** Sends the result to the backfills that asked; one that has ended does not need it. */
+  /**
+   * Throwing here would block the run, so anything that is not an event of this invoice is dropped with an alert: billsync
+   * sends none, but another program may copy signals. An event type that only a newer endpoint knows makes the run ask the
+   * service.
+   */
+  #receive(event: unknown): void {
+    if (!isEventOf(this.input.invoiceId, event)) {
+      log.warn('dropped a signal that is not an event of this invoice');
+      invoices.foreignEvent();
+    } else if (isEventType(event.eventType)) this.events.push(event);
+    else this.#requestLookUp({});
+  }
+
+  #requestLookUp(request: LookUpRequest): void {
+    const { isRetry, isFileInDoubt } = this.requests;
+    this.requests = {
+      ...{ isRetry, isLookUp: true, isRecheck: true },
+      isFileInDoubt: isFileInDoubt || request.isFileInDoubt === true,
+    };
+    if (typeof request.replyTo === 'string') this.#replyTo.add(request.replyTo);
+  }
+
+  /** Sends the result to the backfills that requested it; one that has ended does not need it. */
   async reply(outcome: Omit<BackfillReply, 'invoiceId'>): Promise<void> {
     const { invoiceId } = this.input;
     for (const workflowId of this.#replyTo) {
@@ -135,24 +160,12 @@ export class InvoiceRun {
         const backfill = getExternalWorkflowHandle(workflowId);
         await backfill.signal(backfillReplySignal, { invoiceId, ...outcome });
       } catch (error) {
-        log.info('the workflow that asked for the result has ended', { workflowId, error });
+        log.info('the workflow that requested the result has ended', { workflowId, error });
       }
     }
   }
 
-  /** For ledger updates, without which nothing else makes sense. */
-  async retryUntilDone<T>(name: string, work: () => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await CancellationScope.nonCancellable(work);
-      } catch (error) {
-        const failure = failureOf(error);
-        this.fail(failure);
-        log.warn(`${name} failed and is retried`, { code: failure.code });
-        await sleep(nthBackoff(this.pace, attempt));
-      }
-    }
-  }
+  // Waiting and retrying
 
   /** Ends early for an event or a new request. */
   async pause(milliseconds: number): Promise<void> {
@@ -164,28 +177,136 @@ export class InvoiceRun {
   }
 
   async backOff(): Promise<void> {
-    await this.pause(nthBackoff(this.pace, this.failedSeries));
+    await this.pause(nthBackoff(this.pace, this.attempts.failedSeries));
   }
 
   /** Counts a failed series and its pause. */
   async backOffAfterSeries(): Promise<void> {
-    const milliseconds = nthBackoff(this.pace, this.failedSeries);
-    this.failedSeries += 1;
-    this.pausedMs += milliseconds;
+    const milliseconds = nthBackoff(this.pace, this.attempts.failedSeries);
+    this.attempts.failedSeries += 1;
+    this.attempts.pausedMs += milliseconds;
     await this.pause(milliseconds);
   }
 
   resetSeries(): void {
-    this.failedSeries = 0;
-    this.pausedMs = 0;
+    this.attempts.failedSeries = 0;
+    this.attempts.pausedMs = 0;
   }
 
-  fail({ code, message }: Failure): void {
-    this.lastFailure = { code, message, at: new Date().toISOString() };
+  /** For ledger updates, without which nothing else makes sense. */
+  async retryUntilDone<T>(name: string, work: () => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await CancellationScope.nonCancellable(work);
+      } catch (error) {
+        const { code } = failureOf(error);
+        log.warn(`${name} failed and is retried`, { code });
+        await sleep(nthBackoff(this.pace, attempt));
+      }
+    }
+  }
+
+  /**
+   * Runs `work` and records events meanwhile. A void cancels `work` and waits until it has stopped: a download that is
+   * still running would load rows after the void.
+   */
+  async unlessVoided(work: () => Promise<void>): Promise<void> {
+    const scope = new CancellationScope();
+    let isOver = false;
+    const running = scope.run(work).finally(() => {
+      isOver = true;
+    });
+    running.catch(() => {}); // Awaited below; an earlier failure must not count as unhandled.
+    while (!isOver) {
+      await condition(() => isOver || this.events.length > 0);
+      await this.recordEvents();
+      if (!isOver && this.knowledge.rank === 'voided') scope.cancel();
+    }
+    try {
+      await running;
+    } catch (error) {
+      if (!(isCancellation(error) && this.knowledge.rank === 'voided')) throw error;
+    }
+  }
+
+  // The ledger: each update is retried until it succeeds, before the knowledge changes
+
+  /** Stores every queued event in the ledger before it changes the knowledge. */
+  async recordEvents(): Promise<void> {
+    const { events } = this;
+    for (let event = events[0]; event !== undefined; event = events[0]) {
+      if (!this.knowledge.seen.includes(event.eventId)) await this.#recordEvent(event);
+      events.shift();
+    }
+  }
+
+  async #recordEvent(event: InvoiceEvent): Promise<void> {
+    const { attention, seen } = this.knowledge;
+    const isFirst = seen.length === 0;
+    const isVoid = rankOfEvent(event.eventType) === 'voided';
+    let isRestored = false;
+    // The ledger is read once per run for the work of earlier runs, and for each void, which a person may have undone.
+    // Other events are in the archive already. The first is recorded in the workflow's own task; twice is harmless.
+    if (isFirst || isVoid) {
+      const { recordFirstEvent, recordEvent } = this.activities;
+      const ledger = await this.retryUntilDone('recording an event', () =>
+        (isFirst ? recordFirstEvent : recordEvent)({ event }),
+      );
+      // A finalized event that only the ledger has is about to arrive here, with its URL.
+      const isOnItsWay = !isVoid && ledger.state === 'finalized';
+      this.#applyLedger(isOnItsWay ? { ...ledger, state: null } : ledger);
+      isRestored = isVoid && ledger.isRestored;
+    }
+    this.knowledge = isRestored
+      ? lifecycle.skipEvent(this.knowledge, event)
+      : lifecycle.applyEvent(this.knowledge, event);
+    if (event.export !== null) this.resetSeries();
+    if (attention !== null && this.knowledge.attention === null) await this.clearAttention();
+  }
+
+  /** For a run that no event started. */
+  async startFromLedger(): Promise<void> {
+    const ledger = await this.#readLedger();
+    this.#applyLedger(ledger);
+    this.hadAttention = ledger.state === 'needs_attention' && ledger.voidBasis === null;
+  }
+
+  /** @returns whether a person has undone the void */
+  async applyRestore(): Promise<boolean> {
+    const ledger = await this.#readLedger();
+    if (!ledger.isRestored) return false;
+    this.knowledge = lifecycle.applyRestore(this.knowledge, ledger);
+    this.attempts.denials = 0;
+    return true;
+  }
+
+  async applyVoid(): Promise<void> {
+    const { invoiceId } = this.input;
+    await this.retryUntilDone('voiding', () => this.activities.voidInvoice({ invoiceId }));
+    this.knowledge = lifecycle.completeVoid(this.knowledge);
+  }
+
+  async requireAttention(attention: Attention): Promise<void> {
+    // A newer event may have solved the problem.
+    if (this.events.length > 0) return;
+    const seenBefore = this.knowledge.seen.length;
+    const request = { invoiceId: this.input.invoiceId, ...attention };
+    await this.retryUntilDone('recording why it needs attention', () =>
+      this.activities.markNeedsAttention(request),
+    );
+    if (this.knowledge.seen.length > seenBefore) return this.clearAttention();
+    this.knowledge = lifecycle.requireAttention(this.knowledge, attention);
+  }
+
+  async clearAttention(): Promise<void> {
+    const { invoiceId } = this.input;
+    await this.retryUntilDone('clearing its attention', () =>
+      this.activities.clearNeedsAttention({ invoiceId }),
+    );
   }
 
   /** Stores the current failure on the invoice, or clears it; only when it changes. */
-  async recordFailure(failure: { code: string; reason: string } | null, isAlert = false): Promise<void> {
+  async recordFailure(failure: Attention | null, isAlert = false): Promise<void> {
     const code = failure?.code ?? null;
     if (code === this.recordedFailure) return;
     const { invoiceId } = this.input;
@@ -194,6 +315,18 @@ export class InvoiceRun {
     );
     this.recordedFailure = code;
   }
+
+  #readLedger(): Promise<InvoiceLedger> {
+    const { invoiceId } = this.input;
+    return this.retryUntilDone('reading the ledger', () => this.activities.readLedger({ invoiceId }));
+  }
+
+  #applyLedger(ledger: InvoiceLedger): void {
+    this.knowledge = lifecycle.applyLedger(this.knowledge, ledger);
+    this.recordedFailure = ledger.failureCode;
+  }
+
+  // The workflow in Temporal
 
   /** Only when the state changes: each update is a command in the history. */
   updateSearchAttributes(): void {
@@ -208,44 +341,12 @@ export class InvoiceRun {
 
   async continueAsNew(): Promise<never> {
     await condition(allHandlersFinished);
-    const { knowledge, overdueChecks, failedSeries, pausedMs, recordedFailure, denials } = this;
-    const { rejectedSha256, rejectedTag, repairChecks } = this;
+    const { knowledge, attempts, rejected, recordedFailure } = this;
     const { lookUp: _, ...input } = this.input;
     return continueAsNew<(next: InvoiceInput) => Promise<InvoiceResult>>({
       ...input,
-      carried: {
-        ...{ knowledge, overdueChecks, failedSeries, pausedMs, recordedFailure, denials },
-        ...{ rejectedSha256, rejectedTag, repairChecks, replyTo: [...this.#replyTo] },
-      },
+      carried: { knowledge, attempts, rejected, recordedFailure, replyTo: [...this.#replyTo] },
     });
-  }
-
-  /**
-   * Throwing here would block the run, so anything that is not an event of this invoice is dropped with an alert: billsync
-   * sends none, but another program may copy signals. For an event type that only a newer endpoint knows, the service is
-   * asked.
-   */
-  #receive(event: unknown): void {
-    if (!isEventOf(this.input.invoiceId, event)) {
-      log.warn('dropped a signal that is not an event of this invoice');
-      invoices.foreignEvent();
-    } else if (isEventType(event.eventType)) this.events.push(event);
-    else this.#requestLookUp(undefined);
-  }
-
-  #requestLookUp(request: LookUpRequest | undefined): void {
-    const { isRetry, isFileInDoubt } = this.requests;
-    this.requests = {
-      ...{ isRetry, isLookUp: true, isRecheck: true },
-      isFileInDoubt: isFileInDoubt || request?.isFileInDoubt === true,
-    };
-    if (typeof request?.replyTo === 'string') this.#replyTo.add(request.replyTo);
-  }
-
-  #status(): InvoiceStatus {
-    const { knowledge, lastFailure } = this;
-    const { attention, seen } = knowledge;
-    return { state: lifecycle.stateOf(knowledge), seen: seen.length, attention, lastFailure };
   }
 }
 

@@ -1,87 +1,102 @@
 /**
  * One invoice, from the first event until it is loaded or voided.
  *
- * Signals only queue. One loop stores each event in the ledger, asks the pure lifecycle for the next step and performs
+ * Signals only queue. One loop stores each event in the ledger, takes the next step from the pure lifecycle and performs
  * it. A business failure never ends the run: the invoice needs attention and waits for a retry or a new event. A void
  * cancels any step, once a commit in progress has ended.
  */
 
 import { allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
 import type { ExportLocation, WebhookStatus } from '../lib/wire/names.ts';
-import type { LoadInvoiceResult, LookUpInvoiceResult } from './activities.ts';
 import { failureOf, reactionTo } from './failure.ts';
-import { type FetchedFile, fetchFile, findRepairedFile } from './invoice-file.ts';
-import {
-  applyRestore,
-  applyVoid,
-  clearAttention,
-  recordEvents,
-  requireAttention,
-  startFromLedger,
-  unlessVoided,
-} from './invoice-ledger.ts';
+import { fetchAndLoad, findRepairedFile } from './invoice-file.ts';
 import { InvoiceRun } from './invoice-run.ts';
-import { confirmVoid, isVoidResolved } from './invoice-void.ts';
-import type { Announcement } from './lifecycle.ts';
 import * as lifecycle from './lifecycle.ts';
 import type { InvoiceInput, InvoiceResult } from './messages.ts';
 import { inMilliseconds, nthPause } from './pace.ts';
 
-const RETRIED = 'It is retried automatically.';
-const RETRY_HINT = 'Once the cause is gone, `billsync invoices retry` tries again; so does a new event.';
+/** After three series without an answer the failure is recorded, and the next reconciliation starts another recheck. */
+const MAX_RECHECK_SERIES = 3;
 
 /** One run per invoice id (ADR 1); ends when the invoice is loaded or voided and no request is left. */
 export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
   const run = new InvoiceRun(input);
-  if (input.carried === undefined && run.events.length === 0) await startFromLedger(run);
+  if (input.carried === undefined && run.events.length === 0) await run.startFromLedger();
   for (;;) {
-    await recordEvents(run);
+    await run.recordEvents();
     if (workflowInfo().continueAsNewSuggested && !run.hasNews) return run.continueAsNew();
     const step = lifecycle.nextStep(run.knowledge);
     // A load usually ends within seconds, so its start is not published.
-    if (step !== 'load' || run.failedSeries > 0) run.updateSearchAttributes();
+    if (step !== 'load' || run.attempts.failedSeries > 0) run.updateSearchAttributes();
     switch (step) {
+      case 'look-up': {
+        const answer = await lookUp(run);
+        if (answer.outcome === 'failed') await run.backOff();
+        else if (answer.outcome === 'unknown' && !run.hasNews && (await end(run, 'unknown')))
+          return { state: 'unknown', sha256: run.knowledge.loadedSha256 };
+        break;
+      }
+      case 'wait':
+        await waitForFinalized(run);
+        break;
+      case 'load':
+        // The void event may have been lost as well. A service that does not answer must not delay the file.
+        if (run.requests.isRecheck && (await lookUp(run)).outcome !== 'failed') break;
+        await run.unlessVoided(() => fetchAndLoad(run));
+        break;
       case 'void':
-        await applyVoid(run);
+        await run.applyVoid();
         break;
       case 'confirm':
         await confirmVoid(run);
         break;
-      case 'load':
-        // The void event may have been lost as well. A service that does not answer must not delay the file.
-        if (run.requests.isRecheck && (await lookUp(run)) !== null) break;
-        await unlessVoided(run, () => fetchAndLoad(run));
-        break;
-      case 'wait':
-        await waitForFinalized(run);
-        break;
-      case 'look-up': {
-        const answer = await lookUp(run);
-        if (answer === null) await run.backOff();
-        else if (!answer.isKnown && !run.hasNews && (await end(run, 'unknown')))
-          return result(run, 'unknown');
-        break;
-      }
       case 'attention':
         await waitForPerson(run);
         break;
       case 'done':
         if (run.hadAttention) {
           run.hadAttention = false;
-          if (run.knowledge.rank === 'finalized') await clearAttention(run);
+          if (run.knowledge.rank === 'finalized') await run.clearAttention();
         }
-        if (await isSettled(run)) return result(run, lifecycle.stateOf(run.knowledge));
+        if (await isSettled(run)) {
+          return { state: lifecycle.stateOf(run.knowledge), sha256: run.knowledge.loadedSha256 };
+        }
     }
   }
 }
 
-function result(run: InvoiceRun, state: InvoiceResult['state']): InvoiceResult {
-  return { state, sha256: run.knowledge.loadedSha256 };
+// Requests to the service
+
+type LookUp =
+  | { readonly outcome: 'known' }
+  /** 404 from details and from regenerate. */
+  | { readonly outcome: 'unknown' }
+  | { readonly outcome: 'failed'; readonly message: string };
+
+/** Answers the requests of signals: updates the knowledge, and the URL if there is a file. */
+async function lookUp(run: InvoiceRun): Promise<LookUp> {
+  const requests = run.takeRequests();
+  try {
+    const { isKnown, status, location } = await queryStatus(run);
+    run.attempts.failedSeries = 0;
+    // This answer ends a failure to get one; a missing file ends with a load.
+    if (run.recordedFailure === 'recheck-unanswered' || run.knowledge.rank !== 'finalized')
+      await run.recordFailure(null);
+    run.freshUrl = location;
+    run.knowledge = lifecycle.applyStatus(run.knowledge, status ?? (isKnown ? 'draft' : null));
+    return { outcome: isKnown ? 'known' : 'unknown' };
+  } catch (error) {
+    const { code, message } = failureOf(error);
+    run.attempts.failedSeries += 1;
+    run.restoreRequests(requests);
+    const { rank, loadedSha256 } = run.knowledge;
+    if (rank !== 'nothing' && loadedSha256 === null)
+      await run.recordFailure({ code, reason: `${message} It is retried automatically.` });
+    return { outcome: 'failed', message };
+  }
 }
 
-// Questions to the service
-
-interface Answer {
+interface Status {
   /** false: 404 from details and from regenerate. */
   readonly isKnown: boolean;
   /** null: none that we know. */
@@ -90,39 +105,14 @@ interface Answer {
   readonly location: ExportLocation | null;
 }
 
-/** @returns null when the service could not be asked */
-async function lookUp(run: InvoiceRun): Promise<Answer | null> {
-  const requests = run.takeRequests();
-  try {
-    const answer = await queryStatus(run);
-    run.failedSeries = 0;
-    // A failure to ask ends with an answer; a missing file ends with a load.
-    if (run.recordedFailure === 'recheck-unanswered' || run.knowledge.rank !== 'finalized')
-      await run.recordFailure(null);
-    run.freshUrl = answer.location;
-    const status = answer.status ?? (answer.isKnown ? 'draft' : null);
-    run.knowledge = lifecycle.applyStatus(run.knowledge, status);
-    return answer;
-  } catch (error) {
-    const failure = failureOf(error);
-    run.fail(failure);
-    run.failedSeries += 1;
-    run.restoreRequests(requests);
-    const { rank, loadedSha256 } = run.knowledge;
-    if (rank !== 'nothing' && loadedSha256 === null) {
-      await run.recordFailure({ code: failure.code, reason: `${failure.message} ${RETRIED}` });
-    }
-    return null;
-  }
-}
-
 /** Details for the status, then regenerate: the shape of the details is not specified (4.4). @throws ActivityFailure */
-async function queryStatus({ activities, input: { invoiceId } }: InvoiceRun): Promise<Answer> {
-  await activities.fetchToken();
-  let details: LookUpInvoiceResult = { outcome: 'not-found' };
+async function queryStatus(run: InvoiceRun): Promise<Status> {
+  const { activities, input } = run;
+  const { invoiceId } = input;
+  let details: Details | null = null;
   let detailsError: unknown = null;
   try {
-    details = await activities.lookUpInvoice({ invoiceId });
+    details = await queryDetails(run);
   } catch (error) {
     const failure = failureOf(error);
     const { reaction, scope } = reactionTo(failure);
@@ -131,16 +121,13 @@ async function queryStatus({ activities, input: { invoiceId } }: InvoiceRun): Pr
     if (!isEndpointBroken && failure.code !== 'server-fault') throw error;
     detailsError = error;
   }
-  if (details.outcome === 'found') {
-    const { status, unknownStatus = null, header } = details;
-    await activities.recordDetails({ invoiceId, status, unknownStatus, header });
-    // An unknown status may mean voided, so an existing file is no proof of approval.
-    if (status !== null || unknownStatus !== null) return { isKnown: true, status, location: null };
-  }
+  // An unknown status may mean voided, so an existing file is no proof of approval.
+  if (details !== null && (details.status !== null || details.unknownStatus !== null))
+    return { isKnown: true, status: details.status, location: null };
   const answer = await activities.regenerateUrl({ invoiceId });
   if (answer.outcome !== 'location') {
     if (detailsError !== null) throw detailsError;
-    const isKnown = details.outcome === 'found' || answer.outcome !== 'not-exported';
+    const isKnown = details !== null || answer.outcome !== 'not-exported';
     return { isKnown, status: null, location: null };
   }
   // Only finalized invoices have a file.
@@ -148,111 +135,132 @@ async function queryStatus({ activities, input: { invoiceId } }: InvoiceRun): Pr
   return { isKnown: true, status: 'finalized', location: answer.location };
 }
 
-/** Draft: asks the service when the finalized event is overdue or on request. */
+interface Details {
+  readonly status: WebhookStatus | null;
+  readonly unknownStatus: string | null;
+}
+
+/** Requests the details and records them. @returns null after 404. @throws ActivityFailure */
+async function queryDetails({ activities, input: { invoiceId } }: InvoiceRun): Promise<Details | null> {
+  await activities.fetchToken();
+  const details = await activities.lookUpInvoice({ invoiceId });
+  if (details.outcome === 'not-found') return null;
+  const { status, unknownStatus = null, header } = details;
+  await activities.recordDetails({ invoiceId, status, unknownStatus, header });
+  return { status, unknownStatus };
+}
+
+// Draft
+
+/** Waits for the finalized event; sends a request to the service when it is overdue, or when a person wants one. */
 async function waitForFinalized(run: InvoiceRun): Promise<void> {
   const { isLookUp, isRetry } = run.requests;
-  if ((isLookUp || isRetry) && (await lookUp(run)) === null) return run.backOff();
+  if ((isLookUp || isRetry) && (await lookUp(run)).outcome === 'failed') return run.backOff();
   if (lifecycle.nextStep(run.knowledge) !== 'wait') return;
   await run.reply({ state: 'draft', reason: null });
   // The first pause counts from the run's scheduled start, which may have been delayed by that pause (ADR 1).
-  const { overdueChecks } = run;
+  const { overdueChecks } = run.attempts;
   const passed = overdueChecks === 0 ? Date.now() - workflowInfo().startTime.getTime() : 0;
   const pause = Math.max(1, nthPause(run.pace.overdueAfter, overdueChecks) - passed);
   if (await condition(() => run.hasNews, pause)) return;
-  run.overdueChecks += 1;
+  run.attempts.overdueChecks += 1;
   run.requests = { ...run.requests, isLookUp: true };
 }
 
-// The file
+// Voided
 
-/** One series of attempts to fetch and load the file, followed by a pause or attention if it failed. */
-async function fetchAndLoad(run: InvoiceRun): Promise<void> {
-  const { invoiceId } = run.input;
-  const { announcement } = run.knowledge;
-  run.takeRequests();
-  const location = announcement?.location ?? null;
-  const isRejected = location !== null && location.fileHashSha256 === run.rejectedSha256;
-  const { freshUrl: regenerated, failedSeries } = run;
-  run.freshUrl = null;
-  const file = await fetchFile(run.activities, {
-    ...{ invoiceId, announced: isRejected ? null : location, regenerated, failedSeries },
-    eventId: announcement?.eventId ?? null,
-  });
-  if (file.outcome === 'fetched') return loadFile(run, file, announcement);
-  const { code, message } = file;
-  run.fail({ code, message });
-  const { attentionAfter, attentionAfterMissing } = run.pace;
-  const limit = code === 'not-exported' ? attentionAfterMissing : attentionAfter;
-  if (file.outcome === 'operator' || run.pausedMs >= inMilliseconds(limit)) {
-    const series = run.failedSeries + 1;
-    const attempts = series === 1 ? '' : ` ${series} series of attempts were made.`;
-    return requireAttention(run, { code, reason: `${message}${attempts} ${RETRY_HINT}` });
+/**
+ * Confirms a void that only an event reported (ADR 19); the invoice is out of every total already. A denial is checked
+ * again after each pause, then a person decides. If the service cannot answer, the void stays.
+ */
+async function confirmVoid(run: InvoiceRun): Promise<void> {
+  const { pace, attempts } = run;
+  if (!pace.confirmVoids) {
+    run.knowledge = lifecycle.setVoidBasis(run.knowledge, 'unanswered');
+    return;
   }
-  await run.recordFailure({ code, reason: `${message} ${RETRIED}` });
-  await run.backOffAfterSeries();
+  run.takeRequests();
+  const answer = await queryVoid(run);
+  switch (answer.outcome) {
+    case 'confirmed':
+      return settleVoid(run, 'details');
+    case 'unanswerable':
+      return leaveUnconfirmed(run, answer.message);
+    case 'failed':
+      if (attempts.pausedMs < inMilliseconds(pace.attentionAfter)) return run.backOffAfterSeries();
+      return leaveUnconfirmed(run, answer.message);
+    case 'denied': {
+      const pause = pace.confirmVoidAfter[attempts.denials];
+      attempts.denials += 1;
+      if (pause !== undefined) return pauseBeforeConfirming(run, inMilliseconds(pause));
+      const reason = `An event voided it, and the service says that it is ${answer.status}. No total includes it until this is settled. \`billsync invoices restore\` brings it back; once the service says voided too, \`billsync invoices retry\` ends this.`;
+      attempts.denials = 0;
+      await run.requireAttention({ code: lifecycle.VOID_CONTRADICTED, reason });
+      // Without attention, a new event arrived meanwhile, and the void is confirmed once more.
+      if (run.knowledge.attention !== null) {
+        run.knowledge = lifecycle.setVoidBasis(run.knowledge, 'contradicted');
+      }
+    }
+  }
 }
 
-async function loadFile(
-  run: InvoiceRun,
-  file: FetchedFile,
-  announcement: Announcement | null,
-): Promise<void> {
-  const { sha256, tag, mismatch } = file;
-  let loaded: LoadInvoiceResult;
+type VoidAnswer =
+  | { readonly outcome: 'confirmed' }
+  | { readonly outcome: 'denied'; readonly status: WebhookStatus }
+  /** `unanswerable`: no retry can get an answer. */
+  | { readonly outcome: 'unanswerable' | 'failed'; readonly message: string };
+
+/** From the details only: an existing file proves nothing about a void. */
+async function queryVoid(run: InvoiceRun): Promise<VoidAnswer> {
   try {
-    loaded = file.loaded ?? (await callLoad(run, file, announcement));
+    const details = await queryDetails(run);
+    if (details === null)
+      return { outcome: 'unanswerable', message: 'The service answers 404 to a request for its details.' };
+    const { status } = details;
+    if (status === 'voided') return { outcome: 'confirmed' };
+    if (status !== null) return { outcome: 'denied', status };
+    return { outcome: 'unanswerable', message: 'Its details contain no known status.' };
   } catch (error) {
     const failure = failureOf(error);
-    run.fail(failure);
-    const reason = `Loading failed in every attempt: ${failure.message} ${RETRY_HINT}`;
-    return requireAttention(run, { code: 'load-failed', reason });
-  }
-  switch (loaded.outcome) {
-    case 'loaded':
-    case 'already_loaded': {
-      const announcedSha256 = announcement?.location.fileHashSha256 ?? null;
-      run.knowledge = lifecycle.completeLoad(run.knowledge, { sha256, announcedSha256 });
-      run.resetSeries();
-      run.lastFailure = null;
-      // A new load clears the recorded failure itself.
-      if (loaded.outcome === 'already_loaded') await run.recordFailure(null);
-      run.recordedFailure = null;
-      return;
-    }
-    case 'voided':
-      // The next step reads from the ledger why.
-      run.knowledge = lifecycle.applyVoidOfLoad(run.knowledge);
-      return;
-    case 'rejected':
-    case 'contradicted': {
-      if (run.rejectedSha256 !== sha256) run.repairChecks = 0;
-      run.rejectedSha256 = sha256;
-      run.rejectedTag = tag;
-      const code = loaded.outcome === 'rejected' ? 'csv-rejected' : 'header-contradicted';
-      const attention =
-        mismatch === null
-          ? { code, reason: loaded.reason }
-          : { code: 'hash-mismatch', reason: `${mismatch} ${loaded.reason}` };
-      await requireAttention(run, attention);
-    }
+    const { reaction } = reactionTo(failure);
+    return { outcome: reaction === 'retry' ? 'failed' : 'unanswerable', message: failure.message };
   }
 }
 
-function callLoad(
-  run: InvoiceRun,
-  { sha256, source, announcedSha256, encodedSha256 }: FetchedFile,
-  announcement: Announcement | null,
-): Promise<LoadInvoiceResult> {
-  run.updateSearchAttributes();
-  return run.activities.loadInvoice({
-    ...{ invoiceId: run.input.invoiceId, sha256, source, announcedSha256 },
-    ...(encodedSha256 === null ? {} : { encodedSha256 }),
-    eventId: announcement?.eventId ?? null,
-    workflowRunId: workflowInfo().runId,
-  });
+function settleVoid(run: InvoiceRun, basis: 'details' | 'unanswered'): void {
+  run.resetSeries();
+  run.attempts.denials = 0;
+  run.knowledge = lifecycle.setVoidBasis(run.knowledge, basis);
 }
 
-// Attention and the end
+async function leaveUnconfirmed(run: InvoiceRun, message: string): Promise<void> {
+  const reason = `An event voided it, and the service could not confirm that: ${message}`;
+  await run.recordFailure({ code: 'void-unconfirmed', reason });
+  settleVoid(run, 'unanswered');
+}
+
+/** Records events meanwhile; only a request ends the pause early. */
+async function pauseBeforeConfirming(run: InvoiceRun, milliseconds: number): Promise<void> {
+  const until = Date.now() + milliseconds;
+  while (Date.now() < until && !run.requests.isLookUp && !run.requests.isRetry) {
+    if (run.events.length > 0) await run.recordEvents();
+    else await condition(() => run.hasNews, until - Date.now());
+  }
+  if (run.hasNews) await run.applyRestore();
+}
+
+/** After a denied void: whether a person undid it or the service confirms it now. */
+async function isVoidResolved(run: InvoiceRun): Promise<boolean> {
+  run.takeRequests();
+  if (await run.applyRestore()) return true;
+  const { outcome } = await queryVoid(run);
+  if (outcome !== 'confirmed') return false;
+  settleVoid(run, 'details');
+  await run.applyVoid();
+  return true;
+}
+
+// Attention
 
 /** Returns after a retry, a new event or a repaired file. */
 async function waitForPerson(run: InvoiceRun): Promise<void> {
@@ -262,7 +270,7 @@ async function waitForPerson(run: InvoiceRun): Promise<void> {
     run.takeRequests();
     return retry(run);
   }
-  if (run.requests.isRecheck && (await lookUp(run)) === null) return run.backOff();
+  if (run.requests.isRecheck && (await lookUp(run)).outcome === 'failed') return run.backOff();
   run.takeRequests();
   const { attention } = run.knowledge;
   await run.reply({ state: 'needs_attention', reason: attention?.reason ?? null });
@@ -270,14 +278,12 @@ async function waitForPerson(run: InvoiceRun): Promise<void> {
   else await condition(() => run.hasNews);
 }
 
-/** The service may repair a rejected file: it is asked at growing intervals, without a limit. */
+/** The service may repair a rejected file: it is requested at growing intervals, without a limit. */
 async function waitForRepair(run: InvoiceRun): Promise<void> {
-  const pause = nthPause(run.pace.repairAfter, run.repairChecks);
+  const pause = nthPause(run.pace.repairAfter, run.attempts.repairChecks);
   if (await condition(() => run.hasNews, pause)) return;
-  run.repairChecks += 1;
-  const { rejectedSha256: sha256, rejectedTag: tag, input } = run;
-  const { invoiceId } = input;
-  const repaired = await findRepairedFile(run.activities, { invoiceId, sha256, tag });
+  run.attempts.repairChecks += 1;
+  const repaired = await findRepairedFile(run);
   if (repaired === null || run.hasNews) return;
   run.freshUrl = repaired.location;
   await retry(run);
@@ -286,36 +292,37 @@ async function waitForRepair(run: InvoiceRun): Promise<void> {
 async function retry(run: InvoiceRun): Promise<void> {
   run.resetSeries();
   run.knowledge = lifecycle.clearAttention(run.knowledge);
-  await clearAttention(run);
+  await run.clearAttention();
 }
 
-/** After three series without an answer the failure is recorded, and the next reconciliation asks again. */
-const MAX_RECHECK_SERIES = 3;
+// Loaded or voided
 
 /** Performs a requested recheck, then ends the run unless something new was received. */
 async function isSettled(run: InvoiceRun): Promise<boolean> {
   const isVoided = run.knowledge.rank === 'voided';
   if (run.requests.isRecheck && !isVoided) {
-    const { isFileInDoubt } = run.requests;
-    const answer = await lookUp(run);
-    run.freshUrl = null;
-    if (answer === null) await recheckFailed(run);
-    else if (isFileInDoubt) run.knowledge = lifecycle.requireReload(run.knowledge);
+    await recheck(run);
     return false;
   }
   // A person's restore reaches the run only through the ledger.
   if (run.hasNews && isVoided) {
     run.takeRequests();
-    if (await applyRestore(run)) return false;
+    if (await run.applyRestore()) return false;
   }
   run.takeRequests();
   return end(run, lifecycle.stateOf(run.knowledge));
 }
 
-async function recheckFailed(run: InvoiceRun): Promise<void> {
-  if (run.failedSeries < MAX_RECHECK_SERIES) return run.backOff();
-  const message = run.lastFailure?.message ?? 'It does not answer.';
-  const reason = `The service was asked three times whether it is voided, and did not answer: ${message}`;
+async function recheck(run: InvoiceRun): Promise<void> {
+  const { isFileInDoubt } = run.requests;
+  const answer = await lookUp(run);
+  run.freshUrl = null;
+  if (answer.outcome !== 'failed') {
+    if (isFileInDoubt) run.knowledge = lifecycle.requireReload(run.knowledge);
+    return;
+  }
+  if (run.attempts.failedSeries < MAX_RECHECK_SERIES) return run.backOff();
+  const reason = `Three requests whether it is voided got no answer from the service: ${answer.message}`;
   await run.recordFailure({ code: 'recheck-unanswered', reason }, true);
   run.takeRequests();
 }

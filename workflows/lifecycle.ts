@@ -18,7 +18,7 @@ import {
   rankOfEvent,
   type WebhookStatus,
 } from '../lib/wire/names.ts';
-import type { VoidBasis } from '../warehouse/warehouse.ts';
+import type { VoidBasis } from '../lib/wire/warehouse-requests.ts';
 
 /** A file that an event announced. */
 export interface Announcement {
@@ -51,11 +51,17 @@ export interface Knowledge {
   readonly attention: Attention | null;
 }
 
-/** The ledger's data about the invoice, from earlier runs. */
-export interface Ledger {
-  readonly rank: Rank;
+/** The ledger's data about an invoice, for a run that continues earlier ones. */
+export interface InvoiceLedger {
+  /** null: nothing is recorded. */
+  readonly state: InvoiceState | null;
   readonly loadedSha256: string | null;
+  /** null: not voided. */
   readonly voidBasis: VoidBasis | null;
+  /** A person undid a void, and nothing has voided the invoice since. */
+  readonly isRestored: boolean;
+  /** Code of the failure that is being retried; null: none. */
+  readonly failureCode: string | null;
 }
 
 export type Step =
@@ -91,10 +97,6 @@ export const NOTHING_KNOWN: Knowledge = {
   voidBasis: null,
   attention: null,
 };
-
-export function rankOfState(state: InvoiceState): Rank {
-  return RANK_OF_STATE[state];
-}
 
 /** Attention code while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';
@@ -136,17 +138,22 @@ export function applyVoidOfLoad(knowledge: Knowledge): Knowledge {
   return { ...knowledge, rank: 'voided' };
 }
 
-export function applyLedger(knowledge: Knowledge, ledger: Ledger): Knowledge {
+export function applyLedger(
+  knowledge: Knowledge,
+  { state, loadedSha256, voidBasis }: InvoiceLedger,
+): Knowledge {
+  const rank = state === null ? 'nothing' : RANK_OF_STATE[state];
   return {
     ...knowledge,
-    rank: higher(knowledge.rank, ledger.rank),
-    loadedSha256: ledger.loadedSha256 ?? knowledge.loadedSha256,
-    voidBasis: ledger.voidBasis ?? knowledge.voidBasis,
+    // The state of a denied void is `needs_attention`, which hides its rank.
+    rank: higher(knowledge.rank, voidBasis === null ? rank : 'voided'),
+    loadedSha256: loadedSha256 ?? knowledge.loadedSha256,
+    voidBasis: voidBasis ?? knowledge.voidBasis,
   };
 }
 
 /** A person undid the void: from now on only the ledger counts. */
-export function applyRestore(knowledge: Knowledge, ledger: Ledger): Knowledge {
+export function applyRestore(knowledge: Knowledge, ledger: InvoiceLedger): Knowledge {
   const undone = { rank: 'nothing', isVoidApplied: false, voidBasis: null, attention: null } as const;
   return applyLedger({ ...knowledge, ...undone }, ledger);
 }

@@ -1,8 +1,9 @@
-/** Signals, queries and inputs of the invoice and backfill workflows. Clients import this file; it imports no workflow. */
+/** Signals, queries and inputs of the invoice and backfill workflows. Clients import type { FileTag } from '../lib/wire/csv-file.ts';
+import this file; it imports no workflow. */
 
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { type Duration, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
-import type { FileTag } from '../billing/billing-service.ts';
+import type { FileTag } from '../lib/wire/csv-file.ts';
 import {
   type EnvironmentName,
   type InvoiceEvent,
@@ -32,26 +33,40 @@ export interface InvoiceInput {
 
 export interface CarriedInvoice {
   readonly knowledge: Knowledge;
-  readonly overdueChecks: number;
-  readonly failedSeries: number;
-  readonly pausedMs: number;
+  readonly attempts: Attempts;
+  readonly rejected: RejectedFile | null;
   readonly recordedFailure: string | null;
-  readonly denials: number;
-  readonly rejectedSha256: string | null;
-  readonly rejectedTag: FileTag | null;
-  readonly repairChecks: number;
   /** Workflows that still have to receive a reply. */
   readonly replyTo: readonly string[];
 }
 
+/** Counted by one run and the runs that continue it. */
+export interface Attempts {
+  /** Requests to the service because the finalized event was overdue. */
+  overdueChecks: number;
+  /** Failed series of attempts in a row, and their pauses in total. */
+  failedSeries: number;
+  pausedMs: number;
+  /** Times the service denied a void. */
+  denials: number;
+  /** Requests for another file than the rejected one. */
+  repairChecks: number;
+}
+
+export interface RejectedFile {
+  readonly sha256: string;
+  /** null: not an export, or the service sent none. */
+  readonly tag: FileTag | null;
+}
+
 export interface LookUpRequest {
-  readonly cause: 'backfill' | 'reconcile' | 'person';
   /** Workflow that receives the result, by `backfillReplySignal`. */
   readonly replyTo?: string;
   /** The service may have another file than the loaded one: fetch it again and compare. */
   readonly isFileInDoubt?: boolean;
 }
 
+/** Not read by the workflow: a signal without an argument would count as unencrypted. */
 export interface RetryRequest {
   readonly requestedBy: 'person' | 'reconcile';
 }
@@ -61,8 +76,6 @@ export interface InvoiceStatus {
   /** Number of distinct events processed. */
   readonly seen: number;
   readonly attention: Attention | null;
-  /** The last failure that was, or will be, retried. */
-  readonly lastFailure: { readonly code: string; readonly message: string; readonly at: string } | null;
 }
 
 export interface InvoiceResult {
@@ -89,12 +102,10 @@ export interface BackfillInput {
   readonly partnerId: string;
   /** Invoices in progress at once. */
   readonly concurrency: number;
-  /** How long a batch waits for an invoice before it counts as `pending`; the invoice's workflow continues. */
-  readonly replyWithin: string;
   /** Without a signal for this long, a backfill checks its batch, and a waiting batch its backfill; 10 minutes by default. */
-  readonly checkAfter?: string;
+  readonly checkAfter?: Duration;
   /** Without a further batch for this long, the client that sends them counts as gone; 10 minutes by default. */
-  readonly quietAfter?: string;
+  readonly quietAfter?: Duration;
   /** For the invoice workflows that are started. */
   readonly pace?: Partial<Pace>;
   /** State of the previous run after continue-as-new; contains no invoice ids. */
@@ -177,6 +188,7 @@ export interface BackfillProgress {
   readonly control: BackfillControl;
   /** Totals of the completed batches. */
   readonly counts: BackfillCounts;
+  readonly batches: readonly Omit<BackfillBatch, 'counts'>[];
 }
 
 export interface BackfillResult extends BackfillCounts {
@@ -197,5 +209,4 @@ export const backfillBatchOverSignal =
 export const backfillControlSignal = defineSignal<[BackfillControl]>('backfillControl');
 export const backfillReplySignal = defineSignal<[BackfillReply]>('backfillReply');
 export const backfillProgressQuery = defineQuery<BackfillProgress>('backfillProgress');
-export const backfillBatchQuery = defineQuery<readonly Omit<BackfillBatch, 'counts'>[]>('backfillBatches');
 export const backfillBatchProgressQuery = defineQuery<BackfillBatchProgress>('backfillBatchProgress');

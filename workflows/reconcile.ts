@@ -5,7 +5,7 @@
 
 import { log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { EnvironmentName } from '../lib/wire/names.ts';
-import type { Verification } from '../warehouse/warehouse.ts';
+import type { Verification } from '../lib/wire/warehouse-requests.ts';
 import type { FindOverdueResult, WarehouseActivities } from './activities.ts';
 import { taskQueuesOfWorkflow } from './activity-options.ts';
 import { failureOf } from './failure.ts';

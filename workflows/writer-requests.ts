@@ -1,18 +1,20 @@
 /** Requests to the single writer, from commands and from report schedules: one short workflow each, on its queue. */
 
 import { proxyActivities } from '@temporalio/workflow';
-import type { Imported, ImportRequest } from '../warehouse/import/import-files.ts';
-import type { Decided, Decision, Publication, Verification } from '../warehouse/warehouse.ts';
+import type {
+  Decided,
+  Decision,
+  Imported,
+  ImportRequest,
+  Publication,
+  Verification,
+} from '../lib/wire/warehouse-requests.ts';
 import type { ScheduledReport, WarehouseActivities, WrittenReport } from './activities.ts';
 
 // For commands: a person waits, so a failure is reported after a few attempts.
 const requests = proxyActivities<WarehouseActivities>({
   startToCloseTimeout: '30 min',
   heartbeatTimeout: '1 min',
-  retry: { initialInterval: '500 ms', maximumAttempts: 3 },
-});
-const { publishSnapshot } = proxyActivities<WarehouseActivities>({
-  startToCloseTimeout: '10 min',
   retry: { initialInterval: '500 ms', maximumAttempts: 3 },
 });
 const { writeReport } = proxyActivities<WarehouseActivities>({
@@ -23,7 +25,7 @@ const { writeReport } = proxyActivities<WarehouseActivities>({
 
 /** `billsync snapshot`. Returns after the rename, with everything committed before in it. */
 export async function snapshot(): Promise<Publication> {
-  return publishSnapshot();
+  return requests.publishSnapshot();
 }
 
 /** `billsync verify` */
@@ -34,14 +36,14 @@ export async function verify(request: { readonly full: boolean }): Promise<Verif
 /** `billsync import`, while a worker runs. Returns after the publication. */
 export async function importCsv(request: ImportRequest): Promise<Imported> {
   const imported = await requests.importCsv(request);
-  if (imported.outcome.outcome === 'loaded') await publishSnapshot();
+  if (imported.outcome.outcome === 'loaded') await requests.publishSnapshot();
   return imported;
 }
 
 /** `billsync invoices restore` and `use-version`, while a worker runs. Returns after the publication. */
 export async function decideInvoice(decision: Decision): Promise<Decided> {
   const decided = await requests.decideInvoice(decision);
-  if (decided.outcome === 'done' && !decision.isDryRun) await publishSnapshot();
+  if (decided.outcome === 'done' && !decision.isDryRun) await requests.publishSnapshot();
   return decided;
 }
 

@@ -1,24 +1,19 @@
 /** `billsync alerts`: list what is wrong now, and explain what to do about it. */
 
+import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
-import {
-  type AlertDecision,
-  decideOnAlerts,
-  type OpenAlert,
-  openAlerts,
-} from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts, type OpenAlert, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { durationMs, readDuration } from '../../lib/config/setting-values.ts';
-import type { Settings } from '../../lib/config/settings.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
+import { USER_FILES } from '../../lib/user-store.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Column, printable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, group, outputOf, seconds, verb, withJson } from '../verb.ts';
+import { group, outputOf, type Run, seconds, type Verb, verb } from '../verb.ts';
 
-export function alertsCommand(): Command {
-  return group('alerts', 'Open alerts, and what to do about them.', [
+export function command(): Command {
+  return group('alerts', 'Shows open alerts, explains them, and records decisions about them.', [
     listCommand(),
     explainCommand(),
     acknowledgeCommand(),
@@ -28,54 +23,50 @@ export function alertsCommand(): Command {
 }
 
 function listCommand(): Command {
-  const command = verb(
+  return verb(
     'list',
-    'Lists the open alerts, newest first. Exit code 1 when any is open that is neither informational nor acknowledged.',
+    'Lists the open alerts, newest first. Exit code 1 if one is neither informational nor acknowledged.',
     'billsync alerts list --json',
-  );
-  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const alerts = (await openOf(settings)).map(asJson);
-    output.rows(alerts, COLUMNS, { empty: 'No alert is open.' });
-    const isWaiting = alerts.some(
-      ({ severity, acknowledged_at }) => severity !== 'info' && acknowledged_at === null,
-    );
-    if (isWaiting) process.exitCode = EXIT.checkFailed;
-  });
-}
-
-async function openOf(settings: Settings): Promise<readonly OpenAlert[]> {
-  await checkEnvironment(settings);
-  return openAlerts(dataFolder(settings.dataDir).run);
+  )
+    .ndjson()
+    .run(async ({ settings, output }: Run) => {
+      const alerts = (await openAlerts(settings.dataDir)).map(asJson);
+      output.rows(alerts, COLUMNS, { empty: 'No alert is open.' });
+      const isWaiting = alerts.some(
+        ({ severity, acknowledged_at }) => severity !== 'info' && acknowledged_at === null,
+      );
+      if (isWaiting) process.exitCode = EXIT.checkFailed;
+    });
 }
 
 function explainCommand(): Command {
-  const command = verb(
+  return verb(
     'explain <name>',
     'Explains an alert: its meaning, what to check first, how to fix it, and how to see that it is over.',
     'billsync alerts explain disk/full',
-  );
-  return withJson(command).action((given: string, _flags: unknown, command: Command) => {
-    const name = alertNameOf(given);
-    if (name === null) {
-      const known = [...ALERT_NAMES].sort().join(', ');
-      throw new CliError(EXIT.nothingMatched, 'there is no such alert', {
-        subject: given,
-        hint: `there are ${known}`,
-      });
-    }
-    const { severity, meaning, firstLook, cure, proof } = RUNBOOK[name];
-    const lines = [
-      `${name} (${severity})\n${meaning}`,
-      `Check first:\n${listed(firstLook)}`,
-      `What to do:\n${listed(cure)}`,
-      `It is over when: ${proof}`,
-    ];
-    outputOf(command).thing(
-      { name, severity, meaning, first_look: firstLook, cure, proof },
-      () => `${lines.join('\n\n')}\n`,
-    );
-  });
+  )
+    .json()
+    .action((given: string, _flags: unknown, command: Command) => {
+      const name = alertNameOf(given);
+      if (name === null) {
+        const known = [...ALERT_NAMES].sort().join(', ');
+        throw new CliError(EXIT.nothingMatched, 'there is no such alert', {
+          subject: given,
+          hint: `there are ${known}`,
+        });
+      }
+      const { severity, meaning, firstLook, cure, proof } = RUNBOOK[name];
+      const lines = [
+        `${name} (${severity})\n${meaning}`,
+        `Check first:\n${listed(firstLook)}`,
+        `What to do:\n${listed(cure)}`,
+        `It is over when: ${proof}`,
+      ];
+      outputOf(command).thing(
+        { name, severity, meaning, first_look: firstLook, cure, proof },
+        () => `${lines.join('\n\n')}\n`,
+      );
+    });
 }
 
 function listed(lines: readonly string[]): string {
@@ -91,52 +82,53 @@ interface WriteFlags {
 function acknowledgeCommand(): Command {
   const command = verb(
     'acknowledge [key...]',
-    'Records that someone is working on an alert: its notice is not repeated while it lasts. An alert about ' +
+    'Records that a person works on an alert: its notice is not sent again while it lasts. An alert about ' +
       'a past event (a void after the load) ends when it is acknowledged.',
     'billsync alerts acknowledge disk/full --note "a larger one is ordered"',
   );
-  return withWriteFlags(command).action(
-    async (keys: readonly string[], flags: WriteFlags, command: Command) => {
-      await decide(command, { keys, flags, kind: 'acknowledged', until: null, done: 'Acknowledged' });
-    },
+  return withWriteFlags(command).run((run: Run<WriteFlags>, keys: readonly string[]) =>
+    decide(run, { keys, until: null }),
   );
 }
 
 function quietCommand(): Command {
   const command = verb(
     'quiet [key...]',
-    'Silences alerts for a while; they stay on the list. `--for 0s` ends it.',
+    'Silences alerts for a time; they stay on the list. `--for 0s` ends the silence.',
     'billsync alerts quiet temporal/away --for 2h --note "it moves to another machine"',
-  ).requiredOption('--for <duration>', 'how long, such as 30m, 8h or 7d', duration);
-  return withWriteFlags(command).action(
-    async (keys: readonly string[], flags: WriteFlags & { readonly for: number }, command: Command) => {
-      const until = new Date(Date.now() + flags.for).toISOString();
-      await decide(command, { keys, flags, kind: 'quieted', until, done: `Quiet until ${until}` });
+  ).requiredOption('--for <duration>', 'duration, such as 30m, 8h or 7d', duration);
+  return withWriteFlags(command).run(
+    (run: Run<WriteFlags & { readonly for: number }>, keys: readonly string[]) => {
+      const until = new Date(Date.now() + run.flags.for).toISOString();
+      return decide(run, { keys, until });
     },
   );
 }
 
-function withWriteFlags(command: Command): Command {
+function withWriteFlags(command: Verb): Verb {
   return command
+    .audited()
     .option('--all', 'all open alerts')
-    .option('--note <text>', 'the reason, shown beside the alert', '')
+    .option('--note <text>', 'reason, listed with the alert', '')
     .option('--dry-run', 'show which alerts would change');
 }
 
-interface DecisionRequest extends Pick<AlertDecision, 'kind' | 'until'> {
+interface DecisionRequest {
   readonly keys: readonly string[];
-  readonly flags: WriteFlags;
-  readonly done: string;
+  /** null: the alerts are acknowledged. */
+  readonly until: string | null;
 }
 
-async function decide(command: Command, { keys, flags, done, kind, until }: DecisionRequest): Promise<void> {
-  const { settings, output } = contextOf(command);
+async function decide(
+  { settings, output, flags }: Run<WriteFlags>,
+  { keys, until }: DecisionRequest,
+): Promise<void> {
   const hint = '`billsync alerts list` shows what is open';
   const isAll = flags.all === true;
   if (isAll === keys.length > 0) {
     throw new CliError(EXIT.usage, 'name the keys of alerts, or add --all', { hint });
   }
-  const open = new Set<string>((await openOf(settings)).map(({ key }) => key));
+  const open = new Set<string>((await openAlerts(settings.dataDir)).map(({ key }) => key));
   if (open.size === 0) throw new CliError(EXIT.nothingMatched, 'no alert is open');
   const unknown = keys.find((key) => !open.has(key));
   if (unknown !== undefined) {
@@ -146,9 +138,9 @@ async function decide(command: Command, { keys, flags, done, kind, until }: Deci
   const named = chosen.map(printable).join(', ');
   if (flags.dryRun === true) return output.note(`Would change: ${named}.`);
   const decision = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
-  const decisions = chosen.map((key) => ({ ...decision, key, kind, until }));
-  await decideOnAlerts(dataFolder(settings.dataDir).run, decisions);
-  output.note(`${done}: ${named}.`);
+  if (until === null) await acknowledgeAlerts(settings.dataDir, chosen, decision);
+  else await quietAlerts(settings.dataDir, chosen, { ...decision, until });
+  output.note(`${until === null ? 'Acknowledged' : `Silenced until ${until}`}: ${named}.`);
 }
 
 function duration(text: string): number {
@@ -173,46 +165,45 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'since', value: ({ since }) => since },
   { title: 'severity', value: ({ severity }) => severity },
   { title: 'alert', value: ({ key }) => key },
-  { title: 'what', value: ({ title }) => title },
+  { title: 'title', value: ({ title }) => title },
   { title: 'detail', value: ({ detail }) => detail, canShrink: true },
   { title: 'acknowledged by', value: ({ acknowledged_by }) => acknowledged_by },
-  { title: 'quiet until', value: ({ quiet_until }) => quiet_until },
+  { title: 'silenced until', value: ({ quiet_until }) => quiet_until },
 ];
 
-export function costsCommand(): Command {
-  const command = verb(
+function costsCommand(): Command {
+  return verb(
     'costs',
-    'Lists what meets a rule of user/cost-rules.yaml now, also if it was reported before. Sends no alert. Exit code 1 when there is any.',
+    'Lists the current findings of the cost rules, including reported ones. Sends no alert. Exit code 1 if there are any.',
     'billsync alerts costs --rules new-rules.yaml',
-  );
-  command
+  )
     .option('--rules <file>', 'another rules file, for example to test it')
-    .option('--timeout <seconds>', 'stop a report after this time', seconds, 60);
-  return withJson(command, { ndjson: true }).action(async (flags: CostFlags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    await checkEnvironment(settings);
-    const [{ findCosts }, { readCostRules }, { costPaths }, { publishedPath }] = await Promise.all([
-      import('../../finance/cost-alerts/find-costs.ts'),
-      import('../../finance/cost-alerts/rules.ts'),
-      import('../../finance/cost-alerts/watch-costs.ts'),
-      import('../published.ts'),
-    ]);
-    const path = flags.rules ?? costPaths(settings.dataDir).rulesPath;
-    const rules = await readCostRules(path);
-    if (rules === null)
-      throw new CliError(EXIT.nothingMatched, `there is no file of cost rules: ${printable(path)}`, {
-        hint: 'docs/how-to/cost-alerts.md describes it',
-      });
-    const options = {
-      databasePath: publishedPath(settings),
-      now: new Date(),
-      timeLimitMs: flags.timeout * 1000,
-    };
-    const found = [];
-    for (const rule of rules) found.push(...(await findCosts(rule, options)));
-    output.rows(found, COST_COLUMNS, { empty: `Nothing meets the ${rules.length} rules.` });
-    if (found.length > 0) process.exitCode = EXIT.checkFailed;
-  });
+    .option('--timeout <seconds>', 'stop a report after this time', seconds, 60)
+    .ndjson()
+    .run(async ({ settings, output, flags }: Run<CostFlags>) => {
+      const [{ findCosts }, { parseCostRules, readCostRules }, { publishedPath }] = await Promise.all([
+        import('../../finance/cost-alerts/find-costs.ts'),
+        import('../../finance/cost-alerts/rules.ts'),
+        import('../published.ts'),
+      ]);
+      const rules =
+        flags.rules === undefined
+          ? await readCostRules(settings.dataDir)
+          : await parseCostRules({ path: flags.rules, text: await readFile(flags.rules, 'utf8') });
+      if (rules === null)
+        throw new CliError(EXIT.nothingMatched, `there is no file ${USER_FILES.costRules}`, {
+          hint: 'docs/how-to/cost-alerts.md describes it',
+        });
+      const options = {
+        databasePath: publishedPath(settings),
+        now: new Date(),
+        timeLimitMs: flags.timeout * 1000,
+      };
+      const found = [];
+      for (const rule of rules) found.push(...(await findCosts(rule, options)));
+      output.rows(found, COST_COLUMNS, { empty: `Nothing meets the ${rules.length} rules.` });
+      if (found.length > 0) process.exitCode = EXIT.checkFailed;
+    });
 }
 
 interface CostFlags {

@@ -2,13 +2,14 @@
 
 import type { Command } from 'commander';
 import type { AuditEntry } from '../../lib/audit-log.ts';
-import { auditFolder, auditLogOf } from '../audited-commands.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
+import { auditLogOf } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, group, positiveInteger, verb, withJson } from '../verb.ts';
+import { group, positiveInteger, type Run, verb } from '../verb.ts';
 
-export function auditCommand(): Command {
+export function command(): Command {
   return group('audit', 'Shows and verifies the audit log of changes by commands and from the dashboard.', [
     listCommand(),
     verifyCommand(),
@@ -16,21 +17,13 @@ export function auditCommand(): Command {
 }
 
 function listCommand(): Command {
-  const command = verb('list', 'Lists entries, newest first.', 'billsync audit list --limit 20').option(
-    '--limit <number>',
-    'maximum number of entries',
-    positiveInteger,
-    100,
-  );
-  return withJson(command, { ndjson: true }).action(
-    async ({ limit }: { readonly limit: number }, command: Command) => {
-      const { settings, output } = contextOf(command);
-      await checkEnvironment(settings);
-      const entries = await (await auditLogOf(settings)).newest(limit);
-      const empty = 'The audit log is empty.';
-      output.rows(entries.map(asJson), COLUMNS, { empty });
-    },
-  );
+  return verb('list', 'Lists entries, newest first.', 'billsync audit list --limit 20')
+    .option('--limit <number>', 'maximum number of entries', positiveInteger, 100)
+    .ndjson()
+    .run(async ({ settings, output, flags }: Run<{ readonly limit: number }>) => {
+      const entries = await (await auditLogOf(settings)).newest(flags.limit);
+      output.rows(entries.map(asJson), COLUMNS, { empty: 'The audit log is empty.' });
+    });
 }
 
 const COLUMNS = [
@@ -41,7 +34,7 @@ const COLUMNS = [
   { title: 'action', value: (row: Printed) => row.action },
   { title: 'outcome', value: (row: Printed) => row.outcome },
   { title: 'target', value: (row: Printed) => row.target.join(', '), canShrink: true },
-  { title: 'why', value: (row: Printed) => row.reason, canShrink: true },
+  { title: 'reason', value: (row: Printed) => row.reason, canShrink: true },
   { title: 'result', value: (row: Printed) => row.detail, canShrink: true },
 ] as const;
 
@@ -52,29 +45,29 @@ function asJson({ number, at, by, via, action, outcome, target, reason, detail, 
 type Printed = ReturnType<typeof asJson>;
 
 function verifyCommand(): Command {
-  const command = verb(
+  return verb(
     'verify',
-    'Verifies that no entry was changed, removed or inserted; exit 1 when one was. Entries cut off at the end ' +
-      'are found only with a hash that was kept elsewhere.',
+    'Verifies that no entry was changed, removed or inserted; exit 1 otherwise. Entries removed from the end ' +
+      'are detected only with --known.',
     'billsync audit verify --json\nbillsync audit verify --known 5f0c…',
-  ).option('--known <hash>', 'hash of the newest entry, as an earlier verify printed it');
-  return withJson(command).action(async (flags: { readonly known?: string }, command: Command) => {
-    const { settings, output } = contextOf(command);
-    await checkEnvironment(settings);
-    const verdict = await (await auditLogOf(settings)).verify(flags.known ?? null);
-    output.thing(verdict, () =>
-      [
-        `${counted(verdict.entries, 'entry', 'entries')}, newest ${verdict.head ?? 'none'}`,
-        ...(verdict.unfinished === 0
-          ? []
-          : [`${counted(verdict.unfinished, 'unfinished line')} of an interrupted process: no entry`]),
-        ...verdict.problems.map((problem) => printable(problem)),
-      ].join('\n'),
-    );
-    if (verdict.problems.length === 0) return;
-    throw new CliError(EXIT.checkFailed, 'the audit log was changed', {
-      subject: auditFolder(settings),
-      hint: 'compare it with a backup; any user with write access to the data folder can change it',
+  )
+    .option('--known <hash>', 'hash of the newest entry, from an earlier verify')
+    .json()
+    .run(async ({ settings, output, flags }: Run<{ readonly known?: string }>) => {
+      const verdict = await (await auditLogOf(settings)).verify(flags.known ?? null);
+      output.thing(verdict, () =>
+        [
+          `${counted(verdict.entries, 'entry', 'entries')}, newest ${verdict.head ?? 'none'}`,
+          ...(verdict.unfinished === 0
+            ? []
+            : [`${counted(verdict.unfinished, 'unfinished line')} of an interrupted process: no entry`]),
+          ...verdict.problems.map((problem) => printable(problem)),
+        ].join('\n'),
+      );
+      if (verdict.problems.length === 0) return;
+      throw new CliError(EXIT.checkFailed, 'the audit log was changed', {
+        subject: (await userStore(settings.dataDir)).place(USER_FILES.audit),
+        hint: 'compare it with a backup; any user with write access to it can change it',
+      });
     });
-  });
 }

@@ -10,9 +10,9 @@ import type { BackfillHandle, BackfillOutcome } from '../../workflows/client/bac
 import { CliError, EXIT } from '../errors.ts';
 import { idsOf, type NamedInvoice, readInvoices } from '../find-invoices.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
-import { counted, type Output } from '../terminal/output.ts';
+import { counted, type Output, paceOf } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
-import { contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
+import { positiveInteger, type Run, seconds, verb } from '../verb.ts';
 import { withTemporal } from '../with-temporal.ts';
 
 interface BackfillFlags {
@@ -25,23 +25,27 @@ interface BackfillFlags {
   readonly control?: 'pause' | 'resume' | 'cancel';
 }
 
-export function backfillCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'backfill [invoice...]',
-    'Fetches invoices by id, or by number if billsync knows it: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
+    'Fetches invoices by id, or by a number that billsync knows: from arguments, or from a file with lines, CSV (column invoice_id) or JSON lines.',
     'billsync backfill INV-000042 --wait\nbillsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
       'billsync backfill --follow BACKFILL_ID --control pause',
   )
     .option('--ids <file>', 'read ids or numbers from this file; - reads stdin')
-    .option('--wait', 'print each result and return when readers see them; exit 1 when any needs attention')
-    .option('--timeout <seconds>', 'with --wait: return after this time (the backfill continues)', seconds)
-    .option('--concurrency <number>', 'invoices fetched at the same time', positiveInteger, 20)
+    .option('--wait', 'print each result, and return once all are published; exit 1 if one needs attention')
+    .option(
+      '--timeout <seconds>',
+      'with --wait: stop waiting after this time; the backfill continues',
+      seconds,
+    )
+    .option('--concurrency <number>', 'number of invoices to fetch at the same time', positiveInteger, 20)
     .option('--follow <backfill>', 'show or control an earlier backfill instead of starting one')
     .option('--control <what>', 'with --follow: pause, resume or cancel')
-    .option('--dry-run', 'show what would be fetched or controlled');
-  return withJson(command, { ndjson: true }).action(
-    async (named: readonly string[], flags: BackfillFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .option('--dry-run', 'show what would be fetched or controlled')
+    .ndjson()
+    .audited((flags: BackfillFlags) => flags.follow === undefined || flags.control !== undefined)
+    .run(async ({ settings, output, flags }: Run<BackfillFlags>, named: readonly string[]) => {
       if (flags.follow !== undefined) return await follow(settings, flags.follow, flags, output);
       const invoiceIds = await idsOf(settings, await gather(named, flags));
       if (flags.dryRun === true) {
@@ -72,8 +76,7 @@ export function backfillCommand(): Command {
           return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
       });
-    },
-  );
+    });
 }
 
 /** @throws CliError (exit 3) when nothing is named, (exit 2) when a file is not what it seems to be */
@@ -111,15 +114,11 @@ async function follow(
       return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
     const { total, done, inProgress, control: state, isOver, isComplete, counts } = await handle.status();
     if (isOver && !isComplete) output.note(NOT_ALL);
-    const shown = {
-      backfill_id: backfillId,
-      total,
-      done,
-      in_progress: inProgress,
-      control: state,
-      over: isOver,
+    const document = {
+      ...{ backfill_id: backfillId, total, done, in_progress: inProgress },
+      ...{ control: state, over: isOver, complete: isComplete, counts },
     };
-    output.thing({ ...shown, complete: isComplete, counts }, () => {
+    output.thing(document, () => {
       const parts = Object.entries(counts).filter(([, count]) => count > 0);
       return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inProgress} in progress`;
     });
@@ -139,7 +138,7 @@ export interface Waiting {
   readonly output: Output;
 }
 
-/** A script goes on with `report`: the publication holds what was loaded before the command ends. */
+/** Returns after the publication with the loaded files, so that the next command of a script reports them. */
 export async function waitFor({ client, settings, handle, flags, output }: Waiting): Promise<void> {
   if (!(await printResults(handle, flags, output))) return;
   const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
@@ -157,8 +156,8 @@ async function printResults(
   flags: Pick<BackfillFlags, 'timeout'>,
   output: Output,
 ): Promise<boolean> {
-  const started = Date.now();
   const progress = output.progress('Fetching');
+  const pace = paceOf('invoices');
   const outcomes: BackfillOutcome[] = [];
   const timeout = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout * 1000);
   const begun = await handle.status();
@@ -168,7 +167,7 @@ async function printResults(
       outcomes.push(outcome);
       if (output.form === 'ndjson') output.line(asJson(outcome));
       else if (output.form === 'table') output.text(`${line(outcome)}\n`);
-      progress.update(outcomes.length, total, paceOf(outcomes.length, total, Date.now() - started));
+      progress.update(outcomes.length, total, pace(outcomes.length, total));
     }
   } finally {
     progress.end();
@@ -186,12 +185,6 @@ async function printResults(
 
 const NOT_ALL =
   'Not all ids were submitted: the backfill was cancelled, or the command that submitted them ended. Name the rest again.';
-
-function paceOf(done: number, total: number, elapsedMs: number): string {
-  const perSecond = done / Math.max(elapsedMs / 1000, 0.001);
-  const secondsLeft = Math.ceil((total - done) / Math.max(perSecond, 0.001));
-  return `${perSecond.toFixed(1)}/s, ${secondsLeft} s left`;
-}
 
 function line(outcome: BackfillOutcome): string {
   const { invoice_id, state, reason } = asJson(outcome);

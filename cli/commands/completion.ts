@@ -1,15 +1,9 @@
 /** `billsync completion SHELL`: a completion script, generated from the commands. */
 
 import { Argument, type Command } from 'commander';
-import { outputOf, verb } from '../verb.ts';
+import { outputOf, sharedOptions, type VerbEntry, verb } from '../verb.ts';
 
-interface CompletedVerb {
-  readonly name: string;
-  readonly summary: string;
-  readonly load: () => Promise<Command>;
-}
-
-export function completionCommand(verbs: readonly CompletedVerb[]): Command {
+export function command(verbs: readonly VerbEntry[]): Command {
   return verb(
     'completion',
     'Prints a completion script for a shell.',
@@ -25,7 +19,7 @@ export function completionCommand(verbs: readonly CompletedVerb[]): Command {
 /** Verbs and options that may follow a path of verbs, e.g. `invoices` → list, show, retry. */
 type Words = ReadonlyMap<string, readonly { readonly word: string; readonly summary: string }[]>;
 
-async function completionWords(verbs: readonly CompletedVerb[]): Promise<Words> {
+async function completionWords(verbs: readonly VerbEntry[]): Promise<Words> {
   const words = new Map<string, { word: string; summary: string }[]>();
   words.set(
     '',
@@ -33,10 +27,10 @@ async function completionWords(verbs: readonly CompletedVerb[]): Promise<Words> 
   );
   const visit = (path: string, command: Command): void => {
     const children = command.commands.map((child) => ({ word: child.name(), summary: child.description() }));
-    const flags = command.options
+    const flags = [...command.options, ...sharedOptions()]
       .filter((option) => !option.hidden && option.long)
       .map((option) => ({ word: option.long ?? '', summary: option.description }));
-    words.set(path, [...children, ...flags, { word: '--help', summary: 'explain' }]);
+    words.set(path, [...children, ...flags, { word: '--help', summary: 'show help' }]);
     for (const child of command.commands) visit(`${path} ${child.name()}`, child);
   };
   for (const { name, load } of verbs) visit(name, await load());

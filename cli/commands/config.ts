@@ -2,20 +2,20 @@
 
 import type { Command } from 'commander';
 import type { SettingOrigin } from '../../lib/config/find-setting.ts';
-import { contextOf, group, verb, withJson } from '../verb.ts';
+import { contextOf, group, verb } from '../verb.ts';
 
-export function configCommand(): Command {
-  const show = withJson(
-    verb(
-      'show',
-      'Shows the effective settings and the source of each: flag, environment, file or default. Secrets are masked.',
-      'billsync config show --json | jq .settings.base_url',
-    ),
-  ).action((_flags: unknown, command: Command) => showSettings(command));
-  return group('config', 'The effective settings.', [show]);
+export function command(): Command {
+  const show = verb(
+    'show',
+    'Shows the effective settings and the source of each: flag, environment, file or default. Secrets are masked.',
+    'billsync config show --json | jq .settings.base_url',
+  )
+    .json()
+    .action((_flags: unknown, command: Command) => showSettings(command));
+  return group('config', 'Shows the effective settings.', [show]);
 }
 
-interface ShownSetting {
+interface EffectiveSetting {
   readonly name: string;
   readonly value: string | null;
   readonly origin: string;
@@ -25,11 +25,11 @@ interface ShownSetting {
 function showSettings(command: Command): void {
   const { effective, output } = contextOf(command);
   const temporal = temporalVariables();
-  const shown = [...effective.origins.map(shownSetting), ...temporal];
+  const all = [...effective.origins.map(effectiveSetting), ...temporal];
   if (output.form === 'json') {
     const settings = Object.fromEntries(
       effective.origins.map((origin) => {
-        const { value, origin: kind, from } = shownSetting(origin);
+        const { value, origin: kind, from } = effectiveSetting(origin);
         return [
           origin.definition.fileKey,
           { variable: origin.definition.variable, value, origin: kind, from },
@@ -49,7 +49,7 @@ function showSettings(command: Command): void {
     );
     return;
   }
-  output.rows(shown, [
+  output.rows(all, [
     { title: 'setting', value: ({ name }) => name },
     { title: 'value', value: ({ value }) => value, canShrink: true },
     { title: 'from', value: ({ name, origin, from }) => whereFrom(name, origin, from) },
@@ -66,7 +66,7 @@ function whereFrom(name: string, origin: string, from: string): string {
 }
 
 /** The variables that Temporal's library reads, if they are set. */
-function temporalVariables(): readonly ShownSetting[] {
+function temporalVariables(): readonly EffectiveSetting[] {
   return Object.entries(process.env)
     .filter(([name, value]) => name.startsWith('TEMPORAL_') && value)
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -76,7 +76,7 @@ function temporalVariables(): readonly ShownSetting[] {
     });
 }
 
-function shownSetting({ definition, text, origin, from }: SettingOrigin): ShownSetting {
+function effectiveSetting({ definition, text, origin, from }: SettingOrigin): EffectiveSetting {
   const unset = text === null;
   const value = unset
     ? (definition.defaultNote ?? null)

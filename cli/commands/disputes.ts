@@ -19,24 +19,14 @@ import { CLAIM_FORMATS, type ClaimFormat } from '../../finance/disputes/workbook
 import { writeWhole } from '../../lib/files/files.ts';
 import { userName } from '../../lib/runtime.ts';
 import { type FilterOptions, toReportFilters } from '../../reports/report-filters.ts';
-import { recordOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { collectParameter, withFilterFlags } from '../report-output.ts';
 import { counted, type Output } from '../terminal/output.ts';
 import { type Column, printable } from '../terminal/table.ts';
-import {
-  checkEnvironment,
-  collect,
-  contextOf,
-  group,
-  positiveInteger,
-  seconds,
-  verb,
-  withJson,
-} from '../verb.ts';
+import { collect, group, positiveInteger, type Run, seconds, type Verb, verb } from '../verb.ts';
 
-export function disputesCommand(): Command {
-  return group('disputes', 'Claims against carriers for wrongly billed amounts.', [
+export function command(): Command {
+  return group('disputes', 'Manages claims against carriers for wrongly billed amounts.', [
     listCommand(),
     showCommand(),
     findCommand(),
@@ -53,30 +43,25 @@ function listCommand(): Command {
     'Lists the claims, newest first, with credits and remaining days. Exit code 1 when one is overdue.',
     'billsync disputes list --state sent --carrier ups',
   );
-  withJson(withChoice(command), { ndjson: true });
-  return command.action(async (flags: ChooseFlags, command: Command) => {
-    const { disputes, output } = await disputesOf(command);
-    const claims = chosen(await listed(disputes, output), flags);
-    output.rows(claims.map(claimJson), CLAIM_COLUMNS, {
-      empty: 'There is no such claim.',
+  return withChoice(command)
+    .ndjson()
+    .run(async (run: Run<ChooseFlags>) => {
+      const { output } = run;
+      const claims = chosen(await listed(await disputesOf(run), output), run.flags);
+      output.rows(claims.map(claimJson), CLAIM_COLUMNS, { empty: 'No claim matches.' });
+      if (output.form === 'table')
+        for (const total of totalsOf(claims)) output.note(totalText(totalsJson(total)));
+      if (claims.some(({ isOverdue }) => isOverdue)) process.exitCode = EXIT.checkFailed;
     });
-    if (output.form === 'table')
-      for (const total of totalsOf(claims)) output.note(totalText(totalsJson(total)));
-    if (claims.some(({ isOverdue }) => isOverdue)) process.exitCode = EXIT.checkFailed;
-  });
 }
 
 function showCommand(): Command {
-  const command = verb(
-    'show <id>',
-    'Shows a claim: its amounts, credits and history.',
-    'billsync disputes show D-17',
-  );
-  return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
-    const { disputes, output } = await disputesOf(command);
-    const [claim] = named(await listed(disputes, output), [id]);
-    if (claim !== undefined) output.thing(wholeClaimJson(claim), () => claimText(claim));
-  });
+  return verb('show <id>', 'Shows a claim: its amounts, credits and history.', 'billsync disputes show D-17')
+    .json()
+    .run(async (run: Run, id: string) => {
+      const [claim] = named(await listed(await disputesOf(run), run.output), [id]);
+      if (claim !== undefined) run.output.thing(wholeClaimJson(claim), () => claimText(claim));
+    });
 }
 
 interface ChangeFlags {
@@ -88,20 +73,18 @@ interface ChangeFlags {
 function stateCommand(): Command {
   const command = verb(
     'state <state> <id...>',
-    `Changes the state of claims, of all of them or none: ${transitions()}.`,
+    `Changes the state of the named claims, of all or none: ${transitions()}.`,
     'billsync disputes state sent D-17 D-18\n' +
       'billsync disputes state rejected D-17 --version 2 --note "the carrier weighed it"',
   );
-  return withChange(command).action(
-    async (state: string, ids: readonly string[], flags: ChangeFlags, command: Command) => {
-      const known = CLAIM_STATES.find((each) => each === state);
-      if (known === undefined)
-        throw new CliError(EXIT.usage, `there is no state ${printable(state)}`, {
-          hint: `take ${CLAIM_STATES.join(', ')}`,
-        });
-      await change(command, { ids, flags, state: known });
-    },
-  );
+  return withChange(command).run(async (run: Run<ChangeFlags>, state: string, ids: readonly string[]) => {
+    const known = CLAIM_STATES.find((each) => each === state);
+    if (known === undefined)
+      throw new CliError(EXIT.usage, `there is no state ${printable(state)}`, {
+        hint: `use ${CLAIM_STATES.join(', ')}`,
+      });
+    await change(run, ids, known);
+  });
 }
 
 function transitions(): string {
@@ -114,20 +97,16 @@ function noteCommand(): Command {
     'Adds a note to claims.',
     'billsync disputes note D-17 --note "sent again, case 4711"',
   );
-  return withChange(command).action((ids: readonly string[], flags: ChangeFlags, command: Command) =>
-    change(command, { ids, flags, state: null }),
-  );
+  return withChange(command).run((run: Run<ChangeFlags>, ids: readonly string[]) => change(run, ids, null));
 }
 
 async function change(
-  command: Command,
-  {
-    ids,
-    flags,
-    state,
-  }: { readonly ids: readonly string[]; readonly flags: ChangeFlags; readonly state: ClaimState | null },
+  run: Run<ChangeFlags>,
+  ids: readonly string[],
+  state: ClaimState | null,
 ): Promise<void> {
-  const { disputes, output } = await disputesOf(command);
+  const { flags, output } = run;
+  const disputes = await disputesOf(run);
   if (flags.version !== undefined && ids.length > 1)
     throw new CliError(EXIT.usage, '--version needs a single claim');
   const claims = named(await listed(disputes, output), [...new Set(ids)]);
@@ -137,48 +116,43 @@ async function change(
   if (flags.dryRun === true)
     return output.note(`Would change ${claims.map(({ id, state: now }) => `${id} (${now})`).join(', ')}.`);
   const changed = await disputes.change({ ...request, by: userName() });
-  recordOutcome(changedText(changed));
+  run.recordOutcome(changedText(changed));
   output.note(changedText(changed));
 }
 
-function withChange(command: Command): Command {
+function withChange(command: Verb): Verb {
   return command
-    .option('--note <text>', 'the reason, or the answer of the carrier', '')
-    .option('--version <number>', 'only if it is still this version of the claim', positiveInteger)
+    .audited()
+    .option('--note <text>', 'reason, or response of the carrier', '')
+    .option('--version <number>', 'only if the claim still has this version', positiveInteger)
     .option('--dry-run', 'show what would be changed');
 }
 
-export interface ChooseFlags {
+interface ChooseFlags {
   readonly state?: ClaimState;
   readonly carrier?: string;
 }
 
 /** The options that choose claims. */
-export function withChoice(command: Command): Command {
+function withChoice(command: Verb): Verb {
   return command
-    .addOption(new Option('--state <state>', 'only those in this state').choices([...CLAIM_STATES]))
-    .option('--carrier <name>', 'only those against this carrier, in upper or lower case');
+    .addOption(new Option('--state <state>', 'only claims in this state').choices([...CLAIM_STATES]))
+    .option('--carrier <name>', 'only claims against this carrier, in upper or lower case');
 }
 
 /** Reports problems of the journal. */
-export async function listed(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
+async function listed(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
   const { claims, problems } = await disputes.list();
   for (const problem of problems) output.warn(problem);
   return claims;
 }
 
-export function chosen(
-  claims: readonly ClaimWithStatus[],
-  { state, carrier }: ChooseFlags,
-): readonly ClaimWithStatus[] {
+function chosen(claims: readonly ClaimWithStatus[], { state, carrier }: ChooseFlags) {
   return chosenOf(claims, { state: state ?? null, carrier: carrier ?? null });
 }
 
 /** @throws CliError (exit 3) one of them is not there */
-export function named(
-  claims: readonly ClaimWithStatus[],
-  ids: readonly string[],
-): readonly ClaimWithStatus[] {
+function named(claims: readonly ClaimWithStatus[], ids: readonly string[]): readonly ClaimWithStatus[] {
   return ids.map((id) => {
     const claim = claims.find((each) => each.id === id.toUpperCase());
     if (claim !== undefined) return claim;
@@ -189,19 +163,13 @@ export function named(
 }
 
 /** A line below the list, for one currency of one partner. */
-export function totalText({
-  partner_id,
-  currency_code,
-  claims,
-  claimed,
-  recovered,
-}: ReturnType<typeof totalsJson>): string {
-  const of = partner_id === null ? '' : `, partner ${partner_id}`;
-  return `  total ${claimed} ${currency_code} claimed, ${recovered} recovered: ${counted(claims, 'claim')}${of}`;
+function totalText(total: ReturnType<typeof totalsJson>): string {
+  const partner = total.partner_id === null ? '' : `, partner ${total.partner_id}`;
+  return `  total ${total.claimed} ${total.currency_code} claimed, ${total.recovered} recovered: ${counted(total.claims, 'claim')}${partner}`;
 }
 
 /** One claim with its history and its credits. */
-export function claimText(claim: ClaimWithStatus): string {
+function claimText(claim: ClaimWithStatus): string {
   const { id, state, version, trackingNumber, carrier, currencyCode: currency, deadline } = claim;
   const window =
     deadline === null ? 'not known' : `until ${deadline.closesOn}, ${deadline.daysLeft} days left`;
@@ -226,7 +194,7 @@ export function claimText(claim: ClaimWithStatus): string {
   return lines.join('\n');
 }
 
-export const CLAIM_COLUMNS: readonly Column<ReturnType<typeof claimJson>>[] = [
+const CLAIM_COLUMNS: readonly Column<ReturnType<typeof claimJson>>[] = [
   { title: 'id', value: ({ id }) => id },
   { title: 'state', value: ({ state }) => state },
   { title: 'carrier', value: ({ carrier }) => carrier },
@@ -236,11 +204,11 @@ export const CLAIM_COLUMNS: readonly Column<ReturnType<typeof claimJson>>[] = [
   { title: 'recovered', value: ({ recovered }) => recovered, align: 'right' },
   { title: 'currency', value: ({ currency_code }) => currency_code },
   { title: 'days left', value: ({ days_left }) => days_left, align: 'right' },
-  { title: 'look at', value: ({ concerns }) => concerns.join(' '), canShrink: true },
+  { title: 'concerns', value: ({ concerns }) => concerns.join(' '), canShrink: true },
   { title: 'note', value: ({ note }) => note, canShrink: true },
 ];
 
-export const FOUND_COLUMNS: readonly Column<ReturnType<typeof claimableJson>>[] = [
+const FOUND_COLUMNS: readonly Column<ReturnType<typeof claimableJson>>[] = [
   { title: 'carrier', value: ({ carrier }) => carrier },
   { title: 'tracking number', value: ({ tracking_number }) => tracking_number },
   { title: 'invoice', value: ({ invoice_number }) => invoice_number },
@@ -249,19 +217,15 @@ export const FOUND_COLUMNS: readonly Column<ReturnType<typeof claimableJson>>[] 
   { title: 'expected', value: ({ expected }) => expected, align: 'right' },
   { title: 'claimed', value: ({ claimed }) => claimed, align: 'right' },
   { title: 'currency', value: ({ currency_code }) => currency_code },
-  { title: 'why not', value: ({ hindrance }) => hindrance, canShrink: true },
+  { title: 'cannot be claimed because', value: ({ hindrance }) => hindrance, canShrink: true },
 ];
 
-/** @throws CliError the data folder is of another environment */
-export async function disputesOf(command: Command) {
-  const { settings, output } = contextOf(command);
-  await checkEnvironment(settings);
+async function disputesOf({ settings }: Pick<Run, 'settings'>): Promise<Disputes> {
   const [{ openDisputes }, { publishedPath }] = await Promise.all([
     import('../../finance/disputes/disputes.ts'),
     import('../published.ts'),
   ]);
-  const { dataDir } = settings;
-  return { disputes: openDisputes({ dataDir, databasePath: publishedPath(settings) }), output };
+  return openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
 }
 
 interface ExportFlags extends ChooseFlags {
@@ -270,37 +234,33 @@ interface ExportFlags extends ChooseFlags {
   readonly dryRun?: boolean;
 }
 
-/** `billsync disputes export`. */
-export function exportCommand(): Command {
+function exportCommand(): Command {
   const command = verb(
     'export [id...]',
-    'Writes claims of one carrier as a workbook: the named ones, or those that match the options. Changes no state.',
+    'Writes claims of one carrier to a workbook: the named claims, or all open claims that match the options. Changes no state.',
     'billsync disputes export --carrier ups --output ups-claims.xlsx',
   );
-  withChoice(command)
+  const format = new Option('--format <format>', 'format; by default that of the file extension, else xlsx');
+  return withChoice(command)
     .requiredOption('--output <file>', 'write to this file')
     .option('--dry-run', 'show what would be written')
-    .addOption(
-      new Option('--format <format>', 'the form; as the name of the file ends, else xlsx').choices([
-        ...CLAIM_FORMATS,
-      ]),
-    );
-  return command.action(async (ids: readonly string[], flags: ExportFlags, command: Command) => {
-    const { disputes, output } = await disputesOf(command);
-    const { claimFile } = await import('../../finance/disputes/workbook.ts');
-    const all = await listed(disputes, output);
-    const claims = ids.length > 0 ? named(all, ids) : chosen(all, { state: 'open', ...flags });
-    const format = flags.format ?? (flags.output.endsWith('.csv') ? 'csv' : 'xlsx');
-    const file = await claimFile([...claims].reverse(), format, new Date());
-    if (flags.dryRun !== true) await writeWhole(flags.output, file.body);
-    const done = flags.dryRun === true ? 'Would write' : 'Wrote';
-    output.note(`${done} ${flags.output}: ${counted(file.claims, 'claim')}.`);
-    if (file.leftOut > 0)
-      output.warn(`${counted(file.leftOut, 'claim')} left out: nothing is claimed any more.`);
-    const open = claims.filter(({ state, outstanding }) => state === 'open' && outstanding !== NOTHING);
-    if (open.length > 0)
-      output.note(`When it is sent: billsync disputes state sent ${open.map(({ id }) => id).join(' ')}`);
-  });
+    .addOption(format.choices(CLAIM_FORMATS))
+    .run(async (run: Run<ExportFlags>, ids: readonly string[]) => {
+      const { flags, output } = run;
+      const { claimFile } = await import('../../finance/disputes/workbook.ts');
+      const all = await listed(await disputesOf(run), output);
+      const claims = ids.length > 0 ? named(all, ids) : chosen(all, { state: 'open', ...flags });
+      const format = flags.format ?? (flags.output.endsWith('.csv') ? 'csv' : 'xlsx');
+      const file = await claimFile([...claims].reverse(), format, new Date());
+      if (flags.dryRun !== true) await writeWhole(flags.output, file.body);
+      const done = flags.dryRun === true ? 'Would write' : 'Wrote';
+      output.note(`${done} ${flags.output}: ${counted(file.claims, 'claim')}.`);
+      if (file.leftOut > 0)
+        output.warn(`${counted(file.leftOut, 'claim')} left out: nothing of them is claimed any more.`);
+      const open = claims.filter(({ state, outstanding }) => state === 'open' && outstanding !== NOTHING);
+      if (open.length > 0)
+        output.note(`When it is sent: billsync disputes state sent ${open.map(({ id }) => id).join(' ')}`);
+    });
 }
 
 interface FindFlags extends FilterOptions {
@@ -315,63 +275,63 @@ interface FindFlags extends FilterOptions {
   readonly dryRun?: boolean;
 }
 
-/** `find`: what can be claimed, changing nothing. */
-export function findCommand(): Command {
+function findCommand(): Command {
   const command = verb(
     'find <finding>',
-    `Lists the lines that can be claimed: ${FINDING_NAMES.join(', ')} (lines you name by --tracking). Changes nothing.`,
-    'billsync disputes find duplicates --carrier ups --from 2026-03-01 --to 2026-04-01',
+    `Lists the lines of a finding that can be claimed: ${FINDING_NAMES.join(', ')} (lines named with --tracking). Changes nothing.`,
+    'billsync disputes find duplicates --carrier ups --period 2026-03',
   );
-  withJson(withFinding(command), { ndjson: true });
-  return command.action(async (finding: string, flags: FindFlags, command: Command) => {
-    const { disputes, output } = await disputesOf(command);
-    printFound(await find(disputes, { finding, flags, output }), output);
-  });
+  return withFinding(command)
+    .ndjson()
+    .run(async (run: Run<FindFlags>, finding: string) => {
+      printFound(await find(await disputesOf(run), run, finding), run.output);
+    });
 }
 
-/** `open`: claims of what is found, all of them or none. */
-export function openCommand(): Command {
+function openCommand(): Command {
   const command = verb(
     'open <finding>',
-    'Opens a claim for each line that is found: those of --tracking, or --all. All of them or none.',
+    'Opens a claim for each line of a finding: the lines of --tracking, or --all. Opens all of them or none.',
     'billsync disputes open duplicates --tracking 1Z999AA10123456784 --note "both charges are ours"\n' +
-      'billsync disputes open outliers --from 2026-03-01 --to 2026-04-01 --all --dry-run',
+      'billsync disputes open outliers --period 2026-03 --all --dry-run',
   );
-  withFinding(command)
-    .option('--all', 'every line that is found')
-    .option('--reason <text>', 'the reason that the carrier reads, instead of the default text')
-    .option('--note <text>', 'for yourselves; no carrier reads it', '')
-    .option('--dry-run', 'show what would be claimed');
-  return withJson(command).action(async (finding: string, flags: FindFlags, command: Command) => {
-    const { disputes, output } = await disputesOf(command);
-    if ((flags.all === true) === (flags.tracking !== undefined))
-      throw new CliError(EXIT.usage, 'name tracking numbers with --tracking, or add --all', {
-        hint: `\`billsync disputes find ${printable(finding)}\` lists what can be claimed`,
-      });
-    const lines = await find(disputes, { finding, flags, output });
-    if (flags.dryRun === true || lines.every(({ hindrance }) => hindrance !== null)) {
-      printFound(lines, output);
-      if (flags.dryRun === true) return output.note('Nothing was opened.');
-      throw new CliError(EXIT.nothingMatched, 'there is nothing to be claimed');
-    }
-    const opened = await disputes.open(lines, { note: flags.note, by: userName() });
-    const ids = opened.map(({ id }) => id);
-    recordOutcome(`Opened ${ids.join(', ')}.`);
-    output.thing(
-      opened.map(({ id }) => ({ id })),
-      () => ids.join('\n'),
-    );
-    output.note(`Opened ${counted(ids.length, 'claim')}; ${passedOver(lines.length - ids.length)}`);
-  });
+  return withFinding(command)
+    .option('--all', 'claim every line of the finding')
+    .option('--reason <text>', 'reason for the carrier, instead of the default text')
+    .option('--note <text>', 'an internal note, which the carrier does not receive', '')
+    .option('--dry-run', 'show what would be claimed')
+    .json()
+    .audited()
+    .run(async (run: Run<FindFlags>, finding: string) => {
+      const { flags, output } = run;
+      const disputes = await disputesOf(run);
+      if ((flags.all === true) === (flags.tracking !== undefined))
+        throw new CliError(EXIT.usage, 'name tracking numbers with --tracking, or add --all', {
+          hint: `\`billsync disputes find ${printable(finding)}\` lists what can be claimed`,
+        });
+      const lines = await find(disputes, run, finding);
+      if (flags.dryRun === true || lines.every(({ hindrance }) => hindrance !== null)) {
+        printFound(lines, output);
+        if (flags.dryRun === true) return output.note('Nothing was opened.');
+        throw new CliError(EXIT.nothingMatched, 'nothing can be claimed');
+      }
+      const opened = await disputes.open(lines, { note: flags.note, by: userName() });
+      const ids = opened.map(({ id }) => id);
+      run.recordOutcome(`Opened ${ids.join(', ')}.`);
+      output.thing(
+        opened.map(({ id }) => ({ id })),
+        () => ids.join('\n'),
+      );
+      const skipped = lines.length - ids.length;
+      const rest =
+        skipped === 0
+          ? 'every line that was found is claimed'
+          : `${counted(skipped, 'line')} could not be claimed`;
+      output.note(`Opened ${counted(ids.length, 'claim')}; ${rest}.`);
+    });
 }
 
-function passedOver(count: number): string {
-  return count === 0
-    ? 'every line that was found is claimed.'
-    : `${counted(count, 'line')} could not be claimed.`;
-}
-
-function withFinding(command: Command): Command {
+function withFinding(command: Verb): Verb {
   return withFilterFlags(command)
     .option('--tracking <number>', 'only lines of this tracking number (repeatable)', collect)
     .option('--param <name=value>', "one of the report's own parameters (repeatable)", collectParameter)
@@ -382,16 +342,13 @@ function withFinding(command: Command): Command {
 
 async function find(
   disputes: Disputes,
-  {
-    finding: name,
-    flags,
-    output,
-  }: { readonly finding: string; readonly flags: FindFlags; readonly output: Output },
+  { flags, output }: Run<FindFlags>,
+  name: string,
 ): Promise<readonly Claimable[]> {
   const finding = FINDING_NAMES.find((each) => each === name);
   if (finding === undefined)
-    throw new CliError(EXIT.usage, `nothing is claimed of ${printable(name)}`, {
-      hint: `take ${FINDING_NAMES.join(', ')}`,
+    throw new CliError(EXIT.usage, `there is no finding ${printable(name)}`, {
+      hint: `use ${FINDING_NAMES.join(', ')}`,
     });
   const { rates, weights, tracking, param, timeout, reason } = flags;
   const { lines, notes } = await disputes.find({
@@ -406,7 +363,5 @@ async function find(
 }
 
 function printFound(lines: readonly Claimable[], output: Output): void {
-  output.rows(lines.map(claimableJson), FOUND_COLUMNS, {
-    empty: 'Nothing was found.',
-  });
+  output.rows(lines.map(claimableJson), FOUND_COLUMNS, { empty: 'Nothing was found.' });
 }

@@ -3,26 +3,27 @@
 import type { Command } from 'commander';
 import type { Diagnosis } from '../doctor/diagnose.ts';
 import { paint } from '../terminal/table.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { contextOf, verb } from '../verb.ts';
 
-export function doctorCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'doctor',
     'Tests settings, data folder, billing service, clock, Temporal, endpoint, warehouse and archive.',
     'billsync doctor --json',
-  );
-  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const { diagnose, exitCodeOf } = await import('../doctor/diagnose.ts');
-    const diagnoses: Diagnosis[] = [];
-    for await (const diagnosis of diagnose(settings)) {
-      diagnoses.push(diagnosis);
-      if (output.form === 'table') output.text(`${line(diagnosis)}\n`);
-      if (output.form === 'ndjson') output.line(diagnosis);
-    }
-    if (output.form === 'json') output.rows(diagnoses, []);
-    process.exitCode = exitCodeOf(diagnoses);
-  });
+  )
+    .ndjson()
+    .action(async (_flags: unknown, command: Command) => {
+      const { settings, output } = contextOf(command);
+      const { diagnose, exitCodeOf } = await import('../doctor/diagnose.ts');
+      const diagnoses: Diagnosis[] = [];
+      for await (const diagnosis of diagnose(settings)) {
+        diagnoses.push(diagnosis);
+        if (output.form === 'table') output.text(`${line(diagnosis)}\n`);
+        if (output.form === 'ndjson') output.line(diagnosis);
+      }
+      if (output.form === 'json') output.rows(diagnoses, []);
+      process.exitCode = exitCodeOf(diagnoses);
+    });
 }
 
 function line({ check, result, detail, hint }: Diagnosis): string {

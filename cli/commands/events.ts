@@ -1,21 +1,20 @@
 /** `billsync events`: what the service sent, as it was received, and a way to play it again. */
 
 import { type Command, Option } from 'commander';
-import { openArchive } from '../../archive/open-archive.ts';
 import { EVENT_TYPES, type EventType } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import type { PublishedReader } from '../published.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
 import { type Column, printable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, endInstant, group, instant, verb, withJson } from '../verb.ts';
+import { endInstant, group, instant, type Run, verb } from '../verb.ts';
 
-export function eventsCommand(): Command {
-  return group('events', 'What was received, duplicates and test events included.', [
-    listCommand(),
-    showCommand(),
-    replayCommand(),
-  ]);
+export function command(): Command {
+  return group(
+    'events',
+    'Shows received events, including duplicates and test events, and sends them again.',
+    [listCommand(), showCommand(), replayCommand()],
+  );
 }
 
 interface EventFilters {
@@ -28,34 +27,27 @@ interface EventFilters {
 }
 
 function listCommand(): Command {
-  const command = verb(
-    'list',
-    'Lists what was received, newest first.',
-    'billsync events list --since 2026-03-08',
-  )
+  return verb('list', 'Lists the received events, newest first.', 'billsync events list --since 2026-03-08')
     .option('--since <instant>', 'received since then', instant)
     .option('--invoice <id>', 'of this invoice, by id or number')
     .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
     .addOption(
-      new Option('--verdict <verdict>', 'what became of it').choices(['accepted', 'test', 'quarantined']),
-    );
-  return withJson(command, { ndjson: true }).action(async (flags: EventFilters, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const { openPublished } = await import('../published.ts');
-    const published = await openPublished(settings);
-    try {
-      const events = await published.query('events-list', {
-        since: flags.since ?? null,
-        invoice: flags.invoice ?? null,
-        type: flags.type ?? null,
-        verdict: flags.verdict ?? null,
+      new Option('--verdict <verdict>', 'with this verdict').choices(['accepted', 'test', 'quarantined']),
+    )
+    .ndjson()
+    .run(async ({ settings, output, flags }: Run<EventFilters>) => {
+      const { withPublished } = await import('../published.ts');
+      await withPublished(settings, async (published) => {
+        const events = await published.query('events-list', {
+          since: flags.since ?? null,
+          invoice: flags.invoice ?? null,
+          type: flags.type ?? null,
+          verdict: flags.verdict ?? null,
+        });
+        if (events.length === 0 && flags.invoice !== undefined) await refuseUnknown(published, flags.invoice);
+        output.rows(events, COLUMNS, { empty: 'No event matches.' });
       });
-      if (events.length === 0 && flags.invoice !== undefined) await refuseUnknown(published, flags.invoice);
-      output.rows(events, COLUMNS, { empty: 'No event matches.' });
-    } finally {
-      published.close();
-    }
-  });
+    });
 }
 
 /** @throws CliError (exit 3) no event of that invoice is known */
@@ -70,46 +62,45 @@ async function refuseUnknown(published: PublishedReader, invoice: string): Promi
 }
 
 function showCommand(): Command {
-  const command = verb(
+  return verb(
     'show <event>',
-    'Shows one event as it was received, the query of its presigned URL removed.',
+    'Shows one event as it was received, without the query of its presigned URL.',
     'billsync events show 0b8e2a1c-6f2e-4c57-9d0e-0a4c3f4a9a11 --json',
-  );
-  return withJson(command).action(async (eventId: string, _flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    await checkEnvironment(settings);
-    const archive = await openArchive(settings);
-    const event = await archive.event(eventId).finally(() => archive.close());
-    if (event === null) {
-      throw new CliError(EXIT.nothingMatched, `no event has the id ${printable(eventId)}`, {
-        hint: '`billsync events list` shows what was received',
+  )
+    .json()
+    .run(async ({ settings, output }: Run, eventId: string) => {
+      const { withArchive } = await import('../with-temporal.ts');
+      const event = await withArchive(settings, (archive) => archive.event(eventId));
+      if (event === null) {
+        throw new CliError(EXIT.nothingMatched, `no event has the id ${printable(eventId)}`, {
+          hint: '`billsync events list` shows what was received',
+        });
+      }
+      const document = {
+        event_id: event.eventId,
+        received_at: event.receivedAt,
+        verdict: event.verdict,
+        reason: event.reason,
+        event_type: event.event?.eventType ?? null,
+        invoice_id: event.event?.invoice.invoiceId ?? null,
+        // As text: JSON numbers would lose digits of money.
+        envelope: event.envelope,
+        ...(event.trimmed === undefined
+          ? {}
+          : { body_purged_at: event.trimmed.at, body_sha256: event.trimmed.sha256 }),
+      };
+      output.thing(document, () => {
+        const { envelope, ...rest } = document;
+        const lines = Object.entries(rest).map(([name, value]) => `${name.padEnd(12)}  ${printable(value)}`);
+        return [...lines, '', envelope].join('\n');
       });
-    }
-    const shown = {
-      event_id: event.eventId,
-      received_at: event.receivedAt,
-      verdict: event.verdict,
-      reason: event.reason,
-      event_type: event.event?.eventType ?? null,
-      invoice_id: event.event?.invoice.invoiceId ?? null,
-      // As text: JSON numbers would lose digits of money.
-      envelope: event.envelope,
-      ...(event.trimmed === undefined
-        ? {}
-        : { body_purged_at: event.trimmed.at, body_sha256: event.trimmed.sha256 }),
-    };
-    output.thing(shown, () => {
-      const { envelope, ...rest } = shown;
-      const lines = Object.entries(rest).map(([name, value]) => `${name.padEnd(12)}  ${printable(value)}`);
-      return [...lines, '', envelope].join('\n');
     });
-  });
 }
 
 function replayCommand(): Command {
   return verb(
     'replay',
-    'Sends received events to Temporal again. This is harmless: each is identified by its id and counted once.',
+    'Sends received events to Temporal again. Each event is processed once, however often it is sent.',
     'billsync events replay --since 2026-03-01 --dry-run\nbillsync events replay --invoice 7f3a… ',
   )
     .option('--since <instant>', 'received since then', instant)
@@ -118,9 +109,8 @@ function replayCommand(): Command {
     .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
     .option('--tenant <id>', "of this tenant, by the service's or the partner's id")
     .option('--dry-run', 'show what would be sent')
-    .action(async (flags: EventFilters & { readonly dryRun?: boolean }, command: Command) => {
-      const { settings, output } = contextOf(command);
-      await checkEnvironment(settings);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<EventFilters & { readonly dryRun?: boolean }>) => {
       const { replay } = await import('../with-temporal.ts');
       const progress = output.progress('Replaying');
       let done = 0;
@@ -132,7 +122,7 @@ function replayCommand(): Command {
         ...(flags.tenant === undefined ? {} : { tenantId: flags.tenant }),
       };
       const sent = await onInterrupt(
-        'Stopped. What was sent is worked on; sending it again is harmless.',
+        'Stopped. The events that were sent are processed; sending them again is harmless.',
         () =>
           replay(settings, {
             ...filters,
@@ -147,14 +137,10 @@ function replayCommand(): Command {
 
 const COLUMNS: readonly Column<ReportRow>[] = [
   { title: 'received', value: (row) => String(row.received_at).slice(0, 19).replace('T', ' ') },
-  { title: 'type', value: (row) => text(row.event_type) },
-  { title: 'invoice', value: (row) => text(row.invoice_number ?? row.invoice_id) },
-  { title: 'became', value: (row) => text(row.verdict) },
-  { title: 'duplicates', value: (row) => text(row.duplicates), align: 'right' },
-  { title: 'id', value: (row) => text(row.event_id) },
-  { title: 'why', value: (row) => text(row.reason), canShrink: true },
+  { title: 'type', value: (row) => row.event_type },
+  { title: 'invoice', value: (row) => row.invoice_number ?? row.invoice_id },
+  { title: 'verdict', value: (row) => row.verdict },
+  { title: 'duplicates', value: (row) => row.duplicates, align: 'right' },
+  { title: 'id', value: (row) => row.event_id },
+  { title: 'reason', value: (row) => row.reason, canShrink: true },
 ];
-
-function text(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
-}

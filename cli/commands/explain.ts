@@ -1,42 +1,36 @@
 /** `billsync explain`: from a tracking number back to the line, file, hash, URL, event and workflow run it came by. */
 
 import type { Command } from 'commander';
-import { NotPublishedError } from '../../reports/errors.ts';
 import type { Explanation } from '../../warehouse/published-copy.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { explainPublished, explanationsAsJson, factsOf } from '../explanation.ts';
 import { paint, printable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, verb, withJson } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 
-export function explainCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'explain <tracking-number>',
-    'Shows the source of a billed shipment: row, line, file, hash, URL, event, workflow run.',
+    'Shows the source of a billed shipment: row, line, file, hash, URL, event and workflow run.',
     'billsync explain 1Z999AA10123456784',
-  );
-  return withJson(command).action(async (trackingNumber: string, _flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    await checkEnvironment(settings);
-    const { publishedPath } = await import('../published.ts');
-    const databasePath = publishedPath(settings);
-    const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
-    if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
-    const { MAX_EXPLAINED } = await import('../../warehouse/published-copy.ts');
-    const found = await explainPublished(settings, trackingNumber);
-    if (found.length === 0) {
-      throw new CliError(
-        EXIT.nothingMatched,
-        `no shipment has the tracking number ${printable(trackingNumber)}`,
-        {
-          hint: 'it must match exactly, as the carrier wrote it',
-        },
-      );
-    }
-    output.thing(explanationsAsJson(found), () => found.map(describe).join('\n\n'));
-    if (found.length === MAX_EXPLAINED) {
-      output.note(`There may be more than these ${MAX_EXPLAINED} rows; \`billsync sql\` counts them all.`);
-    }
-  });
+  )
+    .json()
+    .run(async ({ settings, output }: Run, trackingNumber: string) => {
+      const { requirePublished } = await import('../published.ts');
+      await requirePublished(settings);
+      const { MAX_EXPLAINED } = await import('../../warehouse/published-copy.ts');
+      const found = await explainPublished(settings, trackingNumber);
+      if (found.length === 0) {
+        throw new CliError(
+          EXIT.nothingMatched,
+          `no shipment has the tracking number ${printable(trackingNumber)}`,
+          { hint: 'it must match exactly, as the carrier wrote it' },
+        );
+      }
+      output.thing(explanationsAsJson(found), () => found.map(describe).join('\n\n'));
+      if (found.length === MAX_EXPLAINED) {
+        output.note(`There may be more than these ${MAX_EXPLAINED} rows; \`billsync sql\` counts them all.`);
+      }
+    });
 }
 
 function describe(row: Explanation): string {

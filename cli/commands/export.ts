@@ -6,9 +6,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { asDamage } from '../../lib/files/published-file.ts';
 import { statementIn } from '../../lib/sql-file.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { checkEnvironment, contextOf, verb } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 
 interface ExportFlags {
   readonly output: string;
@@ -20,23 +19,19 @@ interface ExportFlags {
 const STATEMENTS = new URL('../sql/export.sql', import.meta.url);
 const FORMATS = ['parquet', 'csv'] as const;
 
-export function exportCommand(): Command {
+export function command(): Command {
   return verb(
     'export',
-    'Writes all shipments and invoices as files, a folder per month, for tools other than DuckDB 1.5.',
+    'Writes all shipments and invoices as files, a folder per month, for tools that cannot open reports.duckdb.',
     'billsync export --output ./for-finance --format parquet',
   )
-    .requiredOption('--output <dir>', 'folder to create, with shipments/ and invoices/')
+    .requiredOption('--output <dir>', 'folder for shipments/ and invoices/')
     .addOption(new Option('--format <format>', 'format of the files').choices(FORMATS).default(FORMATS[0]))
     .option('--dry-run', 'show what would be written')
     .option('--yes', 'replace an existing folder')
-    .action(async (flags: ExportFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
-      await checkEnvironment(settings);
-      const { publishedPath } = await import('../published.ts');
-      const database = publishedPath(settings);
-      const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
-      if (!(await isPublished(database))) throw new NotPublishedError(database);
+    .run(async ({ settings, output, flags }: Run<ExportFlags>) => {
+      const { requirePublished } = await import('../published.ts');
+      const database = await requirePublished(settings);
       const target = resolve(flags.output);
       await checkTarget(target, flags);
       if (flags.dryRun === true)

@@ -2,17 +2,15 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import type { Archive } from '../../archive/archive.ts';
-import { openArchive } from '../../archive/open-archive.ts';
 import { type Hold, readRetention } from '../../archive/retention.ts';
-import type { Settings } from '../../lib/config/settings.ts';
 import { userName } from '../../lib/runtime.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Column, printable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
+import { group, type Run, verb } from '../verb.ts';
+import { withArchive } from '../with-temporal.ts';
 
-export function holdCommand(): Command {
+export function command(): Command {
   return group('hold', 'Exempts data from purges, for a dispute, an audit or a court case.', [
     listCommand(),
     addCommand(),
@@ -29,37 +27,38 @@ interface Flags {
 }
 
 function listCommand(): Command {
-  const command = verb('list', 'Lists the holds in force, oldest first.', 'billsync hold list --json');
-  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const { holds } = await withArchive(settings, readRetention);
-    output.rows(holds.map(asJson), COLUMNS, { empty: 'Nothing is on hold.' });
-  });
+  return verb('list', 'Lists the holds in force, oldest first.', 'billsync hold list --json')
+    .ndjson()
+    .run(async ({ settings, output }: Run) => {
+      const { holds } = await withArchive(settings, readRetention);
+      output.rows(holds.map(asJson), COLUMNS, { empty: 'Nothing is on hold.' });
+    });
 }
 
 function addCommand(): Command {
-  const command = verb(
+  return verb(
     'add',
-    'Exempts an invoice, a tenant or everything from every purge until the hold is lifted.',
+    'Exempts an invoice, a tenant or all data from purges until the hold is lifted.',
     'billsync hold add --tenant T-1 --reason "case 2026/17"',
   )
     .option('--invoice <id>', 'this invoice')
-    .option('--tenant <id>', "all of this tenant, by the service's or the partner's id")
-    .option('--all', 'everything')
-    .requiredOption('--reason <text>', 'the reason; kept in the archive and in the audit log')
-    .option('--dry-run', 'show what would be held');
-  return withJson(command).action(async (flags: Flags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const hold: Hold = {
-      ...{ kind: 'hold', at: new Date().toISOString(), holdId: `h-${randomBytes(6).toString('hex')}` },
-      ...{ ...scopeOf(flags), by: userName(), reason: flags.reason },
-    };
-    const scope = `${hold.scope} ${hold.subject}`.trim();
-    if (flags.dryRun === true) return output.note(`Would hold: ${printable(scope)}.`);
-    await withArchive(settings, (archive) => archive.putFact(hold));
-    output.thing(asJson(hold), () => hold.holdId);
-    output.note(`On hold: ${printable(scope)}. \`billsync hold lift ${hold.holdId}\` ends it.`);
-  });
+    .option('--tenant <id>', "all data of this tenant, by the service's or the partner's id")
+    .option('--all', 'all data')
+    .requiredOption('--reason <text>', 'reason; stored in the archive and in the audit log')
+    .option('--dry-run', 'show what would be held')
+    .json()
+    .audited()
+    .run(async ({ settings, output, flags }: Run<Flags>) => {
+      const hold: Hold = {
+        ...{ kind: 'hold', at: new Date().toISOString(), holdId: `h-${randomBytes(6).toString('hex')}` },
+        ...{ ...scopeOf(flags), by: userName(), reason: flags.reason },
+      };
+      const scope = `${hold.scope} ${hold.subject}`.trim();
+      if (flags.dryRun === true) return output.note(`Would hold: ${printable(scope)}.`);
+      await withArchive(settings, (archive) => archive.putFact(hold));
+      output.thing(asJson(hold), () => hold.holdId);
+      output.note(`On hold: ${printable(scope)}. \`billsync hold lift ${hold.holdId}\` ends it.`);
+    });
 }
 
 function scopeOf({ invoice, tenant, all }: Flags): Pick<Hold, 'scope' | 'subject'> {
@@ -84,10 +83,10 @@ function scopeOf({ invoice, tenant, all }: Flags): Pick<Hold, 'scope' | 'subject
 
 function liftCommand(): Command {
   return verb('lift <id>', 'Ends a hold.', 'billsync hold lift h-0123456789ab --reason "case closed"')
-    .requiredOption('--reason <text>', 'the reason; kept in the archive and in the audit log')
+    .requiredOption('--reason <text>', 'reason; stored in the archive and in the audit log')
     .option('--dry-run', 'show what would be lifted')
-    .action(async (holdId: string, flags: Flags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<Flags>, holdId: string) => {
       await withArchive(settings, async (archive) => {
         const { holds } = await readRetention(archive);
         if (!holds.some((hold) => hold.holdId === holdId)) {
@@ -104,12 +103,6 @@ function liftCommand(): Command {
     });
 }
 
-async function withArchive<T>(settings: Settings, work: (archive: Archive) => Promise<T>): Promise<T> {
-  await checkEnvironment(settings);
-  const archive = await openArchive(settings);
-  return work(archive).finally(() => archive.close());
-}
-
 function asJson({ holdId, at, scope, subject, by, reason }: Hold) {
   return { hold_id: holdId, since: at, scope, subject, by, reason };
 }
@@ -120,5 +113,5 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'scope', value: ({ scope }) => scope },
   { title: 'subject', value: ({ subject }) => subject },
   { title: 'by', value: ({ by }) => by },
-  { title: 'why', value: ({ reason }) => reason, canShrink: true },
+  { title: 'reason', value: ({ reason }) => reason, canShrink: true },
 ];

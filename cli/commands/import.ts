@@ -13,14 +13,14 @@ import { cellAdvice } from '../../lib/wire/csv-file.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
 import { SPREADSHEET_RULE } from '../../lib/wire/spreadsheet-damage.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
+import type { Imported, ImportRequest, Rejection } from '../../lib/wire/warehouse-requests.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
-import type { Imported, ImportRequest } from '../../warehouse/import/import-files.ts';
 import { type CopyBegun, takeCopy } from '../../warehouse/import/take-copy.ts';
-import type { Rejection, Warehouse } from '../../warehouse/warehouse.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted, type Output, paceOf } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 import { withWriter } from '../writer.ts';
 
 interface ImportFlags {
@@ -29,18 +29,18 @@ interface ImportFlags {
   readonly acceptSpreadsheet?: boolean;
 }
 
-export function importCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'import <file...>',
     'Loads invoice CSVs that were exported by hand. Needs neither Temporal nor a billing service.',
     'billsync import INV-000042.csv --dry-run',
   )
-    .option('--invoice <id>', 'the invoice; by default that of the first row')
-    .option('--accept-spreadsheet', 'load a file even if a spreadsheet seems to have changed its cells')
-    .option('--dry-run', 'check the file and load nothing');
-  return withJson(command, { ndjson: true }).action(
-    async (files: readonly string[], flags: ImportFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .option('--invoice <id>', 'id of the invoice; by default that of the first row')
+    .option('--accept-spreadsheet', 'also load a file whose cells a spreadsheet seems to have changed')
+    .option('--dry-run', 'check the file and load nothing')
+    .ndjson()
+    .audited()
+    .run(async ({ settings, output, flags }: Run<ImportFlags>, files: readonly string[]) => {
       if (flags.invoice !== undefined && files.length > 1) {
         throw new CliError(EXIT.usage, '--invoice needs a single file', {
           hint: 'import the files one by one',
@@ -61,8 +61,7 @@ export function importCommand(): Command {
       }));
       const imported = await (flags.dryRun === true ? rehearse : importAll)(settings, requests, output);
       printImported(output, paths, imported);
-    },
-  );
+    });
 }
 
 async function refuseFolder(path: string): Promise<void> {

@@ -17,20 +17,19 @@ interface InitFlags {
   readonly environment?: string;
 }
 
-export function initCommand(): Command {
+export function command(): Command {
   return verb(
     'init',
-    'Writes a commented settings file (billsync.yaml, or where --config says). It never contains a secret.',
+    'Writes a commented settings file (billsync.yaml, or the file of --config). It never contains a secret.',
     'billsync init --environment test --setting base_url=https://billing.example.com',
   )
     .option('--dry-run', 'print the file instead of writing it')
     .option('--yes', 'replace an existing file')
-    .option('--force', 'same as --yes')
     .action((_flags: unknown, command: Command) => init(command));
 }
 
 function init(command: Command): void {
-  const flags = command.optsWithGlobals<InitFlags & { readonly force?: boolean }>();
+  const flags = command.optsWithGlobals<InitFlags>();
   const output = outputOf(command);
   const { BILLSYNC_CONFIG: named, ...given } = settingFlags(flags);
   const path = resolve(named ?? DEFAULT_FILE_NAME);
@@ -39,8 +38,7 @@ function init(command: Command): void {
     output.text(content);
     return;
   }
-  const mayReplace = flags.yes === true || flags.force === true;
-  if (!mayReplace && existsSync(path)) {
+  if (flags.yes !== true && existsSync(path)) {
     throw new CliError(EXIT.usage, 'the settings file exists', {
       subject: path,
       hint: 'add --yes to replace it, or --config FILE to write another',

@@ -1,14 +1,13 @@
 /** `billsync invoices restore` and `use-version`: decisions of people, kept with user, time and reason. */
 
-import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { userName } from '../../lib/runtime.ts';
-import type { Decided, Decision } from '../../warehouse/warehouse.ts';
+import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { findInvoice, invoiceName } from '../find-invoices.ts';
+import { invoiceName, publishedInvoice } from '../find-invoices.ts';
 import { CANNOT_BE_UNDONE, confirm } from '../terminal/interaction.ts';
 import { printable } from '../terminal/table.ts';
-import { contextOf, verb } from '../verb.ts';
+import { type Run, type Verb, verb } from '../verb.ts';
 import { withWriter, workerIsRunning } from '../writer.ts';
 
 interface Flags {
@@ -22,16 +21,15 @@ type DecisionRequest =
   | { readonly kind: 'use-version'; readonly version: number };
 
 /** `billsync invoices restore ID --reason WHY`: an invoice that only an event voided counts again (ADR 19). */
-export function restoreCommand(): Command {
+export function restoreCommand(): Verb {
   const command = verb(
     'restore <invoice>',
-    'Restores an invoice to the totals that only an event voided and that is valid by the service.',
+    'Makes an invoice count again that an event voided and that the service confirms as valid.',
     'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it is valid"',
   );
-  return withFlags(command).action((idOrNumber: string, flags: Flags, command: Command) =>
-    decide(command, {
+  return withFlags(command).run((run: Run<Flags>, idOrNumber: string) =>
+    decide(run, {
       idOrNumber,
-      flags,
       request: { kind: 'restore' },
       what: 'Restore',
       after: CANNOT_BE_UNDONE,
@@ -40,52 +38,47 @@ export function restoreCommand(): Command {
 }
 
 /** `billsync invoices use-version ID VERSION --reason WHY`: any loaded file counts until another is announced. */
-export function useVersionCommand(): Command {
+export function useVersionCommand(): Verb {
   const command = verb(
     'use-version <invoice> <version>',
-    'Makes a loaded file of an invoice count until the service announces another one.',
+    'Makes another loaded file of an invoice count, until the service announces a new one.',
     'billsync invoices use-version INV-000042 1 --reason "version 2 lacks a carrier"',
   );
-  return withFlags(command).action(
-    (idOrNumber: string, versionText: string, flags: Flags, command: Command) => {
-      if (!/^[1-9]\d{0,8}$/.test(versionText)) {
-        throw new CliError(EXIT.usage, `${printable(versionText)} is not a version`, {
-          hint: 'it is a whole number; `billsync invoices show` lists the versions of an invoice',
-        });
-      }
-      const request = { kind: 'use-version', version: Number(versionText) } as const;
-      const after = 'use-version with the version that counts now undoes it';
-      return decide(command, { idOrNumber, flags, request, what: `Count version ${versionText} of`, after });
-    },
-  );
+  return withFlags(command).run((run: Run<Flags>, idOrNumber: string, versionText: string) => {
+    if (!/^[1-9]\d{0,8}$/.test(versionText)) {
+      throw new CliError(EXIT.usage, `${printable(versionText)} is not a version`, {
+        hint: 'it is a whole number; `billsync invoices show` lists the versions of an invoice',
+      });
+    }
+    const request = { kind: 'use-version', version: Number(versionText) } as const;
+    const after = 'use-version with the version that counts now undoes it';
+    return decide(run, { idOrNumber, request, what: `Count version ${versionText} of`, after });
+  });
 }
 
-function withFlags(command: Command): Command {
+function withFlags(command: Verb): Verb {
   return command
-    .requiredOption('--reason <why>', 'the reason; kept with your name and the time')
+    .audited()
+    .requiredOption('--reason <why>', 'reason; stored with your name and the time')
     .option('--dry-run', 'show what would be done')
     .option('--yes', 'skip the confirmation');
 }
 
 async function decide(
-  command: Command,
+  { settings, output, flags }: Run<Flags>,
   given: {
     readonly idOrNumber: string;
-    readonly flags: Flags;
     readonly request: DecisionRequest;
     readonly what: string;
     /** Consequence, for the confirmation. */
     readonly after: string;
   },
 ): Promise<void> {
-  const { settings, output } = contextOf(command);
-  const { idOrNumber, flags, request, what } = given;
+  const { idOrNumber, request, what } = given;
   const reason = flags.reason.trim();
   if (reason === '')
     throw new CliError(EXIT.usage, '--reason is empty', { hint: 'give the reason in a few words' });
-  const { openPublished } = await import('../published.ts');
-  const published = await openPublished(settings);
-  const invoice = await findInvoice(published, idOrNumber).finally(() => published.close());
+  const invoice = await publishedInvoice(settings, idOrNumber);
   const invoiceId = String(invoice.invoice_id);
   const name = `invoice ${invoiceName(invoice)}`;
   const isDryRun = flags.dryRun === true;
@@ -123,7 +116,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
       ) {
         const { lookUpInvoice } = await import('../../workflows/client/invoice-client.ts');
         const address = { partnerId, invoiceId: decision.invoiceId };
-        await lookUpInvoice(client, settings, address, { cause: 'person' });
+        await lookUpInvoice(client, settings, address);
       }
       return decided;
     },

@@ -1,20 +1,20 @@
 /** `billsync invoices`: lists invoices with their state, shows one in full, and retries one. */
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { INVOICE_STATES } from '../../lib/wire/names.ts';
 import type { ReportCell, ReportRow } from '../../reports/cells.ts';
 import type { InvoiceAddress } from '../../workflows/client/invoice-client.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
-import { findInvoice, invoiceName } from '../find-invoices.ts';
+import { findInvoice, invoiceName, publishedInvoice } from '../find-invoices.ts';
 import type { PublishedReader } from '../published.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Column, paint, printable, renderTable } from '../terminal/table.ts';
-import { collect, contextOf, group, instant, seconds, verb, withJson } from '../verb.ts';
+import { collect, group, instant, type Run, seconds, verb } from '../verb.ts';
 import { restoreCommand, useVersionCommand } from './invoice-decisions.ts';
 
-export function invoicesCommand(): Command {
-  return group('invoices', 'The state of each invoice, and why.', [
+export function command(): Command {
+  return group('invoices', 'Shows invoices with their state and its reason, and changes them.', [
     listCommand(),
     showCommand(),
     retryCommand(),
@@ -30,37 +30,34 @@ interface ListFlags {
 }
 
 function listCommand(): Command {
-  const command = verb(
+  return verb(
     'list',
     'Lists every known invoice with its state: draft, finalized, loaded, voided or needs_attention.',
     'billsync invoices list --state needs_attention',
   )
     .addOption(
-      new Option('--state <state>', 'only these (repeatable)')
+      new Option('--state <state>', 'only invoices in this state (repeatable)')
         .choices([...INVOICE_STATES])
         .argParser(stateCollector),
     )
-    .option('--tenant <tenant>', 'only these, by name or id (repeatable)', collect)
-    .option('--since <instant>', 'only those whose state changed since then', instant);
-  return withJson(command, { ndjson: true }).action(async (flags: ListFlags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const { listValue } = await import('@duckdb/node-api');
-    const listOrNull = (values: readonly string[] | undefined) =>
-      values === undefined ? null : listValue([...values]);
-    const { openPublished } = await import('../published.ts');
-    const published = await openPublished(settings);
-    try {
-      const invoices = await published.query('invoices-list', {
-        states: listOrNull(flags.state),
-        tenants: listOrNull(flags.tenant),
-        since: flags.since ?? null,
+    .option('--tenant <tenant>', 'only invoices of this tenant, by name or id (repeatable)', collect)
+    .option('--since <instant>', 'only invoices whose state changed since then', instant)
+    .ndjson()
+    .run(async ({ settings, output, flags }: Run<ListFlags>) => {
+      const { listValue } = await import('@duckdb/node-api');
+      const listOrNull = (values: readonly string[] | undefined) =>
+        values === undefined ? null : listValue([...values]);
+      const { withPublished } = await import('../published.ts');
+      await withPublished(settings, async (published) => {
+        const invoices = await published.query('invoices-list', {
+          states: listOrNull(flags.state),
+          tenants: listOrNull(flags.tenant),
+          since: flags.since ?? null,
+        });
+        if (invoices.length === 0) await refuseUnknown(published, flags.tenant ?? []);
+        output.rows(invoices, COLUMNS, { empty: 'No invoice matches.' });
       });
-      if (invoices.length === 0) await refuseUnknown(published, flags.tenant ?? []);
-      output.rows(invoices, COLUMNS, { empty: 'No invoice matches.' });
-    } finally {
-      published.close();
-    }
-  });
+    });
 }
 
 /** @throws CliError (exit 3) one of them is no tenant of ours */
@@ -75,34 +72,28 @@ async function refuseUnknown(published: PublishedReader, tenants: readonly strin
 }
 
 function showCommand(): Command {
-  const command = verb(
+  return verb(
     'show <invoice>',
     'Shows one invoice by id or number: its history, events, files and discrepancies.',
     'billsync invoices show INV-000042\nbillsync invoices show INV-000042 --diff',
-  ).option('--diff', 'rows added, removed and changed in cost between the last two versions');
-  return withJson(command).action(
-    async (idOrNumber: string, flags: { readonly diff?: boolean }, command: Command) => {
-      const { settings, output } = contextOf(command);
-      const { openPublished } = await import('../published.ts');
-      const published = await openPublished(settings);
-      try {
+  )
+    .option('--diff', 'show the rows that the last version added, removed or changed in cost')
+    .json()
+    .run(async ({ settings, output, flags }: Run<{ readonly diff?: boolean }>, idOrNumber: string) => {
+      const { withPublished } = await import('../published.ts');
+      await withPublished(settings, async (published) => {
         const invoice = await findInvoice(published, idOrNumber);
         const id = { invoice: String(invoice.invoice_id) };
-        if (flags.diff === true) {
-          return await printDiff({ settings, output, invoice });
-        }
+        if (flags.diff === true) return printDiff({ settings, output, invoice });
         const events = await published.query('invoice-events', id);
-        const words = await published.query('invoice-statements', id);
+        const records = await published.query('invoice-records', id);
         const files = await published.query('invoice-files', id);
         const discrepancies = await published.query('invoice-discrepancies', id);
         const amounts = await published.query('invoice-amounts', { load: String(invoice.load_id ?? '') });
-        const parts = { amounts, events, words, files, discrepancies };
+        const parts = { amounts, events, records, files, discrepancies };
         output.thing({ ...invoice, ...parts }, () => renderInvoice({ invoice, ...parts }));
-      } finally {
-        published.close();
-      }
-    },
-  );
+      });
+    });
 }
 
 interface RetryFlags {
@@ -132,14 +123,12 @@ function retryCommand(): Command {
     'Retries an invoice that needs attention, after the cause was fixed.',
     'billsync invoices retry INV-000042 --wait',
   )
-    .option('--wait', 'print the result and return when readers see it; exit 1 when it still needs attention')
-    .option('--timeout <seconds>', 'with --wait: return after this time (the worker continues)', seconds)
+    .option('--wait', 'print the result once it is published; exit 1 if the invoice still needs attention')
+    .option('--timeout <seconds>', 'with --wait: stop waiting after this time; the worker continues', seconds)
     .option('--dry-run', 'show what would be retried')
-    .action(async (idOrNumber: string, flags: RetryFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
-      const { openPublished } = await import('../published.ts');
-      const published = await openPublished(settings);
-      const invoice = await findInvoice(published, idOrNumber).finally(() => published.close());
+    .audited()
+    .run(async ({ settings, output, flags }: Run<RetryFlags>, idOrNumber: string) => {
+      const invoice = await publishedInvoice(settings, idOrNumber);
       const { addressOf, retryOne } = await import('../with-temporal.ts');
       const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would retry ${what}.`);
@@ -153,38 +142,26 @@ function retryCommand(): Command {
 }
 
 const COLUMNS: readonly Column<ReportRow>[] = [
-  { title: 'invoice', value: (row) => text(row.invoice_number) },
-  { title: 'tenant', value: (row) => text(row.tenant), canShrink: true },
-  { title: 'state', value: (row) => text(row.state) },
-  { title: 'since', value: (row) => minute(row.state_since) },
-  { title: 'shipments', value: (row) => text(row.shipments), align: 'right' },
-  { title: 'billing cost', value: (row) => text(row.billing_cost), align: 'right' },
+  { title: 'invoice', value: (row) => row.invoice_number },
+  { title: 'tenant', value: (row) => row.tenant, canShrink: true },
+  { title: 'state', value: (row) => row.state },
+  // `--json` has the seconds.
+  { title: 'since', value: (row) => String(row.state_since).slice(0, 16).replace('T', ' ') },
+  { title: 'shipments', value: (row) => row.shipments, align: 'right' },
+  { title: 'billing cost', value: (row) => row.billing_cost, align: 'right' },
   { title: 'currency', value: currencyOf },
-  { title: 'id', value: (row) => text(row.invoice_id) },
-  { title: 'why', value: (row) => text(row.reason), canShrink: true },
+  { title: 'id', value: (row) => row.invoice_id },
+  { title: 'reason', value: (row) => row.reason, canShrink: true },
 ];
 
-function text(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
-}
-
 /** The currency of the amount beside it; a file in several currencies has more amounts. */
-function currencyOf({ currency_code: code, currencies }: ReportRow): string | null {
-  return String(currencies ?? '').includes(',') ? `${code} of ${currencies}` : text(code);
-}
-
-/** Seconds are noise in a list; `--json` has them. */
-function minute(value: unknown): string | null {
-  return text(value)?.slice(0, 16).replace('T', ' ') ?? null;
+function currencyOf({ currency_code: code, currencies }: ReportRow): unknown {
+  return String(currencies ?? '').includes(',') ? `${code} of ${currencies}` : code;
 }
 
 function stateCollector(value: string, before: readonly string[] | undefined): readonly string[] {
-  if (!INVOICE_STATES.some((state) => state === value)) {
-    throw new CliError(EXIT.usage, `there is no state '${value}'`, {
-      hint: `use ${INVOICE_STATES.join(', ')}`,
-    });
-  }
-  return collect(value, before);
+  if (INVOICE_STATES.some((state) => state === value)) return collect(value, before);
+  throw new InvalidArgumentError(`Use ${INVOICE_STATES.join(', ')}.`);
 }
 
 export interface InvoicePage {
@@ -192,8 +169,8 @@ export interface InvoicePage {
   /** Totals of its rows, one per currency. */
   readonly amounts: readonly ReportRow[];
   readonly events: readonly ReportRow[];
-  /** Statements of the service's details, of billsync and of people. */
-  readonly words: readonly ReportRow[];
+  /** Other records of the service, of billsync and of people, with their time. */
+  readonly records: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
 }
@@ -211,56 +188,63 @@ export function renderInvoice(page: InvoicePage): string {
 }
 
 function heading(invoice: ReportRow): string {
-  const title = `Invoice ${invoiceName(invoice)}: ${cell(invoice.state)} since ${timeText(invoice.state_since)}`;
-  return invoice.reason === null ? paint('bold', title) : `${paint('bold', title)}\n${cell(invoice.reason)}`;
+  const title = `Invoice ${invoiceName(invoice)}: ${printable(invoice.state)} since ${timeText(invoice.state_since)}`;
+  return invoice.reason === null
+    ? paint('bold', title)
+    : `${paint('bold', title)}\n${printable(invoice.reason)}`;
 }
 
 function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
   const { stated_total_text: total, stated_currency_code: currency } = invoice;
   const stated = [total, currency]
     .filter((part) => part !== null && part !== undefined)
-    .map(cell)
+    .map(printable)
     .join(' ');
-  const loaded = amounts.map((one) => `${cell(one.billing_cost)} ${cell(one.currency_code)}`).join(' and ');
+  const loaded = amounts
+    .map((one) => `${printable(one.billing_cost)} ${printable(one.currency_code)}`)
+    .join(' and ');
   const lines: readonly (readonly [string, string])[] = [
-    ['id', cell(invoice.invoice_id)],
+    ['id', printable(invoice.invoice_id)],
     [
       'tenant',
-      `${cell(invoice.tenant ?? invoice.partner_tenant_id ?? invoice.tenant_id)} (${cell(invoice.invoice_level)} level)`,
+      `${printable(invoice.tenant ?? invoice.partner_tenant_id ?? invoice.tenant_id)} (${printable(invoice.invoice_level)} level)`,
     ],
-    ['period', `${cell(invoice.invoice_start_date)} to ${cell(invoice.invoice_end_date)}`],
-    ['stated', `${stated || cell(null)}, ${cell(invoice.stated_shipments)} shipments`],
-    ['loaded', `${loaded || cell(null)}, ${cell(invoice.shipments)} shipments`],
-    ['proof', cell(invoice.proof)],
-    ['workflow run', cell(invoice.workflow_run_id)],
+    ['period', `${printable(invoice.invoice_start_date)} to ${printable(invoice.invoice_end_date)}`],
+    ['stated', `${stated || printable(null)}, ${printable(invoice.stated_shipments)} shipments`],
+    ['loaded', `${loaded || printable(null)}, ${printable(invoice.shipments)} shipments`],
+    ['proof', printable(invoice.proof)],
+    ['workflow run', printable(invoice.workflow_run_id)],
   ];
   return lines.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`).join('\n');
 }
 
-/** Events and our own doings in one order of time. */
-function lifeOf({ invoice, events, words, files }: InvoicePage): string {
+/** Events, files and other records, ordered by time. */
+function lifeOf({ invoice, events, records, files }: InvoicePage): string {
   const moments: (readonly [string, string])[] = events.map((event) => [
     timeText(event.received_at),
-    `${cell(event.event_type)}, ${cell(event.verdict)}${duplicates(event.duplicates)} (event ${cell(event.event_id)})`,
+    `${printable(event.event_type)}, ${printable(event.verdict)}${duplicates(event.duplicates)} (event ${printable(event.event_id)})`,
   ]);
   const own: readonly (readonly [ReportCell | undefined, string])[] = [
     [invoice.first_loaded_at, 'loaded'],
     // Each file, whichever of them counts now.
     ...files
       .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
-      .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${cell(version)}`] as const),
-    [invoice.voided_at, `voided${WORDS[String(invoice.void_basis)] ?? ''}: no report counts it from here on`],
+      .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${printable(version)}`] as const),
+    [
+      invoice.voided_at,
+      `voided${VOID_BASES[String(invoice.void_basis)] ?? ''}: no report counts it from then on`,
+    ],
   ];
-  for (const { at, who, what, detail } of words) {
-    const more = detail === null || detail === undefined ? '' : ` (${cell(detail)})`;
-    moments.push([timeText(at), `${cell(who)}: ${cell(what)}${more}`]);
+  for (const { at, who, what, detail } of records) {
+    const more = detail === null || detail === undefined ? '' : ` (${printable(detail)})`;
+    moments.push([timeText(at), `${printable(who)}: ${printable(what)}${more}`]);
   }
   for (const [at, what] of own) if (at !== null && at !== undefined) moments.push([timeText(at), what]);
   moments.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return moments.map(([at, what]) => `${at}  ${what}`).join('\n');
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const VOID_BASES: Readonly<Record<string, string>> = {
   event: ' by an event alone',
   details: ', confirmed by the service',
   unanswered: ' by an event alone, which the service could not confirm',
@@ -268,30 +252,29 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 function duplicates(count: ReportCell | undefined): string {
-  return Number(count) > 0 ? `, ${cell(count)} duplicate(s)` : '';
+  return Number(count) > 0 ? `, ${printable(count)} duplicate(s)` : '';
 }
 
-const fileColumns = (invoice: ReportRow) =>
-  [
-    { title: 'sha-256', value: (row: ReportRow) => cell(row.file_sha256).slice(0, 16) },
-    { title: 'bytes', value: (row: ReportRow) => cell(row.file_size_bytes), align: 'right' },
-    { title: 'from', value: (row: ReportRow) => cell(row.file_source) },
-    { title: 'had at', value: (row: ReportRow) => timeText(row.first_had_at) },
-    { title: 'version', value: (row: ReportRow) => cell(row.version), align: 'right' },
-    {
-      title: 'counts',
-      value: (row: ReportRow) => {
-        if (row.is_current !== true) return 'no';
-        return invoice.voided_at === null ? 'yes' : 'no: voided';
-      },
+const fileColumns = (invoice: ReportRow): readonly Column<ReportRow>[] => [
+  { title: 'sha-256', value: (row) => String(row.file_sha256).slice(0, 16) },
+  { title: 'bytes', value: (row) => row.file_size_bytes, align: 'right' },
+  { title: 'from', value: (row) => row.file_source },
+  { title: 'received', value: (row) => timeText(row.first_had_at) },
+  { title: 'version', value: (row) => row.version, align: 'right' },
+  {
+    title: 'counts',
+    value: (row) => {
+      if (row.is_current !== true) return 'no';
+      return invoice.voided_at === null ? 'yes' : 'no: voided';
     },
-  ] as const;
+  },
+];
 
-const DISCREPANCY_COLUMNS = [
-  { title: 'rule', value: (row: ReportRow) => cell(row.rule) },
-  { title: 'stated', value: (row: ReportRow) => cell(row.stated), align: 'right' },
-  { title: 'found', value: (row: ReportRow) => cell(row.found), align: 'right' },
-] as const;
+const DISCREPANCY_COLUMNS: readonly Column<ReportRow>[] = [
+  { title: 'rule', value: (row) => row.rule },
+  { title: 'stated', value: (row) => row.stated, align: 'right' },
+  { title: 'found', value: (row) => row.found, align: 'right' },
+];
 
 function section(title: string, body: string): string {
   const indented = body
@@ -303,10 +286,6 @@ function section(title: string, body: string): string {
 
 function timeText(value: ReportCell | undefined): string {
   return value === null || value === undefined ? '–' : String(value).replace(/\.\d+Z$/, 'Z');
-}
-
-function cell(value: ReportCell | undefined): string {
-  return printable(value === null || value === undefined ? null : String(value));
 }
 
 export interface DiffPage {

@@ -5,81 +5,84 @@ import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
 import { addDecimals } from '../../lib/wire/decimal.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
-import { recordOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../purge-plan.ts';
 import { confirm, onInterrupt } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
-import { checkEnvironment, contextOf, instant, verb, withJson } from '../verb.ts';
+import { instant, type Run, verb } from '../verb.ts';
 import { openWriter } from '../writer.ts';
 
 interface Flags {
   readonly before: string;
-  readonly only?: ReadonlySet<PurgeClass>;
+  readonly only?: readonly PurgeClass[];
   readonly reason?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
 
-export function purgeCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'purge',
-    'Removes data that is older than a date and not needed by any report: bodies of events, files that no total counts, ' +
-      'refused items, old warehouses. Stop the worker first; the endpoint may keep running. Data in use or on hold is ' +
-      'kept. docs/retention.md explains what can be proved afterwards.',
+    'Removes data that is older than a date and that no report needs: bodies of events, files that no total counts, ' +
+      'refused items, old warehouses. Data in use or on hold is kept. Stop the worker first; the endpoint may keep running. ' +
+      'docs/retention.md explains the consequences.',
     'billsync purge --before 2019-01-01 --dry-run\nbillsync purge --before 2019-01-01 --only files --reason "seven years" --yes',
   )
-    .requiredOption('--before <date>', 'remove what is older than this, in UTC', instant)
-    .option('--only <classes>', `some of ${PURGE_CLASSES.join(', ')}`, readClasses)
-    .option('--reason <text>', 'the reason; kept in the archive and in the audit log')
-    .option('--dry-run', 'show what would be removed and what is kept')
-    .option('--yes', 'skip the confirmation');
-  return withJson(command).action(async (flags: Flags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    await checkEnvironment(settings);
-    if (Date.parse(flags.before) > Date.now()) {
-      throw new CliError(EXIT.usage, 'the date is in the future', {
-        subject: `--before ${flags.before}`,
-        hint: 'name a date in the past',
-      });
-    }
-    const reason = flags.reason?.trim() ?? '';
-    if (flags.dryRun !== true && reason === '') {
-      throw new CliError(EXIT.usage, 'a purge needs a reason', { hint: 'add --reason "…", or --dry-run' });
-    }
-    const isDryRun = flags.dryRun === true;
-    // Files that no total needs now must not be counted before they are removed.
-    const { archive, warehouse, close } = await openWriter(settings, 'purge', { isAlone: !isDryRun });
-    try {
-      const { planPurge } = await import('../purge-plan.ts');
-      const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
-      const plan = await planPurge({
-        ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
-        classes: flags.only ?? new Set(PURGE_CLASSES),
-      });
-      if (isDryRun) return printPlan(output, plan, isDryRun);
-      printRows(output, plan);
-      await confirm(`Remove ${summary(plan)}?`, flags);
-      const { runPurge } = await import('../purge-plan.ts');
-      const progress = output.progress('Removing');
-      const onProgress = (done: number, of: number): void => progress.update(done, of);
-      const by = userName();
-      await onInterrupt('Stopped. Removed data is on record; run the command again for the rest.', () =>
-        runPurge(plan, { archive, quarantine, by, reason, onProgress }),
-      ).finally(() => progress.end());
-      recordOutcome(`Removed ${summary(plan)}.`);
-      printPlan(output, plan, isDryRun);
-    } finally {
-      await close();
-    }
-  });
+    .requiredOption('--before <date>', 'remove data older than this date, in UTC', instant)
+    .option(
+      '--only <classes>',
+      `only these classes, comma-separated: ${PURGE_CLASSES.join(', ')}`,
+      readClasses,
+    )
+    .option('--reason <text>', 'reason; stored in the archive and in the audit log')
+    .option('--dry-run', 'show what would be removed and kept')
+    .option('--yes', 'skip the confirmation')
+    .json()
+    .audited()
+    .run(async ({ settings, output, flags, recordOutcome }: Run<Flags>) => {
+      if (Date.parse(flags.before) > Date.now()) {
+        throw new CliError(EXIT.usage, 'the date is in the future', {
+          subject: `--before ${flags.before}`,
+          hint: 'name a date in the past',
+        });
+      }
+      const reason = flags.reason?.trim() ?? '';
+      if (flags.dryRun !== true && reason === '') {
+        throw new CliError(EXIT.usage, 'a purge needs a reason', { hint: 'add --reason "…", or --dry-run' });
+      }
+      const isDryRun = flags.dryRun === true;
+      // Files that no total needs now must not be counted before they are removed.
+      const { archive, warehouse, close } = await openWriter(settings, 'purge', { isAlone: !isDryRun });
+      try {
+        const { planPurge } = await import('../purge-plan.ts');
+        const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
+        const plan = await planPurge({
+          ...{ archive, warehouse, quarantine, before: flags.before, dataDir: settings.dataDir },
+          classes: new Set(flags.only ?? PURGE_CLASSES),
+        });
+        if (isDryRun) return printPlan(output, plan, isDryRun);
+        printRows(output, plan);
+        await confirm(`Remove ${summary(plan)}?`, flags);
+        const { runPurge } = await import('../purge-plan.ts');
+        const progress = output.progress('Removing');
+        const onProgress = (done: number, of: number): void => progress.update(done, of);
+        const by = userName();
+        await onInterrupt('Stopped. Removed data is on record; run the command again for the rest.', () =>
+          runPurge(plan, { archive, quarantine, by, reason, onProgress }),
+        ).finally(() => progress.end());
+        recordOutcome(`Removed ${summary(plan)}.`);
+        printPlan(output, plan, isDryRun);
+      } finally {
+        await close();
+      }
+    });
 }
 
-function readClasses(text: string): ReadonlySet<PurgeClass> {
+function readClasses(text: string): readonly PurgeClass[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !(PURGE_CLASSES as readonly string[]).includes(name));
   if (unknown.length > 0) throw new InvalidArgumentError(`It takes some of ${PURGE_CLASSES.join(', ')}.`);
-  return new Set(names as PurgeClass[]);
+  return names as PurgeClass[];
 }
 
 function rowsOf(plan: PurgePlan) {

@@ -1,7 +1,6 @@
 /** `billsync quarantine`: lists, shows, retries and discards refused deliveries and files. */
 
 import type { Command } from 'commander';
-import { openArchive } from '../../archive/open-archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import type { Quarantine, QuarantinedItem } from '../../lib/wire/quarantine.ts';
@@ -9,10 +8,11 @@ import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/interaction.ts';
 import { type Column, paint, printable, renderTable } from '../terminal/table.ts';
-import { checkEnvironment, contextOf, group, verb, withJson } from '../verb.ts';
+import { group, type Run, verb } from '../verb.ts';
+import { withArchive } from '../with-temporal.ts';
 
-export function quarantineCommand(): Command {
-  return group('quarantine', 'Deliveries and files that were refused, kept in full.', [
+export function command(): Command {
+  return group('quarantine', 'Shows refused deliveries and files, and requeues or discards them.', [
     listCommand(),
     showCommand(),
     requeueCommand(),
@@ -20,39 +20,38 @@ export function quarantineCommand(): Command {
   ]);
 }
 
-async function open(settings: Settings): Promise<Quarantine> {
-  await checkEnvironment(settings);
+function open(settings: Settings): Promise<Quarantine> {
   return openQuarantine(dataFolder(settings.dataDir).quarantine);
 }
 
 function listCommand(): Command {
-  const command = verb(
+  return verb(
     'list',
-    'Lists refused items, oldest first. A record of the archive that cannot be ingested is not listed here: ' +
-      '`billsync verify` lists it as record-set-aside, with its place and reason.',
+    'Lists refused items, oldest first. An unreadable record of the archive is not in quarantine: `billsync verify` ' +
+      'lists it as record-set-aside.',
     'billsync quarantine list --json',
-  );
-  return withJson(command, { ndjson: true }).action(async (_flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const things = await (await open(settings)).list();
-    output.rows(things.map(asJson), COLUMNS, { empty: 'Nothing is in quarantine.' });
-  });
+  )
+    .ndjson()
+    .run(async ({ settings, output }: Run) => {
+      const things = await (await open(settings)).list();
+      output.rows(things.map(asJson), COLUMNS, { empty: 'Nothing is in quarantine.' });
+    });
 }
 
 function showCommand(): Command {
-  const command = verb(
+  return verb(
     'show <id>',
-    'Shows a refused item: the findings of a file by line, column, rule and value; the body of a delivery.',
+    'Shows a refused item: the findings of a file with line, column, rule and value, or the body of a delivery.',
     'billsync quarantine show f-0123456789abcdef',
-  );
-  return withJson(command).action(async (id: string, _flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const { item: thing, body } = await find(await open(settings), id);
-    const bodyText = body === null ? null : Buffer.from(body).toString('utf8');
-    output.thing({ ...asJson(thing), findings: thing.findings, body: bodyText }, () =>
-      describe(thing, bodyText),
-    );
-  });
+  )
+    .json()
+    .run(async ({ settings, output }: Run, id: string) => {
+      const { item: thing, body } = await find(await open(settings), id);
+      const bodyText = body === null ? null : Buffer.from(body).toString('utf8');
+      output.thing({ ...asJson(thing), findings: thing.findings, body: bodyText }, () =>
+        describe(thing, bodyText),
+      );
+    });
 }
 
 interface WriteFlags {
@@ -64,12 +63,12 @@ interface WriteFlags {
 function requeueCommand(): Command {
   return verb(
     'requeue <id...>',
-    'Retries refused items after the cause was fixed.',
+    'Processes refused items again, after the cause was fixed.',
     'billsync quarantine requeue d-0123456789abcdef --dry-run',
   )
     .option('--dry-run', 'show what would be retried')
-    .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<WriteFlags>, ids: readonly string[]) => {
       const quarantine = await open(settings);
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would retry: ${ids.join(', ')}.`);
@@ -81,25 +80,22 @@ function requeueCommand(): Command {
 function discardCommand(): Command {
   return verb(
     'discard <id...>',
-    'Discards refused items for good. The user and the reason stay on record.',
+    'Deletes refused items permanently. User and reason are kept in the archive.',
     'billsync quarantine discard d-0123456789abcdef --note "a test of ours" --yes',
   )
     .option('--note <text>', 'the reason', '')
     .option('--dry-run', 'show what would be discarded')
     .option('--yes', 'skip the confirmation')
-    .action(async (ids: readonly string[], flags: WriteFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<WriteFlags>, ids: readonly string[]) => {
       const quarantine = await open(settings);
       for (const id of ids) await find(quarantine, id);
       if (flags.dryRun === true) return output.note(`Would discard: ${ids.join(', ')}.`);
       await confirm(`Discard ${ids.length} refused item(s)?`, flags);
       const { discardQuarantined } = await import('../../webhook/requeue.ts');
-      const archive = await openArchive(settings);
-      try {
+      await withArchive(settings, async (archive) => {
         for (const id of ids) await discardQuarantined(id, { quarantine, archive, note: flags.note ?? '' });
-      } finally {
-        await archive.close();
-      }
+      });
       output.note(`Discarded ${ids.join(', ')}.`);
     });
 }
@@ -132,7 +128,7 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'since', value: ({ at }) => at.slice(0, 16).replace('T', ' ') },
   { title: 'kind', value: ({ kind }) => kind },
   { title: 'code', value: ({ code }) => code },
-  { title: 'why', value: ({ reason }) => reason, canShrink: true },
+  { title: 'reason', value: ({ reason }) => reason, canShrink: true },
 ];
 
 function describe(thing: QuarantinedItem, body: string | null): string {

@@ -3,12 +3,12 @@
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { refuseOpenToAll } from '../../lib/files/private-folder.ts';
-import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/warehouse.ts';
+import type { CompletedRebuild, RebuildOutcome } from '../../warehouse/rebuild.ts';
 import { EXIT } from '../errors.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
 import { counted, type Output, paceOf } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 import { commandLog } from '../with-temporal.ts';
 import { requireRecords, requireRecordsIn } from '../writer.ts';
 
@@ -17,45 +17,46 @@ interface RebuildFlags {
   readonly acceptLoss?: boolean;
 }
 
-export function rebuildCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'rebuild',
-    'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted. ' +
-      'An interrupted rebuild continues when it is started again. ' +
-      'Exit 1 when the archive lacks records: the old warehouse then stays, unless the loss is accepted.',
+    'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted, and ' +
+      'an interrupted rebuild continues when it is started again. ' +
+      'Exit 1 if the archive lacks records: the old warehouse then stays, unless --accept-loss is given.',
     'billsync rebuild',
   )
-    .option('--dry-run', 'build it and show its contents and losses, but replace nothing')
-    .option('--accept-loss', 'replace the warehouse even if the new one contains less');
-  return withJson(command).action(async (flags: RebuildFlags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    requireRecords(settings);
-    await refuseOpenToAll(settings.dataDir);
-    const { rebuildWarehouse, dryRunRebuild } = await import('../../warehouse/open-warehouse.ts');
-    const { RebuildLossError } = await import('../../warehouse/errors.ts');
-    const archive = await openArchive(settings);
-    const progress = output.progress('Rebuilding');
-    const pace = paceOf('loads');
-    const options = {
-      settings,
-      archive,
-      log: commandLog(settings),
-      acceptLoss: flags.acceptLoss === true,
-      onProgress: ({ loadsDone, loadsOf }: { readonly loadsDone: number; readonly loadsOf: number }) =>
-        progress.update(loadsDone, loadsOf, pace(loadsDone, loadsOf)),
-    };
-    try {
-      if (flags.dryRun === true) printDryRun(output, await dryRunRebuild(options));
-      else printRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
-      await requireRecordsIn(archive, settings);
-    } catch (error) {
-      if (error instanceof RebuildLossError) printOutcome(output, error.outcome, null);
-      throw error;
-    } finally {
-      progress.end();
-      await archive.close();
-    }
-  });
+    .option('--dry-run', 'build the new warehouse and show its contents and losses, but replace nothing')
+    .option('--accept-loss', 'replace the warehouse even if the new one contains less')
+    .json()
+    .audited()
+    .run(async ({ settings, output, flags }: Run<RebuildFlags>) => {
+      requireRecords(settings);
+      await refuseOpenToAll(settings.dataDir);
+      const { rebuildWarehouse, dryRunRebuild } = await import('../../warehouse/open-warehouse.ts');
+      const { RebuildLossError } = await import('../../warehouse/rebuild.ts');
+      const archive = await openArchive(settings);
+      const progress = output.progress('Rebuilding');
+      const pace = paceOf('loads');
+      const options = {
+        settings,
+        archive,
+        log: commandLog(settings),
+        acceptLoss: flags.acceptLoss === true,
+        onProgress: ({ loadsDone, loadsOf }: { readonly loadsDone: number; readonly loadsOf: number }) =>
+          progress.update(loadsDone, loadsOf, pace(loadsDone, loadsOf)),
+      };
+      try {
+        if (flags.dryRun === true) printDryRun(output, await dryRunRebuild(options));
+        else printRebuilt(output, await onInterrupt(STOPPED, () => rebuildWarehouse(options)));
+        await requireRecordsIn(archive, settings);
+      } catch (error) {
+        if (error instanceof RebuildLossError) printOutcome(output, error.outcome, null);
+        throw error;
+      } finally {
+        progress.end();
+        await archive.close();
+      }
+    });
 }
 
 const STOPPED = 'Stopped. Nothing is deleted; run the command again to continue.';

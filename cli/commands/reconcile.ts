@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type { ReconcileResult } from '../../workflows/reconcile.ts';
 import { EXIT } from '../errors.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 import { withTemporal } from '../with-temporal.ts';
 
 interface Flags {
@@ -13,42 +13,40 @@ interface Flags {
   readonly dryRun?: boolean;
 }
 
-export function reconcileCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'reconcile',
-    'Checks overdue and missing invoices, the inbox, the quarantine and the warehouse.',
+    'Checks overdue and missing invoices, the inbox, the quarantine and the warehouse now.',
     'billsync reconcile --wait --json',
   )
-    .option('--wait', 'wait until all checks are done; exit 1 when the warehouse differs from the archive')
-    .option('--full', 'check every file, including those checked before (this is the default)')
-    .addOption(
-      new Option('--quick', 'check only what no earlier run has checked, as the schedule does').conflicts(
-        'full',
-      ),
-    )
-    .option('--dry-run', 'show what would be done');
-  return withJson(command).action(async (flags: Flags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    if (flags.dryRun === true) return output.note('Would reconcile.');
-    const request = { isFull: flags.quick !== true };
-    const { requestReconcile, startReconcile } = await import('../../workflows/client/writer-client.ts');
-    if (flags.wait !== true) {
-      const workflowId = await withTemporal(settings, (client) => startReconcile(client, settings, request));
-      output.thing({ workflow_id: workflowId }, () => workflowId);
-      return output.note('Reconciling in the background; --wait shows the result.');
-    }
-    const progress = output.progress('Reconciling');
-    output.note('The worker is reconciling.');
-    const found = await withTemporal(settings, (client) =>
-      onInterrupt('Stopped waiting; the worker continues.', () =>
-        requestReconcile(client, settings, request, (done, of) =>
-          progress.update(done, of, 'invoices verified'),
+    .option('--wait', 'wait until all checks are done; exit 1 if the warehouse differs from the archive')
+    .option('--full', 'check every file, also those checked before (default)')
+    .addOption(new Option('--quick', 'check only new files, as the schedule does').conflicts('full'))
+    .option('--dry-run', 'show what would be done')
+    .json()
+    .run(async ({ settings, output, flags }: Run<Flags>) => {
+      if (flags.dryRun === true) return output.note('Would reconcile.');
+      const request = { isFull: flags.quick !== true };
+      const { requestReconcile, startReconcile } = await import('../../workflows/client/writer-client.ts');
+      if (flags.wait !== true) {
+        const workflowId = await withTemporal(settings, (client) =>
+          startReconcile(client, settings, request),
+        );
+        output.thing({ workflow_id: workflowId }, () => workflowId);
+        return output.note('Reconciling in the background; --wait shows the result.');
+      }
+      const progress = output.progress('Reconciling');
+      output.note('The worker is reconciling.');
+      const found = await withTemporal(settings, (client) =>
+        onInterrupt('Stopped waiting; the worker continues.', () =>
+          requestReconcile(client, settings, request, (done, of) =>
+            progress.update(done, of, 'invoices verified'),
+          ),
         ),
-      ),
-    ).finally(() => progress.end());
-    output.thing(asJson(found), () => describe(found));
-    if (found.proved.drift > 0) process.exitCode = EXIT.checkFailed;
-  });
+      ).finally(() => progress.end());
+      output.thing(asJson(found), () => describe(found));
+      if (found.proved.drift > 0) process.exitCode = EXIT.checkFailed;
+    });
 }
 
 function asJson({ needAttention, proved: { invoices, shipments, drift }, ...found }: ReconcileResult) {

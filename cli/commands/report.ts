@@ -6,7 +6,6 @@ import {
   EXTRA_TABLES,
   type ExtraTable,
   exampleTables,
-  findReportNow,
   listReports,
   PURPOSES,
 } from '../../reports/catalogue.ts';
@@ -17,7 +16,8 @@ import { CliError, EXIT } from '../errors.ts';
 import { chosenFormat, collectParameter, printResult, withFilterFlags } from '../report-output.ts';
 import type { ScheduleAction } from '../report-schedule.ts';
 import type { Output } from '../terminal/output.ts';
-import { checkEnvironment, contextOf, positiveInteger, seconds, verb, withJson } from '../verb.ts';
+import { renderTable } from '../terminal/table.ts';
+import { positiveInteger, type Run, seconds, verb } from '../verb.ts';
 
 interface ReportFlags extends OptionalTables, FilterOptions {
   readonly param?: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   rates: 'CSV of expected rates, for rate-variance',
   weights: 'CSV of the units and steps in which carriers rate weights, for reports that compare prices',
   costs: 'CSV of your own costs, for margin',
-  accepted: 'CSV of differences that are accepted, with the reason, for proof',
+  accepted: 'CSV of accepted differences with the reason, for proof',
   payments: 'CSV of payments, for payables and register',
   statements: "CSV of carriers' statements, for carrier-statements",
   disputes: 'CSV of disputed charges, for adjustments',
@@ -50,10 +50,10 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   fx: 'CSV of exchange rates, for budget',
 };
 
-export function reportCommand(): Command {
+export function command(): Command {
   const command = verb(
     'report [name]',
-    'Prints a report on the published file. Without a name, lists all reports.',
+    'Prints a report on the published data. Without a name, lists all reports.',
     'billsync report tenants --period 2026-03\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
@@ -63,40 +63,36 @@ export function reportCommand(): Command {
     .option('--compare <period>', 'compare with another period: previous, last-year, or a value of --period')
     .option(
       '--pivot <column>',
-      'turn a column of a report by several columns into columns of the table, such as month of by=tenant+month',
+      'turn the values of a column into columns, for example month of by=tenant+month',
     )
     .addOption(new Option('--format <format>', 'format of the report').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write to this file instead of stdout')
-    .option('--limit <rows>', 'maximum number of rows, of reports that have a limit', positiveInteger)
+    .option('--limit <rows>', 'maximum number of rows, for reports with a limit', positiveInteger)
     .option('--timeout <seconds>', 'stop after this time', seconds, 60)
     .addOption(
       new Option(
         '--schedule <when>',
-        'write the report regularly to the folder --output, or stop or show that',
+        'write the report regularly to the folder --output; off ends a schedule, show lists them',
       ).choices([...SCHEDULE_ACTIONS]),
     )
-    .option('--schedule-name <name>', 'to schedule a report several times; by default the name of the report')
+    .option(
+      '--schedule-name <name>',
+      'name of the schedule, to schedule a report several times; by default the name of the report',
+    )
     .option('--dry-run', 'with --output or --schedule: show what would be written or scheduled');
   command.addHelpText('before', () => helpOfReport(command.args[0]));
   for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
-  return withJson(command, { ndjson: true }).action(
-    async (name: string | undefined, flags: ReportFlags, command: Command) => {
-      const { settings, output } = contextOf(command);
-      if (flags.schedule !== undefined)
-        return await schedule(settings, { ...flags, name, schedule: flags.schedule }, output);
-      if (name === undefined) return await printCatalogue(command, output);
-      if (flags.dryRun === true && flags.output === undefined) {
-        throw new CliError(
-          EXIT.usage,
-          '--dry-run needs --output or --schedule: nothing is written otherwise',
-        );
-      }
-      await checkEnvironment(settings);
-      // The list of reports does not need DuckDB.
-      const { publishedPath } = await import('../published.ts');
-      await printReport({ databasePath: publishedPath(settings), name, flags, output });
-    },
-  );
+  return command.ndjson().run(async ({ settings, output, flags }: Run<ReportFlags>, name?: string) => {
+    if (flags.schedule !== undefined)
+      return await schedule(settings, { ...flags, name, schedule: flags.schedule }, output);
+    if (name === undefined) return await printCatalogue(command, output);
+    if (flags.dryRun === true && flags.output === undefined) {
+      throw new CliError(EXIT.usage, '--dry-run needs --output or --schedule: nothing is written otherwise');
+    }
+    // The list of reports does not need DuckDB.
+    const { publishedPath } = await import('../published.ts');
+    await printReport({ databasePath: publishedPath(settings), name, flags, output });
+  });
 }
 
 async function schedule(
@@ -125,7 +121,7 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
       hint: '`billsync report` lists them, e.g. billsync report tenants --from 2026-03-01',
     });
   }
-  const reports = await listReports();
+  const reports = listReports();
   if (output.form !== 'table') {
     const listed = reports.map(({ name, title, grain, parameters }) => ({
       ...{ name, title, grain },
@@ -150,14 +146,14 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
 /** Options that apply to the list of reports. */
 const CATALOGUE_FLAGS = ['config', 'dataDir', 'environment', 'setting', 'quiet', 'verbose', 'json', 'ndjson'];
 
-interface Wanted {
+interface PrintRequest {
   readonly databasePath: string;
   readonly name: string;
   readonly flags: ReportFlags;
   readonly output: Output;
 }
 
-async function printReport({ databasePath, name, flags, output }: Wanted): Promise<void> {
+async function printReport({ databasePath, name, flags, output }: PrintRequest): Promise<void> {
   const usual = output.form === 'table' ? 'table' : output.form;
   const { filters, parameters, tables, format } = requestOf(flags, usual);
   const request = {
@@ -185,8 +181,8 @@ const WIDTH = 100;
 
 /** Empty when `name` is no report: the command's own help follows anyway. */
 export function helpOfReport(name: string | undefined): string {
-  const report = name === undefined ? null : findReportNow(name);
-  if (report === null) return '';
+  const report = listReports().find((each) => each.name === name);
+  if (report === undefined) return '';
   const parameters = report.parameters.map((parameter) => {
     const kind = `${parameter.choices?.join('|') ?? parameter.type}${parameter.takesSeveral ? ', joined by +' : ''}`;
     const usual = parameter.default === null ? '' : `, ${parameter.default} by default`;
@@ -200,7 +196,7 @@ export function helpOfReport(name: string | undefined): string {
     `One row per ${report.grain}.`,
     `Meaning: ${report.means}`,
     `Order of rows: ${report.order}.`,
-    `Limits: ${report.cannotSay}`,
+    `Limits: ${report.limits}`,
     ...parameters,
     ...files,
     ...(report.example === null ? [] : [`Example: ${report.example.text}`]),
@@ -209,20 +205,10 @@ export function helpOfReport(name: string | undefined): string {
   return [...paragraphs.map((part) => new Help().boxWrap(part, WIDTH)), ...tables, ''].join('\n\n');
 }
 
-function textOf(table: {
-  readonly caption: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}): string {
-  const lines = [table.columns, ...table.rows];
-  const widths = table.columns.map((_, index) =>
-    Math.max(...lines.map((line) => (line[index] ?? '').length)),
+function textOf({ caption, columns, rows }: ReturnType<typeof exampleTables>[number]): string {
+  const table = renderTable(
+    rows,
+    columns.map((title, at) => ({ title, value: (row) => row[at] ?? '' })),
   );
-  const text = lines.map((line) =>
-    line
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return [`${table.caption}:`, ...text.map((line) => `  ${line}`)].join('\n');
+  return `${caption}:\n${table.replace(/^/gm, '  ')}`;
 }

@@ -7,21 +7,18 @@ import { loadSettings } from '../../lib/config/load-settings.ts';
 import { isAlive } from '../../lib/processes.ts';
 import { sandboxCommand } from '../../sandbox/commands/command.ts';
 import { readRunFile } from '../roles/run-file.ts';
-import { type SharedFlags, settingFlags, withSharedFlags } from '../verb.ts';
+import { type SharedFlags, settingFlags } from '../verb.ts';
 
-/** `serve` stays as it is: it begins a sandbox of its own, and needs no billsync. */
-export function mountedSandbox(): Command {
-  const sandbox = sandboxCommand();
-  for (const verb of verbsOf(sandbox)) if (verb.name() !== 'serve') withSharedFlags(verb);
-  return sandbox.hook('preAction', (_sandbox, verb) => {
+/** `serve` starts a sandbox of its own; the other commands find that of a running `up`. */
+export function command(): Command {
+  return sandboxCommand().hook('preAction', (_sandbox, verb) => {
+    const flags = verb.optsWithGlobals<SharedFlags>();
+    // The program takes this option before the command sees it.
+    verb.setOptionValue('verbose', flags.verbose);
     if (verb.name() === 'serve') return;
-    const folder = sandboxOfUp(verb.opts<SharedFlags>(), process.env, process.cwd());
+    const folder = sandboxOfUp(flags, process.env, process.cwd());
     if (folder !== null) process.env.SANDBOX_DATA_DIR = folder;
   });
-}
-
-function verbsOf(command: Command): readonly Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(verbsOf);
 }
 
 /** null: none runs, or SANDBOX_DATA_DIR names one and no flag does. */
@@ -32,7 +29,8 @@ export function sandboxOfUp(flags: SharedFlags, env: NodeJS.ProcessEnv, cwd: str
   try {
     ({ dataDir } = loadSettings({ flags: settingFlags(flags), env, cwd }));
   } catch {
-    return null; // Settings that are wrong are none of the sandbox's business.
+    // A sandbox needs no valid settings of billsync.
+    return null;
   }
   const up = readRunFile({ dataDir }, 'up');
   const folder = join(dataDir, 'sandbox');

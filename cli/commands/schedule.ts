@@ -3,49 +3,43 @@
 import type { Command } from 'commander';
 import type { ScheduleState } from '../../workflows/client/schedules.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { contextOf, group, verb, withJson } from '../verb.ts';
+import { group, type Run, verb } from '../verb.ts';
 import { withTemporal } from '../with-temporal.ts';
 
-export function scheduleCommand(): Command {
-  return group('schedule', 'The Temporal Schedule that reconciles.', [
+export function command(): Command {
+  return group('schedule', 'Shows and changes the Temporal Schedule of the reconciliation.', [
     showCommand(),
     change('apply', 'Creates the schedule, or updates it from the settings.', 'applied'),
     change('pause', 'Pauses the schedule; a run in progress continues.', 'paused'),
     change('resume', 'Resumes a paused schedule.', 'resumed'),
-    change('trigger', 'Runs it once, now, unless a run is in progress.', 'triggered'),
+    change('trigger', 'Starts a run now, unless one is in progress.', 'triggered'),
   ]);
 }
 
 function showCommand(): Command {
-  const command = verb(
-    'show',
-    'Shows the schedule with its last and next runs.',
-    'billsync schedule show --json',
-  );
-  return withJson(command).action(async (_flags: unknown, command: Command) => {
-    const { settings, output } = contextOf(command);
-    const { showSchedule } = await import('../../workflows/client/schedules.ts');
-    const state = await withTemporal(settings, (client) => showSchedule(client, settings));
-    if (state === null) {
-      throw new CliError(EXIT.nothingMatched, 'there is no schedule yet', {
-        hint: 'a worker makes it when it starts; `billsync schedule apply` makes it now',
-      });
-    }
-    output.thing(asJson(state), () => describe(state));
-  });
+  return verb('show', 'Shows the schedule with its last and next runs.', 'billsync schedule show --json')
+    .json()
+    .run(async ({ settings, output }: Run) => {
+      const { showSchedule } = await import('../../workflows/client/schedules.ts');
+      const state = await withTemporal(settings, (client) => showSchedule(client, settings));
+      if (state === null) {
+        throw new CliError(EXIT.nothingMatched, 'there is no schedule yet', {
+          hint: 'a worker makes it when it starts; `billsync schedule apply` makes it now',
+        });
+      }
+      output.thing(asJson(state), () => describe(state));
+    });
 }
 
 type Change = 'apply' | 'pause' | 'resume' | 'trigger';
 
 function change(name: Change, summary: string, done: string): Command {
-  const command = verb(name, summary, `billsync schedule ${name}`).option(
-    '--dry-run',
-    'show what would be done',
-  );
-  if (name === 'pause') command.option('--note <text>', 'why', 'paused with billsync schedule pause');
-  return command.action(
-    async (flags: { readonly dryRun?: boolean; readonly note?: string }, command: Command) => {
-      const { settings, output } = contextOf(command);
+  const command = verb(name, summary, `billsync schedule ${name}`)
+    .option('--dry-run', 'show what would be done')
+    .audited();
+  if (name === 'pause') command.option('--note <text>', 'the reason', 'paused with billsync schedule pause');
+  return command.run(
+    async ({ settings, output, flags }: Run<{ readonly dryRun?: boolean; readonly note?: string }>) => {
       if (flags.dryRun === true)
         return output.note(`Would ${name} the schedule (every ${settings.reconcileEvery}).`);
       const { applySchedule, pauseSchedule, resumeSchedule, showSchedule, triggerSchedule } = await import(

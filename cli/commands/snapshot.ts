@@ -3,35 +3,36 @@
 import type { Command } from 'commander';
 import { counted } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 import { withWriter } from '../writer.ts';
 
-export function snapshotCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'snapshot',
-    'Publishes reports.duckdb now. A running worker does it; if none is running, this command does.',
+    'Publishes reports.duckdb now, through the running worker or, without one, by itself.',
     'billsync snapshot --json',
-  ).option('--dry-run', 'show what would be done');
-  return withJson(command).action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
-    const { settings, output } = contextOf(command);
-    if (flags.dryRun === true) return output.note(`Would publish to ${settings.dataDir}/reports.duckdb.`);
-    const progress = output.progress('Publishing');
-    const published = await withWriter(settings, {
-      role: 'snapshot',
-      async request(client) {
-        const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
-        return requestSnapshot(client, settings);
-      },
-      async direct(warehouse) {
-        await warehouse.ingestArchive();
-        return warehouse.publish();
-      },
-    }).finally(() => progress.end());
-    const { sequence, publishedAt, path, invoices, shipments } = published;
-    output.thing(
-      { sequence, published_at: publishedAt, path, invoices, shipments },
-      () =>
-        `${printable(path)}: number ${sequence}, ${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')}`,
-    );
-  });
+  )
+    .option('--dry-run', 'show what would be done')
+    .json()
+    .run(async ({ settings, output, flags }: Run<{ readonly dryRun?: boolean }>) => {
+      if (flags.dryRun === true) return output.note(`Would publish to ${settings.dataDir}/reports.duckdb.`);
+      const progress = output.progress('Publishing');
+      const published = await withWriter(settings, {
+        role: 'snapshot',
+        async request(client) {
+          const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
+          return requestSnapshot(client, settings);
+        },
+        async direct(warehouse) {
+          await warehouse.ingestArchive();
+          return warehouse.publish();
+        },
+      }).finally(() => progress.end());
+      const { sequence, publishedAt, path, invoices, shipments } = published;
+      output.thing(
+        { sequence, published_at: publishedAt, path, invoices, shipments },
+        () =>
+          `${printable(path)}: number ${sequence}, ${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')}`,
+      );
+    });
 }

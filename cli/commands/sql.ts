@@ -10,31 +10,27 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { checkEnvironment, contextOf, seconds, verb, withJson } from '../verb.ts';
+import { type Run, seconds, verb } from '../verb.ts';
 
-export function sqlCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'sql [statement]',
-    'Runs your own query on reports.duckdb, read-only, with the macros of the reports. Without a statement, opens\n' +
-      'the DuckDB shell on it, when `duckdb` is on PATH; `-` reads the statement from stdin.',
+    'Runs a read-only query on reports.duckdb, with the macros of the reports. `-` reads the statement from stdin. Without a ' +
+      'statement, opens the DuckDB shell, if `duckdb` is on PATH.',
     'billsync sql "select tenant, currency_code, sum(billing_cost) from tenant_shipments group by all"',
-  ).option('--timeout <seconds>', 'stop after this time', seconds, 60);
-  return withJson(command, { ndjson: true }).action(
-    async (statement: string | undefined, flags: { readonly timeout?: number }, command: Command) => {
-      const { settings, output } = contextOf(command);
-      await checkEnvironment(settings);
-      const { publishedPath } = await import('../published.ts');
-      const databasePath = publishedPath(settings);
-      const { isPublished } = await import('../../warehouse/lake/lake-source.ts');
-      if (!(await isPublished(databasePath))) throw new NotPublishedError(databasePath);
+  )
+    .option('--timeout <seconds>', 'stop after this time', seconds, 60)
+    .ndjson()
+    .run(async ({ settings, output, flags }: Run<{ readonly timeout: number }>, statement?: string) => {
+      const { requirePublished } = await import('../published.ts');
+      const databasePath = await requirePublished(settings);
       if (statement === undefined) {
         process.exitCode = await openShell(databasePath);
         return;
       }
       const sql = statement === '-' ? await text(process.stdin) : statement;
-      const timeLimitMs = (flags.timeout ?? 60) * 1000;
+      const timeLimitMs = flags.timeout * 1000;
       const { runSql } = await import('../../reports/run-sql.ts');
       const { columns, rows } = await runSql({ databasePath, sql, timeLimitMs });
       output.rows(
@@ -46,8 +42,7 @@ export function sqlCommand(): Command {
         })),
         { empty: 'No row.' },
       );
-    },
-  );
+    });
 }
 
 /** Other values are shown as JSON. */

@@ -4,14 +4,12 @@ import { type Command, Option } from 'commander';
 import type { MadeStatement } from '../../finance/statements/make-statements.ts';
 import type { StatementFormat } from '../../finance/statements/render-statement.ts';
 import { PAPERS, type PaperSize, type Statement } from '../../finance/statements/statement.ts';
-import type { Settings } from '../../lib/config/settings.ts';
 import { DATE_BASES, type DateBasis } from '../../reports/report-filters.ts';
-import { recordOutcome } from '../audited-commands.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/interaction.ts';
 import { counted, type Output } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
-import { checkEnvironment, collect, contextOf, seconds, verb, withJson } from '../verb.ts';
+import { collect, type Run, seconds, verb } from '../verb.ts';
 
 interface Flags {
   readonly tenant?: readonly string[];
@@ -33,22 +31,21 @@ interface Flags {
   readonly scheduleName: string;
 }
 
-/** Said here as well, so that help needs nothing of them. */
+/** Repeated here, so that the help loads no renderer. */
 const FORMATS = ['pdf', 'xlsx', 'csv'] as const satisfies readonly StatementFormat[];
 
-export function statementCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'statement',
-    'Writes a statement of a tenant for a month: charges, credits, corrections of earlier statements, and the proof.',
+    'Writes the statement of a tenant for a month: charges, credits, corrections of earlier statements, and the proof.',
     'billsync statement --tenant Acme --period 2026-10 --format pdf --output ./statements\n' +
       'billsync statement --all-tenants --period 2026-10 --format csv --output ./statements --final --yes\n' +
       'billsync statement --all-tenants --format pdf --output /srv/statements --schedule monthly',
-  );
-  command
+  )
     .option('--tenant <tenant>', 'this tenant, by id or name (repeatable)', collect)
     .option('--all-tenants', 'one file for each tenant with billed lines or corrections')
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
-    .option('--period <month>', 'the month, as 2026-10 or last-month, which is the default')
+    .option('--period <month>', 'month, such as 2026-10; by default last-month')
     .addOption(
       new Option('--by <date>', 'the date that assigns a line to the month')
         .choices(DATE_BASES)
@@ -60,33 +57,33 @@ export function statementCommand(): Command {
     )
     .option('--output <folder>', 'folder for the files; by default the current folder')
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds the margin')
-    .option('--final', 'keep it as sent, so that the next statement corrects later changes')
+    .option('--final', 'store the statement as sent; the next one then corrects later changes')
     .option('--no-shipments', 'leave out the shipment lines')
     .option('--timeout <seconds>', 'stop after this time', seconds, 600)
     .addOption(
       new Option(
         '--schedule <when>',
-        'write the statements of the previous month to the folder --output every month, or stop or show that',
+        'write the statements of the previous month to the folder --output every month; off ends a schedule, show lists them',
       ).choices(['monthly', 'off', 'show']),
     )
-    .option('--schedule-name <name>', 'to schedule statements several times', 'statements')
-    .option('--dry-run', 'show what would be written, and keep nothing')
-    .option('--yes', 'with --final: skip the confirmation');
-  return withJson(command).action(async (flags: Flags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    if (flags.schedule === undefined || flags.schedule === 'monthly') checkFlags(flags);
-    await checkEnvironment(settings);
-    if (flags.schedule !== undefined) return await schedule(settings, flags, flags.schedule, output);
-    await write(settings, flags, output);
-  });
+    .option('--schedule-name <name>', 'name of the schedule, to have several', 'statements')
+    .option('--dry-run', 'show what would be written and stored')
+    .option('--yes', 'with --final: skip the confirmation')
+    .json()
+    .audited((flags: Flags) => flags.final === true)
+    .run(async (run: Run<Flags>) => {
+      const { schedule: action } = run.flags;
+      if (action === undefined || action === 'monthly') checkFlags(run.flags);
+      if (action === undefined) await write(run);
+      else await schedule(run, action);
+    });
 }
 
-async function write(settings: Settings, flags: Flags, output: Output): Promise<void> {
+async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Promise<void> {
   const isFinal = flags.final === true && flags.dryRun !== true;
-  if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
-  const [{ makeStatements, statementMonth }, { sentFolder }, { publishedPath }] = await Promise.all([
+  if (isFinal) await confirm('The statements are stored as sent, and the next ones correct them.', flags);
+  const [{ makeStatements, statementMonth }, { publishedPath }] = await Promise.all([
     import('../../finance/statements/make-statements.ts'),
-    import('../../finance/statements/sent-statements.ts'),
     import('../published.ts'),
   ]);
   const now = new Date();
@@ -95,7 +92,7 @@ async function write(settings: Settings, flags: Flags, output: Output): Promise<
   const folder = flags.output ?? '.';
   const count = await makeStatements(
     {
-      ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
+      ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
       ...{ timeLimitMs: flags.timeout * 1000, now },
     },
     {
@@ -128,10 +125,8 @@ function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
 
 /** Uses the mechanism of scheduled reports. */
 async function schedule(
-  settings: Settings,
-  flags: Flags,
+  { settings, flags, output }: Run<Flags>,
   action: 'monthly' | 'off' | 'show',
-  output: Output,
 ): Promise<void> {
   const { changeSchedule, neededFolder, readableTables } = await import('../report-schedule.ts');
   const { TENANT_STATEMENTS } = await import('../../workflows/activities.ts');
@@ -140,10 +135,10 @@ async function schedule(
     if (flags.format === undefined || flags.period !== undefined)
       throw new CliError(
         EXIT.usage,
-        'scheduled statements need --format, and are always of the month before',
+        'scheduled statements need --format, and are always for the previous month',
       );
     if (flags.final === true && !isDryRun)
-      await confirm('Each run keeps what it writes as sent, and the next statements correct it.', flags);
+      await confirm('Each run stores its statements as sent, and the next ones correct them.', flags);
     return {
       ...{ name: flags.scheduleName, report: TENANT_STATEMENTS, format: flags.format, period: 'last-month' },
       filters: { tenants: flags.tenant ?? [], partners: flags.partner ?? [], by: flags.by },
@@ -172,10 +167,7 @@ async function deliver(
       `  corrected: ${each.period} ${printable(each.invoice_number ?? each.invoice_id)} by ${each.difference} ${each.currency_code}, ${each.reason}`,
     );
   if (flags.format === undefined) return;
-  const [{ renderStatement }, { writeFiles }] = await Promise.all([
-    import('../../finance/statements/render-statement.ts'),
-    import('../../finance/statements/render-statement.ts'),
-  ]);
+  const { renderStatement, writeFiles } = await import('../../finance/statements/render-statement.ts');
   const files = await renderStatement(made, flags.format, flags.paper);
   if (flags.dryRun === true) {
     for (const { name, body } of files)

@@ -5,22 +5,21 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
-import { checkEnvironment, contextOf, verb } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 
-export function temporalCommand(): Command {
+export function command(): Command {
   return temporalRole().addCommand(resetCommand());
 }
 
 function resetCommand(): Command {
   return verb(
     'reset',
-    'Moves a damaged database of the embedded Temporal server aside, and sends every received event to an empty one.',
+    'Replaces a damaged database of the embedded Temporal server: keeps the old one and sends every received event to an empty one.',
     'billsync temporal reset --dry-run',
   )
     .option('--dry-run', 'show what would be done')
-    .action(async (flags: { readonly dryRun?: boolean }, command: Command) => {
-      const { settings, output } = contextOf(command);
-      await checkEnvironment(settings);
+    .audited()
+    .run(async ({ settings, output, flags }: Run<{ readonly dryRun?: boolean }>) => {
       const { dataDir } = settings;
       if (!existsSync(join(dataDir, 'temporal', 'temporal.db')))
         throw new CliError(EXIT.nothingMatched, `no embedded Temporal server has a database in ${dataDir}`);
@@ -50,7 +49,7 @@ function resetCommand(): Command {
 function temporalRole(): Command {
   return verb(
     'temporal',
-    'Runs the embedded Temporal server, at TEMPORAL_ADDRESS when that is set. Its database is in the data folder.',
+    'Runs the embedded Temporal server, at TEMPORAL_ADDRESS if that is set. Its database is in the data folder.',
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync temporal',
   ).action(async (_flags: unknown, command: Command) => {
     const { runRole } = await import('../roles/run-role.ts');

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { leftWals } from '../../lib/files/published-file.ts';
+import type { Verification } from '../../lib/wire/warehouse-requests.ts';
 import { warehousePaths } from '../../warehouse/data-folder.ts';
-import type { Verification } from '../../warehouse/warehouse.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted, type Output } from '../terminal/output.ts';
-import { contextOf, verb, withJson } from '../verb.ts';
+import { type Run, verb } from '../verb.ts';
 import { requireRecordsIn, withWriter } from '../writer.ts';
 
 interface Flags {
@@ -17,40 +17,40 @@ interface Flags {
   readonly archive?: string;
 }
 
-export function verifyCommand(): Command {
-  const command = verb(
+export function command(): Command {
+  return verb(
     'verify',
-    "Checks every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 on drift.",
+    "Checks every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 if they differ.",
     'billsync verify --json',
   )
-    .option('--full', 'read every file, including those checked before (this is the default)')
-    .addOption(new Option('--quick', 'only what no earlier run has checked').conflicts('full'))
+    .option('--full', 'read every file, also those read before (default)')
+    .addOption(new Option('--quick', 'read only new files').conflicts('full'))
     .addOption(
-      new Option('--archive <folder>', 'a separate copy of the archive, such as a backup').conflicts([
+      new Option('--archive <folder>', 'check a separate copy of the archive, such as a backup').conflicts([
         'full',
         'quick',
       ]),
-    );
-  return withJson(command).action(async (flags: Flags, command: Command) => {
-    const { settings, output } = contextOf(command);
-    if (flags.archive !== undefined) return verifyCopy(flags.archive, output);
-    const full = flags.quick !== true;
-    const progress = output.progress('Proving');
-    const onProgress = (done: number, of: number) => progress.update(done, of, 'invoices');
-    const found = await withWriter(settings, {
-      role: 'verify',
-      async request(client) {
-        const { requestVerify } = await import('../../workflows/client/writer-client.ts');
-        return requestVerify(client, settings, { full }, onProgress);
-      },
-      direct: (warehouse) => warehouse.verify({ full, onProgress }),
-    }).finally(() => progress.end());
-    const all = await withLeftWals(found, settings);
-    if (all.invoices === 0 && all.drift.length === 0) await requireArchived(settings);
-    if (output.form === 'table') printTable(all, output);
-    else output.thing(asJson(all), () => '');
-    if (all.drift.length > 0) process.exitCode = EXIT.checkFailed;
-  });
+    )
+    .json()
+    .run(async ({ settings, output, flags }: Run<Flags>) => {
+      if (flags.archive !== undefined) return verifyCopy(flags.archive, output);
+      const full = flags.quick !== true;
+      const progress = output.progress('Proving');
+      const onProgress = (done: number, of: number) => progress.update(done, of, 'invoices');
+      const found = await withWriter(settings, {
+        role: 'verify',
+        async request(client) {
+          const { requestVerify } = await import('../../workflows/client/writer-client.ts');
+          return requestVerify(client, settings, { full }, onProgress);
+        },
+        direct: (warehouse) => warehouse.verify({ full, onProgress }),
+      }).finally(() => progress.end());
+      const all = await withLeftWals(found, settings);
+      if (all.invoices === 0 && all.drift.length === 0) await requireArchived(settings);
+      if (output.form === 'table') printTable(all, output);
+      else output.thing(asJson(all), () => '');
+      if (all.drift.length > 0) process.exitCode = EXIT.checkFailed;
+    });
 }
 
 /** The proof covers the warehouse; a write-ahead log beside its published copy would show readers other rows. */
@@ -65,9 +65,8 @@ async function withLeftWals(found: Verification, settings: Settings): Promise<Ve
 
 /** An empty archive proves nothing. @throws CliError (exit 3) */
 async function requireArchived(settings: Settings): Promise<void> {
-  const { openArchive } = await import('../../archive/open-archive.ts');
-  const archive = await openArchive(settings);
-  await requireRecordsIn(archive, settings).finally(() => archive.close());
+  const { withArchive } = await import('../with-temporal.ts');
+  await withArchive(settings, (archive) => requireRecordsIn(archive, settings));
 }
 
 function printTable(found: Verification, output: Output): void {
@@ -90,7 +89,7 @@ function printTable(found: Verification, output: Output): void {
     );
   }
   if (driftInAll > drift.length) {
-    output.note(`Only the first ${drift.length} are shown; all are shown while the worker is stopped.`);
+    output.note(`Only the first ${drift.length} are listed; stop the worker to list all.`);
   }
   if (drift.some(({ rule }) => rule === 'hash' || rule === 'file-missing')) {
     output.note('  → `billsync import FILE` restores a file that the archive lost or that is damaged');

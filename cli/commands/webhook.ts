@@ -1,9 +1,9 @@
-/** `billsync webhook`: the endpoint alone. It accepts deliveries also while Temporal is down. */
+/** `billsync webhook`: the endpoint alone. It also accepts deliveries while Temporal is down. */
 
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 
-export function webhookCommand(): Command {
+export function command(): Command {
   return verb(
     'webhook',
     'Runs the endpoint that receives events from the billing service and forwards them to Temporal.',

@@ -1,7 +1,7 @@
 /** The demo: starts the services, plays the story, shows the reports and proves them. */
 
 import { randomBytes } from 'node:crypto';
-import { statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../../lib/config/load-settings.ts';
@@ -12,11 +12,10 @@ import { renderReport } from '../../reports/render/render-report.ts';
 import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT, printError } from '../errors.ts';
-import { openPublished, publishedPath } from '../published.ts';
-import { basicAuth, createRoleContext, type RunningRole } from '../roles/run-role.ts';
-
+import { ifPublished, publishedPath, withPublished } from '../published.ts';
+import { createRoleContext, type RunningRole } from '../roles/run-role.ts';
 import { startUpRole } from '../roles/up-role.ts';
-import { sandboxSettings } from '../roles/up-with-sandbox.ts';
+import { registerEndpoint, sandboxSettings } from '../roles/up-with-sandbox.ts';
 import { retryOne } from '../with-temporal.ts';
 import { gatherOutcomes, type Outcome } from './outcomes.ts';
 import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.ts';
@@ -41,7 +40,7 @@ export async function playDemo(options: DemoOptions): Promise<void> {
   try {
     await play(options, narrator, stopping.signal);
   } catch (error) {
-    // Whatever gave up because of the signal is no failure; the shell sees that the signal ended us.
+    // The shell must see that the signal ended the process.
     const signal = stopping.received();
     if (signal === null) throw error;
     stopping.forget();
@@ -50,19 +49,17 @@ export async function playDemo(options: DemoOptions): Promise<void> {
 }
 
 async function play(options: DemoOptions, narrator: Narrator, stopping: AbortSignal): Promise<void> {
-  narrator.chapter('billsync demo: from a webhook to a cost report, with the faults that happen in practice');
+  narrator.chapter('billsync demo: from a webhook to a cost report, with faults that occur in practice');
   const began = performance.now();
   const services = await openDemoServices({ ...options, stopping }, narrator);
   try {
     const tenants = services.sandbox.tenants().length;
-    narrator.chapter(
-      `Billing ${options.invoices} invoices of ${tenants} tenants, and letting things go wrong`,
-    );
+    narrator.chapter(`Billing ${options.invoices} invoices of ${tenants} tenants, with faults`);
     const context = stageOf(services, narrator, stopping);
     const story = await playStory(context, options);
     const outcomes = await proveOutcomes(context, services, story);
     const seconds = Math.round((performance.now() - began) / 1000);
-    narrator.done('settled', `${options.invoices + 1} invoices in ${seconds} seconds, nothing is left to do`);
+    narrator.done('settled', `${options.invoices + 1} invoices in ${seconds} seconds`);
     await show(services, outcomes);
     if (options.keep) await keepUp(services, narrator, stopping);
   } finally {
@@ -95,7 +92,7 @@ function stageOf(
   return {
     sandbox,
     registrationId,
-    states: watchStates(settings),
+    states: () => statesOf(settings),
     quarantined: async () => (await openQuarantine(dataFolder(settings.dataDir).quarantine)).list(),
     retry: (invoiceId: string) => retryOne(settings, { partnerId: sandbox.partnerId, invoiceId }),
     progress: narrator.progress,
@@ -105,8 +102,8 @@ function stageOf(
 }
 
 /**
- * An event that overtook nothing comes last, and is published a moment after it was received: evidence that is not
- * there yet is waited for. Missing evidence fails the demo.
+ * The last events are published a moment after they were received, so missing evidence is waited for before it fails
+ * the demo.
  */
 async function proveOutcomes(
   context: DemoContext,
@@ -115,8 +112,7 @@ async function proveOutcomes(
 ): Promise<readonly Outcome[]> {
   let outcomes: readonly Outcome[] = [];
   const check = async () => {
-    const published = await openPublished(settings);
-    outcomes = await gatherOutcomes({ sandbox, story, published }).finally(() => published.close());
+    outcomes = await withPublished(settings, (published) => gatherOutcomes({ sandbox, story, published }));
     const open = outcomes.filter(({ isProved }) => !isProved).map(({ kind }) => kind);
     return { answer: outcomes, open };
   };
@@ -168,24 +164,24 @@ async function keepUp(
   narrator: Narrator,
   stopping: AbortSignal,
 ): Promise<void> {
-  narrator.chapter('Everything stays up until Ctrl-C');
+  narrator.chapter('Running until Ctrl-C');
   narrator.done('dashboard', running.addresses.dashboard ?? '');
   narrator.done('billing service', sandbox.pageUrl);
   narrator.done('endpoint', running.addresses.webhook ?? '');
   narrator.done('temporal', running.addresses.temporal ?? '');
   narrator.done('commands', `BILLSYNC_DATA_DIR=${settings.dataDir} billsync invoices list`);
-  // The timer also keeps the process alive, whatever the parts hold.
+  // The timer keeps the process alive.
   while (!stopping.aborted) await sleep(60_000, undefined, { signal: stopping }).catch(() => undefined);
 }
 
-export interface DemoServicesOptions {
+interface DemoServicesOptions {
   readonly seed: number;
   readonly dataDir: string;
   /** Aborts when the demo is stopped. */
   readonly stopping: AbortSignal;
 }
 
-export interface DemoServices {
+interface DemoServices {
   readonly settings: Settings;
   readonly sandbox: Sandbox;
   readonly running: RunningRole;
@@ -195,10 +191,7 @@ export interface DemoServices {
 
 const WEBHOOK_USER = 'billing-service';
 
-export async function openDemoServices(
-  options: DemoServicesOptions,
-  narrator: Narrator,
-): Promise<DemoServices> {
+async function openDemoServices(options: DemoServicesOptions, narrator: Narrator): Promise<DemoServices> {
   const { dataDir } = options;
   narrator.done('data folder', dataDir);
   const sandbox = await startSandbox({
@@ -208,7 +201,7 @@ export async function openDemoServices(
     tokenLifetimeSeconds: 20,
   });
   narrator.done('billing service', sandbox.pageUrl);
-  // A demo that was killed may have left some; nothing but this story's may strike.
+  // A demo that was killed may have left some.
   sandbox.faults.clear();
   const password = randomBytes(18).toString('base64url');
   const settings = demoSettings({ dataDir, sandbox, password });
@@ -224,7 +217,9 @@ export async function openDemoServices(
     narrator.done('temporal', running.addresses.temporal ?? '');
     narrator.done('endpoint', running.addresses.webhook ?? '');
     narrator.done('dashboard', running.addresses.dashboard ?? '');
-    const registrationId = register(sandbox, running, password);
+    const registrationId = registerEndpoint(sandbox, {
+      ...{ name: 'billsync demo', url: running.addresses.webhook ?? '', user: WEBHOOK_USER, password },
+    });
     const close = async (): Promise<void> => {
       await running.close();
       await context.alerts.close();
@@ -261,46 +256,9 @@ function demoSettings(demo: {
   });
 }
 
-function register(sandbox: Sandbox, running: RunningRole, password: string): string {
-  const name = 'billsync demo';
-  const settings = {
-    name,
-    url: running.addresses.webhook ?? '',
-    headers: { authorization: basicAuth(WEBHOOK_USER, password) },
-  };
-  const known = sandbox.webhooks().find((registration) => registration.name === name);
-  if (known === undefined) return sandbox.registerWebhook({ ...settings, active: true }).registrationId;
-  return sandbox.editWebhook(known.registrationId, settings).registrationId;
-}
-
-/** Asks the published file again only when it was replaced: the machine has better things to do meanwhile. */
-export function watchStates(settings: Settings): () => Promise<ReadonlyMap<string, string>> {
-  let seen = '';
-  let states: ReadonlyMap<string, string> = new Map();
-  return async () => {
-    // An inode alone can come back with the next file but one.
-    const file = statSync(publishedPath(settings), { throwIfNoEntry: false });
-    const replaced = file === undefined ? '' : `${file.ino} ${file.mtimeMs} ${file.size}`;
-    if (replaced !== seen) {
-      states = await statesOf(settings);
-      seen = replaced;
-    }
-    return states;
-  };
-}
-
 /** Empty until the first publication. */
 async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>> {
-  try {
-    const published = await openPublished(settings);
-    try {
-      const rows = await published.query('invoices-list', { states: null, tenants: null, since: null });
-      return new Map(rows.map((row) => [String(row.invoice_id), String(row.state)]));
-    } finally {
-      published.close();
-    }
-  } catch (error) {
-    if (error instanceof Error && error.name === 'NotPublishedError') return new Map();
-    throw error;
-  }
+  const all = { states: null, tenants: null, since: null };
+  const rows = await ifPublished(settings, (published) => published.query('invoices-list', all));
+  return new Map(rows?.map((row) => [String(row.invoice_id), String(row.state)]));
 }

@@ -1,63 +1,37 @@
-/** How the demo looks: the first thing of billsync that most people see. */
+/** Prints the demo: its steps to stderr, its results to stdout. */
 
+import { Help } from 'commander';
 import { hasColors } from '../../lib/runtime.ts';
+import { grouped } from '../../reports/render/labels.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import { CLEAR } from '../terminal/output.ts';
+import { counted, createOutput, type Progress } from '../terminal/output.ts';
 import { paint } from '../terminal/table.ts';
 import type { Outcome } from './outcomes.ts';
 import type { ProvedReport } from './proof.ts';
 
-const isTerminal = process.stderr.isTTY === true;
-const LINE_EVERY_MS = 3_000;
-
 export interface Narrator {
-  /** A new chapter. */
   chapter(title: string): void;
-  /** Something is done. */
   done(what: string, detail: string): void;
-  /** Something goes on; on a terminal the line is written over, elsewhere a line comes every few seconds. */
-  progress(text: string): void;
+  progress(what: string): Progress;
 }
 
-/** Words go to stderr; what the demo found out goes to stdout. */
-export function createNarrator(options: { readonly quiet: boolean }): Narrator {
-  let isOpen = false;
-  let last = '';
-  let printedAt = performance.now();
-  const clear = (): void => {
-    if (isOpen) process.stderr.write(CLEAR);
-    isOpen = false;
-  };
-  const print = (line: string): void => {
-    clear();
-    if (!options.quiet) process.stderr.write(`${line}\n`);
-  };
+export function createNarrator({ quiet }: { readonly quiet: boolean }): Narrator {
+  const output = createOutput({ form: 'table', quiet });
   return {
-    chapter: (title) => print(`\n${paint('bold', title, process.stderr)}`),
-    done: (what, detail) => print(`  ${paint('green', '✓', process.stderr)} ${what.padEnd(18)} ${detail}`),
-    progress(text) {
-      if (options.quiet || text === last) return;
-      last = text;
-      if (!isTerminal) {
-        if (performance.now() - printedAt < LINE_EVERY_MS) return;
-        printedAt = performance.now();
-        process.stderr.write(`  … ${text}\n`);
-        return;
-      }
-      process.stderr.write(`${CLEAR}  ${paint('dim', `… ${text}`, process.stderr)}`);
-      isOpen = true;
-    },
+    chapter: (title) => output.note(`\n${paint('bold', title, process.stderr)}`),
+    done: (what, detail) =>
+      output.note(`  ${paint('green', '✓', process.stderr)} ${what.padEnd(18)} ${detail}`),
+    progress: (what) => output.progress(what),
   };
 }
 
 export function renderOutcomes(outcomes: readonly Outcome[]): string {
   const width = Math.max(...outcomes.map(({ kind }) => kind.length));
   const lines = outcomes.map(({ kind, account, isProved }) => {
-    const [first = '', ...more] = wrapped(account, textWidth(width));
-    const rest = more.map((line) => `${' '.repeat(width + 6)}${line}`);
-    return [`  ${symbol(isProved)} ${paint('bold', kind.padEnd(width))}  ${first}`, ...rest].join('\n');
+    const text = wrapped(account, width + 6).replaceAll('\n', `\n${' '.repeat(width + 6)}`);
+    return `  ${symbol(isProved)} ${paint('bold', kind.padEnd(width))}  ${text}`;
   });
-  return [title('Faults and their outcomes'), ...lines].join('\n');
+  return [paint('bold', 'Faults and their outcomes'), ...lines].join('\n');
 }
 
 export async function renderReports(proved: readonly ProvedReport[]): Promise<string> {
@@ -68,67 +42,38 @@ export async function renderReports(proved: readonly ProvedReport[]): Promise<st
       width: process.stdout.isTTY === true ? process.stdout.columns : undefined,
       color: hasColors(process.stdout),
     });
-    parts.push(`${title(report.title)}\n${String(body).trimEnd()}`);
+    parts.push(`${paint('bold', report.title)}\n${String(body).trimEnd()}`);
   }
   return parts.join('\n\n');
 }
 
 export function renderProof(proved: readonly ProvedReport[]): string {
   const lines = proved.flatMap(({ name, level, rows, cells, differences, billed }) => {
-    const what = level === 'tenant' ? `report ${name}` : `report ${name} --level ${level}`;
+    const report = level === 'tenant' ? `report ${name}` : `report ${name} --level ${level}`;
     const sums = [...billed].map(([currency, cost]) => `${grouped(cost)} ${currency}`).join(' and ');
     const found =
       differences.length === 0
         ? `${String(cells).padStart(3)} of ${cells} values equal`
-        : `${differences.length} differences`;
-    const line = `  ${symbol(differences.length === 0)} ${paint('bold', what.padEnd(30))}  ${found} in ${rows} ${rows === 1 ? 'row' : 'rows'}; billed ${sums}`;
+        : counted(differences.length, 'difference');
+    const line = `  ${symbol(differences.length === 0)} ${paint('bold', report.padEnd(30))}  ${found} in ${counted(rows, 'row')}; billed ${sums}`;
     return [line, ...differences.slice(0, 5).map((difference) => `      ${difference}`)];
   });
-  return [
-    title("The proof: every value against the service's own rows, to the fourth decimal"),
-    ...lines,
-    verdict(proved),
-  ].join('\n');
-}
-
-function verdict(proved: readonly ProvedReport[]): string {
-  const cells = proved.reduce((sum, { cells: each }) => sum + each, 0);
+  const cells = proved.reduce((sum, each) => sum + each.cells, 0);
   const wrong = proved.reduce((sum, { differences }) => sum + differences.length, 0);
-  return wrong === 0
-    ? paint('green', `  Proved: ${cells} of ${cells} values equal what the service billed.`)
-    : paint('red', `  Not proved: ${wrong} values differ.`);
-}
-
-/** 1234567.8900 as 1,234,567.8900, as the tables have it. */
-function grouped(decimal: string): string {
-  return decimal.replace(/\d(?=(\d{3})+\.)/g, '$&,');
-}
-
-function title(text: string): string {
-  return paint('bold', text);
+  const verdict =
+    wrong === 0
+      ? paint('green', `  Proved: ${cells} of ${cells} values equal what the service billed.`)
+      : paint('red', `  Not proved: ${counted(wrong, 'value')} differ.`);
+  const title = "The proof: every value against the service's own rows, to the fourth decimal";
+  return [paint('bold', title), ...lines, verdict].join('\n');
 }
 
 function symbol(isGood: boolean): string {
   return isGood ? paint('green', '✓') : paint('red', '✗');
 }
 
-/** Lines are wrapped for eyes, not for pipes: elsewhere than on a terminal one thing stays one line. */
-function textWidth(indent: number): number {
-  return process.stdout.isTTY === true
-    ? Math.max(40, process.stdout.columns - indent - 7)
-    : Number.POSITIVE_INFINITY;
-}
-
-function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === '' ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
+/** Wrapped on a terminal only: elsewhere each outcome is one line, for pipes. */
+function wrapped(text: string, indent: number): string {
+  if (process.stdout.isTTY !== true) return text;
+  return new Help().boxWrap(text, Math.max(40, process.stdout.columns - indent - 1));
 }

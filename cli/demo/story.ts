@@ -4,12 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import type { Sandbox, SandboxAccount } from '../../sandbox/service.ts';
 import { CliError, EXIT } from '../errors.ts';
+import type { Progress } from '../terminal/output.ts';
 
 export interface PlayedInvoice {
   readonly invoiceId: string;
   readonly invoiceNumber: string;
   readonly fault: Fault;
 }
+
+const POLL_MS = 250;
 
 /** The published state of each invoice. */
 export type States = () => Promise<ReadonlyMap<string, string>>;
@@ -22,8 +25,8 @@ export interface DemoContext {
   readonly quarantined: () => Promise<readonly QuarantinedItem[]>;
   /** Retries an invoice that needs attention. */
   readonly retry: (invoiceId: string) => Promise<void>;
-  readonly progress: (text: string) => void;
-  /** How long nothing may change before the waiting is given up. */
+  readonly progress: (what: string) => Progress;
+  /** How long nothing may change before the demo fails. */
   readonly patienceMs: number;
   /** Aborts when the demo is stopped. */
   readonly stopping: AbortSignal;
@@ -41,16 +44,18 @@ export async function playStory(
   context: DemoContext,
   options: { readonly invoices: number },
 ): Promise<Story> {
-  const { sandbox, progress } = context;
+  const { sandbox } = context;
   sandbox.faults.add({ name: 'duplicate', rate: 0.3, params: { times: 2, delayMs: 150 } });
   await sandbox.testEvent(context.registrationId);
 
   const played: PlayedInvoice[] = [];
+  const billing = context.progress('Billing');
   for (const [index, fault] of faultsOf(options.invoices).entries()) {
     context.stopping.throwIfAborted();
     played.push(await bill(context, fault, played, index));
-    progress(`billed ${played.length} of ${options.invoices} invoices`);
+    billing.update(played.length, options.invoices, 'invoices');
   }
+  billing.end();
   await settle(
     context,
     played.filter(({ fault }) => fault !== 'missed-finalized'),
@@ -62,9 +67,8 @@ export async function playStory(
     played.filter(({ fault }) => fault === 'poisoned'),
   );
 
-  // Every token that was given out is dead from here on: the next call is refused and needs a new one.
+  // The next call is refused and needs a new token.
   sandbox.revokeTokens();
-  progress('tokens revoked; voiding what is loaded, mending what is broken');
   for (const { fault, invoiceId } of played) {
     if (fault === 'void-loaded') sandbox.cancel(invoiceId);
     if (fault === 'poisoned') {
@@ -84,13 +88,13 @@ async function bill(
   before: readonly PlayedInvoice[],
   index: number,
 ): Promise<PlayedInvoice> {
-  arrangeCreation(sandbox.faults, fault);
+  if (fault === 'late-created')
+    sandbox.faults.add({
+      ...{ name: 'reorder', count: 1, target: { eventType: 'invoice_created' }, params: OVERTAKEN },
+    });
   const { invoiceId, invoiceNumber } = await sandbox.createInvoice({ shipments: 12 + ((index * 7) % 29) });
-  arrangeFault(sandbox.faults, {
-    invoiceId,
-    fault,
-    nth: before.filter((other) => other.fault === fault).length,
-  });
+  const nth = before.filter((other) => other.fault === fault).length;
+  if (fault !== 'plain') PLANS[fault].arrange?.(sandbox.faults, invoiceId, nth);
   if (fault === 'void-unloaded') sandbox.cancel(invoiceId);
   else if (fault !== 'draft') await sandbox.finalize(invoiceId);
   if (fault === 'void-overtakes') sandbox.cancel(invoiceId);
@@ -118,7 +122,7 @@ function expectedAtFirst(fault: Fault): string {
   return expectedAtLast(fault);
 }
 
-export function expectedAtLast(fault: Fault): string {
+function expectedAtLast(fault: Fault): string {
   if (fault === 'draft') return 'draft';
   return fault.startsWith('void') ? 'voided' : 'loaded';
 }
@@ -129,9 +133,9 @@ async function refusedFiles(
   poisoned: readonly PlayedInvoice[],
 ): Promise<readonly QuarantinedItem[]> {
   return settled(context, async () => {
-    const things = (await context.quarantined()).filter(({ findingCount }) => findingCount > 0);
-    const open = poisoned.filter(({ invoiceId }) => !things.some((thing) => thing.invoiceId === invoiceId));
-    return { answer: things, open: open.map(({ invoiceNumber }) => `${invoiceNumber} is not in quarantine`) };
+    const items = (await context.quarantined()).filter(({ findingCount }) => findingCount > 0);
+    const open = poisoned.filter(({ invoiceId }) => !items.some((item) => item.invoiceId === invoiceId));
+    return { answer: items, open: open.map(({ invoiceNumber }) => `${invoiceNumber} is not in quarantine`) };
   });
 }
 
@@ -140,20 +144,21 @@ async function settle(
   invoices: readonly PlayedInvoice[],
   expected: (fault: Fault) => string,
 ): Promise<void> {
+  const progress = context.progress('Settling');
   await settled(context, async () => {
     const now = await context.states();
     const open = invoices.filter(({ invoiceId, fault }) => now.get(invoiceId) !== expected(fault));
-    context.progress(`settled ${invoices.length - open.length} of ${invoices.length} invoices`);
+    progress.update(invoices.length - open.length, invoices.length, 'invoices');
     const messages = open.map(
       ({ invoiceId, invoiceNumber, fault }) =>
         `${invoiceNumber} (${fault}) is ${now.get(invoiceId) ?? 'unknown'}`,
     );
     return { answer: undefined, open: messages };
-  });
+  }).finally(() => progress.end());
 }
 
 /**
- * Asks until nothing is open. A slow machine gets all the time it needs as long as something changes.
+ * Polls until nothing is open, for as long as something changes: a slow machine may take any time.
  *
  * @throws CliError (exit 1) naming what is still open
  */
@@ -175,7 +180,7 @@ export async function settled<T>(
         hint: 'LOG_LEVEL=info billsync demo shows the log',
       });
     }
-    await sleep(250, undefined, { signal: stopping });
+    await sleep(POLL_MS, undefined, { signal: stopping });
   }
 }
 
@@ -194,86 +199,88 @@ export type Fault =
   | 'poisoned'
   | 'draft';
 
-/** How many invoices have each fault; the rest are plain. */
-const SHARES: readonly (readonly [Fault, number])[] = [
-  ['late-created', 3],
-  ['expired-url', 2],
-  ['wrong-hash', 2],
-  ['cut-off-body', 2],
-  ['overloaded', 2],
-  ['refused-token', 1],
-  ['missed-finalized', 2],
-  ['void-unloaded', 2],
-  ['void-overtakes', 1],
-  ['void-loaded', 2],
-  ['poisoned', 2],
-  ['draft', 1],
-];
+type Faults = SandboxAccount['faults'];
+
+/** Longer than any machine takes to deliver the later event: the event waits for that one, not for a clock. */
+const OVERTAKEN = { delayMs: 300_000 };
+
+interface FaultPlan {
+  /** How many invoices have the fault; the rest are plain. */
+  readonly count: number;
+  /** Switches on the faults of the sandbox. @param nth the number of earlier invoices with the same fault */
+  readonly arrange?: (faults: Faults, invoiceId: string, nth: number) => void;
+}
+
+const PLANS: Readonly<Record<Exclude<Fault, 'plain'>, FaultPlan>> = {
+  // Before its invoice is created, so `bill` arranges it.
+  'late-created': { count: 3 },
+  'expired-url': {
+    count: 2,
+    arrange(faults, invoiceId, nth) {
+      // The first event shows the expiry; the second URL fails at the storage.
+      const params = { silent: nth % 2 === 1 };
+      faults.add({ name: 'expired-url', target: { invoiceId, endpoint: 'event' }, params });
+    },
+  },
+  'wrong-hash': {
+    count: 2,
+    arrange(faults, invoiceId) {
+      faults.add({ name: 'wrong-hash', target: { invoiceId, endpoint: 'event' } });
+    },
+  },
+  'cut-off-body': {
+    count: 2,
+    arrange(faults, invoiceId, nth) {
+      faults.add({ name: 'cut-off-body', count: 1, target: { invoiceId }, params: { clean: nth % 2 === 1 } });
+    },
+  },
+  overloaded: {
+    count: 2,
+    arrange(faults, invoiceId) {
+      faults.add({ name: 'unavailable', count: 1, target: { invoiceId, endpoint: 'storage' } });
+    },
+  },
+  'refused-token': {
+    count: 1,
+    arrange(faults, invoiceId) {
+      faults.add({ name: 'expired-url', target: { invoiceId, endpoint: 'event' } });
+      faults.add({ name: 'unauthorized', count: 1, target: { invoiceId, endpoint: 'regenerate' } });
+    },
+  },
+  'missed-finalized': {
+    count: 2,
+    arrange(faults, invoiceId) {
+      faults.add({ name: 'drop', target: { invoiceId, eventType: 'invoice_finalized' } });
+    },
+  },
+  'void-unloaded': { count: 2 },
+  'void-overtakes': {
+    count: 1,
+    arrange(faults, invoiceId) {
+      const target = { invoiceId, eventType: 'invoice_finalized' } as const;
+      faults.add({ name: 'reorder', target, params: OVERTAKEN });
+    },
+  },
+  'void-loaded': { count: 2 },
+  poisoned: {
+    count: 2,
+    arrange(faults, invoiceId, nth) {
+      const kind = nth % 2 === 0 ? 'cost-exponent' : 'date-impossible';
+      faults.add({ name: 'malformed-csv', count: 1, target: { invoiceId }, params: { kind } });
+    },
+  },
+  draft: { count: 1 },
+};
 
 /** Fewer would leave a fault, or the plain case, without an invoice. */
 export const MIN_INVOICES = 30;
 
-/** Faults take turns with plain invoices, so that every tenant meets some of each. */
-export function faultsOf(invoices: number): readonly Fault[] {
-  const special = SHARES.flatMap(([fault, count]) => Array.from({ length: count }, () => fault));
-  const faults: Fault[] = Array.from({ length: invoices }, () => 'plain');
+/** Faults take turns with plain invoices, so that every tenant has some of each. */
+function faultsOf(invoices: number): readonly Fault[] {
+  const special = Object.entries(PLANS).flatMap(([fault, { count }]) =>
+    Array<Fault>(count).fill(fault as Fault),
+  );
+  const faults = Array<Fault>(invoices).fill('plain');
   for (const [nth, fault] of special.entries()) faults[Math.floor((nth * invoices) / special.length)] = fault;
   return faults;
-}
-
-type Faults = SandboxAccount['faults'];
-
-/** The event waits for the later one, not for a clock: longer than any machine takes to deliver that one. */
-const OVERTAKEN = { delayMs: 300_000 };
-
-/** Switches on what the next invoice meets when it is created: its id is not known before. */
-export function arrangeCreation(faults: Faults, fault: Fault): void {
-  if (fault === 'late-created')
-    faults.add({ name: 'reorder', count: 1, target: { eventType: 'invoice_created' }, params: OVERTAKEN });
-}
-
-/** Switches on what one invoice is going to meet. */
-const FAULTS_OF: Partial<Record<Fault, (faults: Faults, invoiceId: string, nth: number) => void>> = {
-  'expired-url': (faults, invoiceId, nth) => {
-    // The first event shows the expiry; the second URL fails at the storage.
-    faults.add({
-      name: 'expired-url',
-      target: { invoiceId, endpoint: 'event' },
-      params: { silent: nth % 2 === 1 },
-    });
-  },
-  'wrong-hash': (faults, invoiceId) => {
-    faults.add({ name: 'wrong-hash', target: { invoiceId, endpoint: 'event' } });
-  },
-  'cut-off-body': (faults, invoiceId, nth) => {
-    faults.add({ name: 'cut-off-body', count: 1, target: { invoiceId }, params: { clean: nth % 2 === 1 } });
-  },
-  overloaded: (faults, invoiceId) => {
-    faults.add({ name: 'unavailable', count: 1, target: { invoiceId, endpoint: 'storage' } });
-  },
-  'refused-token': (faults, invoiceId) => {
-    faults.add({ name: 'expired-url', target: { invoiceId, endpoint: 'event' } });
-    faults.add({ name: 'unauthorized', count: 1, target: { invoiceId, endpoint: 'regenerate' } });
-  },
-  'missed-finalized': (faults, invoiceId) => {
-    faults.add({ name: 'drop', target: { invoiceId, eventType: 'invoice_finalized' } });
-  },
-  'void-overtakes': (faults, invoiceId) => {
-    faults.add({
-      name: 'reorder',
-      target: { invoiceId, eventType: 'invoice_finalized' },
-      params: OVERTAKEN,
-    });
-  },
-  poisoned: (faults, invoiceId, nth) => {
-    const kind = nth % 2 === 0 ? 'cost-exponent' : 'date-impossible';
-    faults.add({ name: 'malformed-csv', count: 1, target: { invoiceId }, params: { kind } });
-  },
-};
-
-export function arrangeFault(
-  faults: Faults,
-  invoice: { readonly invoiceId: string; readonly fault: Fault; readonly nth: number },
-): void {
-  FAULTS_OF[invoice.fault]?.(faults, invoice.invoiceId, invoice.nth);
 }

@@ -14,13 +14,14 @@ import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { isAlive } from '../../lib/processes.ts';
 import { systemErrorIn } from '../../lib/system-errors.ts';
-import { connectTemporal, readEmbeddedRecord } from '../../lib/temporal/connect.ts';
+import { connectTemporal } from '../../lib/temporal/connect.ts';
+import { readEmbeddedRecord } from '../../lib/temporal/embedded-record.ts';
 import { temporalExecutable } from '../../lib/temporal/server-executable.ts';
 import { warehousePaths } from '../../warehouse/data-folder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { openPublished } from '../published.ts';
+import { ifPublished } from '../published.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { basicAuth } from '../roles/run-role.ts';
 import { counted } from '../terminal/output.ts';
@@ -94,7 +95,7 @@ async function checkArchive(settings: Settings): Promise<Finding> {
 
 async function checkSecrets(settings: Settings): Promise<Finding> {
   const found = suspiciousSecrets(settings);
-  if (found.length === 0) return ok('no suspicious character found');
+  if (found.length === 0) return ok('no suspicious character');
   return note(
     found.map(({ setting, what }) => `${setting} ${what}`).join('; '),
     'if that is a mistake, write the value without it, as UTF-8 and without quotation marks',
@@ -164,25 +165,16 @@ async function tryDatabase(database: string): Promise<void> {
 }
 
 async function checkPublished(settings: Settings): Promise<Finding> {
-  let published: Awaited<ReturnType<typeof openPublished>>;
-  try {
-    published = await openPublished(settings);
-  } catch (error) {
-    if ((error as Error).name !== 'NotPublishedError') throw error;
-    return note('nothing is published yet', '`billsync up` publishes what it loads');
-  }
-  try {
-    const [state] = await published.query('publication');
-    const waiting = Number(state?.needs_attention ?? 0);
-    const detail = `publication ${String(state?.sequence)} of ${String(state?.published_at)}, ${String(state?.shipments)} shipments`;
-    if (waiting === 0) return ok(detail);
-    return note(
-      `${detail}, ${counted(waiting, 'invoice')} need attention`,
-      '`billsync invoices list --state needs_attention`',
-    );
-  } finally {
-    published.close();
-  }
+  const rows = await ifPublished(settings, (published) => published.query('publication'));
+  if (rows === null) return note('nothing is published yet', '`billsync up` publishes what it loads');
+  const [state] = rows;
+  const waiting = Number(state?.needs_attention ?? 0);
+  const detail = `publication ${String(state?.sequence)} of ${String(state?.published_at)}, ${String(state?.shipments)} shipments`;
+  if (waiting === 0) return ok(detail);
+  return note(
+    `${detail}, ${counted(waiting, 'invoice')} need attention`,
+    '`billsync invoices list --state needs_attention`',
+  );
 }
 
 async function checkQuarantine(settings: Settings): Promise<Finding> {

@@ -3,17 +3,15 @@
  * or throws its failure.
  */
 
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Agent, request } from 'undici';
 import { openArchive, openArchiveBucket } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { isBillingError } from '../../billing/errors.ts';
 import { createHttp } from '../../billing/http.ts';
-import { readCertificatePair } from '../../lib/config/certificate-files.ts';
+import { readAuthorities, readCertificatePair } from '../../lib/config/certificate-files.ts';
 import { DEFAULT_FILE_NAME } from '../../lib/config/find-setting.ts';
 import { NOT_SET, requireService, type Settings, SettingsError } from '../../lib/config/settings.ts';
 import {
@@ -29,6 +27,7 @@ import { SOON_MS } from '../../lib/health/watch-expiry.ts';
 import { isAlive } from '../../lib/processes.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { readRunFile } from '../roles/run-file.ts';
+import { probeEndpoint } from '../roles/watch-endpoint.ts';
 
 export interface Finding {
   readonly result: 'ok' | 'note' | 'failed';
@@ -54,7 +53,8 @@ export function note(detail: string, hint: string): Finding {
 const SERVICE_TIMEOUT_MS = 30_000;
 
 export async function checkService(settings: Settings): Promise<Finding> {
-  await checkCa(settings.service.caFile);
+  const { caFile } = settings.service;
+  if (caFile !== null) readAuthorities({ setting: 'BILLSYNC_CA_FILE', path: caFile });
   if (settings.service.baseUrl === null) {
     const up = readRunFile(settings, 'up');
     const playsAt = up !== null && isAlive(up.pid) ? up.addresses.sandbox : undefined;
@@ -116,68 +116,36 @@ export async function checkClock({ service, archive }: Settings): Promise<Findin
   }
 }
 
-/** @throws CliError (exit 2) the file is not there or holds no certificate */
-async function checkCa(caFile: string | null): Promise<void> {
-  if (caFile === null) return;
-  const hint = 'BILLSYNC_CA_FILE must name a PEM file with the certificate of a CA';
-  let pem: string;
-  try {
-    pem = await readFile(caFile, 'utf8');
-  } catch (error) {
-    throw new CliError(EXIT.usage, 'the CA file cannot be read', { subject: caFile, hint, cause: error });
-  }
-  try {
-    new X509Certificate(pem);
-  } catch (error) {
-    throw new CliError(EXIT.usage, 'the CA file contains no certificate', {
-      subject: caFile,
-      hint,
-      cause: error,
-    });
-  }
-}
-
-const [CERT, KEY] = ['BILLSYNC_CLIENT_CERT', 'BILLSYNC_CLIENT_KEY'] as const;
-
 /** @throws SettingsError, CliError (exit 1) it is not valid now */
 export async function checkClientCertificate({
-  service,
+  service: { clientCert, clientKey },
 }: {
   readonly service: Pick<Settings['service'], 'clientCert' | 'clientKey'>;
 }): Promise<Finding> {
-  const { clientCert, clientKey } = service;
+  const [cert, key] = ['BILLSYNC_CLIENT_CERT', 'BILLSYNC_CLIENT_KEY'] as const;
   if (clientCert === null && clientKey === null) return ok('not configured; only some services request one');
   if (clientCert === null || clientKey === null) {
-    throw new SettingsError([{ setting: clientCert === null ? CERT : KEY, message: NOT_SET }]);
+    throw new SettingsError([{ setting: clientCert === null ? cert : key, message: NOT_SET }]);
   }
   const { certificate } = readCertificatePair(
-    { setting: CERT, path: clientCert },
-    { setting: KEY, path: clientKey },
+    { setting: cert, path: clientCert },
+    { setting: key, path: clientKey },
   );
-  const [from, until] = [new Date(certificate.validFrom), new Date(certificate.validTo)];
   const name = `${clientCert} (${certificate.subject.replaceAll('\n', ', ')})`;
-  if (until.getTime() < Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the client certificate has expired', {
-      subject: `it was valid until ${until.toISOString()}: ${name}`,
-      hint: 'renew it and restart the worker',
-    });
-  }
-  if (from.getTime() > Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the client certificate is not valid yet', {
-      subject: `it is valid from ${from.toISOString()}: ${name}`,
-      hint: 'use one that is valid now, or set the clock of this machine',
-    });
-  }
-  if (until.getTime() - Date.now() < SOON_MS) {
-    return note(`${name} expires ${until.toISOString()}`, 'renew it and restart the worker');
-  }
-  return ok(`${name}, valid until ${until.toISOString()}`);
+  const hint = 'renew it and restart the worker';
+  const validTo = checkValidity(certificate, { what: 'the client certificate', name, hint });
+  return isSoon(validTo) ? note(`${name} expires ${validTo}`, hint) : ok(`${name}, valid until ${validTo}`);
 }
 
 export async function checkEndpoint(settings: Settings): Promise<Finding> {
   const { credentials, tls, tlsCert, tlsKey, path, open } = settings.webhook;
   const certificate =
-    tls && tlsCert !== null && tlsKey !== null ? await readCertificate(tlsCert, tlsKey) : null;
+    tls && tlsCert !== null && tlsKey !== null
+      ? readCertificatePair(
+          { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
+          { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey },
+        ).certificate
+      : null;
   const url = await runningEndpoint(settings);
   const state = url === null ? `not running; would serve ${path}` : `${url} answers`;
   if (url === null && credentials.basicAuth.length === 0 && credentials.headers.length === 0) {
@@ -186,23 +154,11 @@ export async function checkEndpoint(settings: Settings): Promise<Finding> {
       'set BILLSYNC_WEBHOOK_BASIC_AUTH to the user:password that the service sends (or BILLSYNC_WEBHOOK_HEADERS)',
     );
   }
-  if (certificate !== null && Date.parse(certificate.validTo) < Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the certificate has expired, so the service cannot deliver', {
-      subject: `it was valid until ${new Date(certificate.validTo).toISOString()}: ${tlsCert}`,
-      hint: 'renew it; a running endpoint reloads the files automatically',
-    });
-  }
-  if (certificate !== null && Date.parse(certificate.validFrom) > Date.now()) {
-    throw new CliError(EXIT.checkFailed, 'the certificate is not valid yet, so the service cannot deliver', {
-      subject: `it is valid from ${new Date(certificate.validFrom).toISOString()}: ${tlsCert}`,
-      hint: 'use one that is valid now, or set the clock of this machine; a running endpoint reloads the files automatically',
-    });
-  }
-  if (certificate !== null && Date.parse(certificate.validTo) - Date.now() < SOON_MS) {
-    return note(
-      `${state}, certificate expires ${new Date(certificate.validTo).toISOString()}`,
-      'renew it; the endpoint reloads the files automatically',
-    );
+  if (certificate !== null) {
+    const hint = 'renew it; a running endpoint reloads the files automatically';
+    const what = "the endpoint's certificate";
+    const validTo = checkValidity(certificate, { what, name: tlsCert ?? '', hint });
+    if (isSoon(validTo)) return note(`${state}, certificate expires ${validTo}`, hint);
   }
   if (tls && certificate === null) {
     return note(
@@ -213,60 +169,41 @@ export async function checkEndpoint(settings: Settings): Promise<Finding> {
   return ok(state);
 }
 
-/** @throws CliError (exit 2) */
-async function readCertificate(certPath: string, keyPath: string): Promise<X509Certificate> {
-  const read = (path: string, setting: string) =>
-    readFile(path).catch((error: unknown) => {
-      throw new CliError(EXIT.usage, `${setting} cannot be read`, {
-        subject: path,
-        hint: 'correct the path, or unset both settings for a self-signed certificate',
-        cause: error,
-      });
+/** @returns the end of its validity, ISO 8601 UTC @throws CliError (exit 1) it is not valid now */
+function checkValidity(
+  { validFromDate, validToDate }: X509Certificate,
+  { what, name, hint }: { readonly what: string; readonly name: string; readonly hint: string },
+): string {
+  if (validToDate.getTime() < Date.now()) {
+    throw new CliError(EXIT.checkFailed, `${what} has expired`, {
+      subject: `it was valid until ${validToDate.toISOString()}: ${name}`,
+      hint,
     });
-  const [cert, key] = [
-    await read(certPath, 'BILLSYNC_WEBHOOK_TLS_CERT'),
-    await read(keyPath, 'BILLSYNC_WEBHOOK_TLS_KEY'),
-  ];
-  try {
-    const certificate = new X509Certificate(cert);
-    if (certificate.checkPrivateKey(createPrivateKey(key))) return certificate;
-  } catch (error) {
-    throw wrongPair(certPath, error);
   }
-  throw wrongPair(certPath, null);
+  if (validFromDate.getTime() > Date.now()) {
+    throw new CliError(EXIT.checkFailed, `${what} is not valid yet`, {
+      subject: `it is valid from ${validFromDate.toISOString()}: ${name}`,
+      hint: 'use one that is valid now, or set the clock of this machine',
+    });
+  }
+  return validToDate.toISOString();
 }
 
-function wrongPair(certPath: string, cause: unknown): CliError {
-  return new CliError(EXIT.usage, 'the key does not belong to the certificate', {
-    subject: certPath,
-    hint: 'BILLSYNC_WEBHOOK_TLS_CERT and BILLSYNC_WEBHOOK_TLS_KEY must name PEM files of the same pair',
-    cause,
-  });
+function isSoon(instant: string): boolean {
+  return Date.parse(instant) - Date.now() < SOON_MS;
 }
 
 /** @returns where a running endpoint of this data folder answers; null when none runs. @throws CliError it is unhealthy */
 async function runningEndpoint(settings: Settings): Promise<string | null> {
-  const left = [readRunFile(settings, 'up'), readRunFile(settings, 'webhook')].find(
+  const running = [readRunFile(settings, 'up'), readRunFile(settings, 'webhook')].find(
     // A killed role leaves its file behind.
     (file) => file !== null && isAlive(file.pid),
   );
-  const url = left?.addresses.webhook ?? null;
-  if (url !== null) await checkHealth(url);
-  return url;
-}
-
-async function checkHealth(url: string): Promise<void> {
-  // The certificate is not verified: whether the endpoint answers is the question.
-  const dispatcher = new Agent({ connect: { rejectUnauthorized: false, timeout: 5_000 } });
-  try {
-    const answer = await request(new URL('/healthz', url), { dispatcher, headersTimeout: 5_000 });
-    await answer.body.dump();
-    if (answer.statusCode === 200) return;
-    throw new CliError(EXIT.checkFailed, `the endpoint answers ${answer.statusCode}`, {
-      subject: url,
-      hint: 'the inbox cannot be written: check disk space and permissions of the data folder',
-    });
-  } finally {
-    await dispatcher.close();
-  }
+  const url = running?.addresses.webhook;
+  if (url === undefined) return null;
+  const { isHealthy, detail } = await probeEndpoint(url);
+  if (isHealthy) return url;
+  throw new CliError(EXIT.checkFailed, detail, {
+    hint: 'check disk space and permissions of the data folder, and the log of the endpoint',
+  });
 }

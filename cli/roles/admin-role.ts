@@ -2,13 +2,12 @@
 
 import { rm } from 'node:fs/promises';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
+import type { TracedShipment } from '../../dashboard/pages/shipment.ts';
 import { startDashboard } from '../../dashboard/server.ts';
-import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts';
 import { openDisputes } from '../../finance/disputes/disputes.ts';
 import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
 import { disputePages } from '../../finance/disputes/pages/pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
-import { sentFolder } from '../../finance/statements/sent-statements.ts';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
@@ -42,11 +41,11 @@ export async function startAdminRole({
     scrub: createScrub(settings, { keepNumbers: true }),
     quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
-    guests: [
+    plugins: [
       atRiskPages(disputes),
       disputePages(disputes),
       statementPages({
-        ...{ databasePath: publishedPath(settings), sentFolder: sentFolder(settings.dataDir) },
+        ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
         ...{ timeLimitMs: durationMs(settings.admin.pageTimeout ?? '20s'), now: () => new Date() },
       }),
     ],
@@ -54,7 +53,7 @@ export async function startAdminRole({
       ? {}
       : { operator: await operatorOptions(settings, quarantine) }),
   });
-  const checks = startChecks({ log });
+  const checks = startChecks({ log, health, alerts });
   // A worker touches the file of views itself.
   if (settings.warehouse.kind === 'ducklake' && role === 'dashboard')
     checks.add(publicationCheck(settings, settings.warehouse));

@@ -6,13 +6,14 @@
  */
 
 import { writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, EXIT, printError } from '../errors.ts';
 import type { ChildRole, FromChild, ToChild } from './child-process.ts';
 import type { RoleContext, RunningRole } from './run-role.ts';
 
 const STATE_EVERY_MS = 1_000;
-/** Time for answers that are being sent; everything else is on disk. */
-const ORPHAN_ENDS_WITHIN_MS = 1_000;
+/** With the embedded Temporal, `ready` means that the worker polls it; another one may be away for longer. */
+const POLLS_WITHIN_MS = 30_000;
 /** Short of memory, the kernel kills the worker before the endpoint and `up`. */
 const OOM_SCORE = '500';
 
@@ -35,11 +36,8 @@ process.on('message', (message: ToChild) => {
     context?.metrics.setNeighbour(message.name, metrics);
   }
 });
-process.on('disconnect', () => {
-  if (role === 'worker') process.exit(EXIT.checkFailed);
-  stopping.abort(new Error('up ended'));
-  setTimeout(() => process.exit(EXIT.checkFailed), ORPHAN_ENDS_WITHIN_MS).unref();
-});
+// Unfinished answers are sent again by the service, and everything else is on disk.
+process.on('disconnect', () => process.exit(EXIT.checkFailed));
 
 async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Promise<void> {
   try {
@@ -73,10 +71,7 @@ async function startOf(which: ChildRole): Promise<(context: RoleContext) => Prom
   const { startWorkerAloneRole } = await import('./worker-role.ts');
   return async (given) => {
     const worker = await startWorkerAloneRole(given);
-    worker.ready.then(
-      () => send({ kind: 'polling' }),
-      () => undefined,
-    );
+    if (!given.settings.temporalConfigured) await Promise.race([worker.ready, sleep(POLLS_WITHIN_MS)]);
     return worker;
   };
 }

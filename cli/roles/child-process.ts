@@ -1,4 +1,4 @@
-/** One process of `up`: started, restarted after a delay when it ends by itself, and drained when `up` stops. */
+/** One process of `up`: restarted after a delay when it ends by itself, and drained when `up` stops. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ export interface ChildState {
 }
 
 export type ToChild =
-  /** Secrets are sent here, not in the environment or on the command line, which other users could read. */
+  /** Secrets are sent here: other users can read a command line, and every child process has the environment. */
   | { readonly kind: 'run'; readonly settings: Settings; readonly verbose: boolean }
   | { readonly kind: 'stop' }
   /** State of another process of the same `up`, for the admin port of the worker. */
@@ -30,8 +30,6 @@ export type ToChild =
 
 export type FromChild =
   | { readonly kind: 'ready'; readonly addresses: Readonly<Record<string, string>> }
-  /** The worker polls Temporal for the first time. */
-  | { readonly kind: 'polling' }
   | { readonly kind: 'state'; readonly state: ChildState }
   /** It cannot start, and ends with the exit code of the error. */
   | { readonly kind: 'failed'; readonly error: DescribedError; readonly stack: string };
@@ -43,8 +41,6 @@ export interface UpProcess {
    * @throws CliError it cannot start until a person fixes the cause
    */
   readonly started: Promise<void>;
-  /** Resolves when the worker polls Temporal for the first time. */
-  readonly polling: Promise<void>;
   /** From its last start; empty before. */
   addresses(): Readonly<Record<string, string>>;
   /** The newest; null before the first and while it does not run. */
@@ -58,12 +54,8 @@ export interface UpProcess {
   close(): Promise<void>;
 }
 
-const FIRST_PAUSE_MS = 250;
-const MAX_PAUSE_MS = 10_000;
-/** A process that ran for this long is restarted after the first pause again. */
-const STABLE_AFTER_MS = 60_000;
-/** A terminal interrupts all processes at once, so this one may end before `up` receives the signal. */
-const INTERRUPTED_WITHIN_MS = 1_000;
+/** A terminal interrupts all processes at once: within this time `up` receives the signal too, and restarts nothing. */
+const RESTART_AFTER_MS = 1_000;
 /** Slightly longer than a process gives itself to drain. */
 const ENDS_WITHIN_MS = 52_000;
 const MAIN = fileURLToPath(new URL(`./child-main${extname(import.meta.filename)}`, import.meta.url));
@@ -88,28 +80,24 @@ export function startProcess(options: {
   const restarts = metrics.counter('process_restarts_total');
   const started = Promise.withResolvers<void>();
   started.promise.catch(() => undefined);
-  const polling = Promise.withResolvers<void>();
   const closing = new AbortController();
+  const ending = AbortSignal.any([stopping, closing.signal]);
   let child: ChildProcess | null = null;
   let newest: { readonly state: ChildState; readonly atMs: number } | null = null;
   let addresses: Readonly<Record<string, string>> = {};
   let isReady = false;
-  let canFail = true;
 
-  /** @returns why it ended; null when it was asked to */
-  async function runOnce(): Promise<CliError | null> {
+  /** @returns why it ended */
+  async function runOnce(): Promise<CliError> {
     let failure: CliError | null = null;
     let recovery: NodeJS.Timeout | undefined;
-    isReady = false;
     const forked = spawn(role, options.settings(addresses));
     child = forked;
     forked.on('message', (message: FromChild) => {
       if (message.kind === 'failed') failure = asCliError(message);
-      else if (message.kind === 'polling') polling.resolve();
       else if (message.kind === 'state') newest = { state: message.state, atMs: performance.now() };
       else {
         isReady = true;
-        canFail = false;
         addresses = message.addresses;
         started.resolve();
         recovery = setTimeout(() => alerts.resolve(`process/${role}`), SHOWN_FOR_MS).unref();
@@ -120,38 +108,32 @@ export function startProcess(options: {
     clearTimeout(recovery);
     child = null;
     newest = null;
-    if (failure !== null || closing.signal.aborted) return failure;
-    if (code === 0 && !stopping.aborted)
-      await sleep(INTERRUPTED_WITHIN_MS, undefined, { signal: stopping }).catch(() => undefined);
-    if (stopping.aborted) return null;
     const how = signal === null ? `exit code ${code}` : signal;
-    return new CliError(EXIT.bug, `the process of the ${NAMES[role]} ended (${how})`, {
-      hint: 'its last log lines show the reason',
-    });
+    return (
+      failure ??
+      new CliError(EXIT.bug, `the process of the ${NAMES[role]} ended (${how})`, {
+        hint: 'its last log lines show the reason',
+      })
+    );
   }
 
   async function keepRunning(): Promise<void> {
-    for (let pauseMs = FIRST_PAUSE_MS; !closing.signal.aborted; ) {
-      const beganMs = performance.now();
+    for (let isFirst = true; ; isFirst = false) {
       const failure = await runOnce();
-      if (closing.signal.aborted || failure === null) return;
       // A person watches the first start; later the service keeps sending events.
-      if (canFail && (role === 'webhook' || NEEDS_PERSON.has(failure.exitCode))) throw failure;
-      canFail = false;
-      if (performance.now() - beganMs > STABLE_AFTER_MS) pauseMs = FIRST_PAUSE_MS;
+      if (isFirst && !isReady && (role === 'webhook' || NEEDS_PERSON.has(failure.exitCode))) throw failure;
+      isReady = false;
+      await sleep(RESTART_AFTER_MS, undefined, { signal: ending }).catch(() => undefined);
+      if (ending.aborted) return;
       restarts.inc({ process: NAMES[role] });
       const detail = [failure.message, failure.subject, failure.hint].filter(Boolean).join('; ');
       log.error({ process: NAMES[role], detail }, 'a process ended and is restarted');
       const title = `The process of the ${NAMES[role]} ended and is restarted`;
       alerts.raise({ key: `process/${role}`, title, detail });
       started.resolve();
-      await sleep(pauseMs, undefined, { signal: closing.signal });
-      pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
     }
   }
-  const running = keepRunning().catch((error: unknown) => {
-    if (!closing.signal.aborted) started.reject(error);
-  });
+  const running = keepRunning().catch(started.reject);
 
   function send(message: ToChild): void {
     if (child?.connected) child.send(message, () => undefined);
@@ -159,7 +141,6 @@ export function startProcess(options: {
 
   return {
     started: started.promise,
-    polling: polling.promise,
     addresses: () => addresses,
     state: () => newest?.state ?? null,
     silentMs: () => (newest === null ? 0 : performance.now() - newest.atMs),
@@ -167,14 +148,11 @@ export function startProcess(options: {
     kill: () => void child?.kill('SIGKILL'),
     async close() {
       closing.abort(new Error('closing'));
-      const leaving = child;
+      alerts.resolve(`process/${role}`);
       // A process that is still starting has nothing to drain.
-      if (!isReady) leaving?.kill('SIGKILL');
-      else {
-        alerts.resolve(`process/${role}`);
-        send({ kind: 'stop' });
-      }
-      const late = setTimeout(() => leaving?.kill('SIGKILL'), ENDS_WITHIN_MS);
+      if (isReady) send({ kind: 'stop' });
+      else child?.kill('SIGKILL');
+      const late = setTimeout(() => child?.kill('SIGKILL'), ENDS_WITHIN_MS);
       await running;
       clearTimeout(late);
     },
@@ -184,12 +162,12 @@ export function startProcess(options: {
 function spawn(role: ChildRole, settings: Settings): ChildProcess {
   const child = fork(MAIN, argumentsOf(role, settings).slice(1), {
     serialization: 'advanced',
-    env: childEnvironment(role, settings, process.env),
+    env: environmentOf(role, settings),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   child.send({
     kind: 'run',
-    settings: childSettings(role, settings),
+    settings: settingsOf(role, settings),
     verbose: process.argv.includes('--verbose'),
   } satisfies ToChild);
   return child;
@@ -201,25 +179,16 @@ function asCliError({ error, stack }: Extract<FromChild, { kind: 'failed' }>): C
   return new CliError(exitCode, what, { subject: subject ?? undefined, hint: hint ?? undefined, cause });
 }
 
-/** Variables that the system and libraries read; settings are sent as a message. */
-const SYSTEM =
-  /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|NO_COLOR|FORCE_COLOR|NODE_\w+|SSL_CERT_(FILE|DIR)|XDG_\w+|UV_\w+|MALLOC_\w+|LD_\w+|OTEL_\w+|TEMPORAL_\w+)$/;
-
-export function childEnvironment(
-  role: ChildRole,
-  { archive, warehouse }: Pick<Settings, 'archive' | 'warehouse'>,
-  own: NodeJS.ProcessEnv,
-): NodeJS.ProcessEnv {
-  const readsLake = role === 'worker' && warehouse.kind === 'ducklake';
-  const isRead = (name: string): boolean =>
-    SYSTEM.test(name) ||
-    (/^AWS_/.test(name) && (archive.kind === 's3' || readsLake)) ||
-    (/^PG[A-Z]+$/.test(name) && readsLake);
-  return Object.fromEntries(Object.entries(own).filter(([name]) => isRead(name)));
+/** Without settings, which are sent as a message. The endpoint, which other machines reach, gets no credentials of others. */
+function environmentOf(role: ChildRole, { archive }: Pick<Settings, 'archive'>): NodeJS.ProcessEnv {
+  const isLeftOut = (name: string): boolean =>
+    name.startsWith('BILLSYNC_') ||
+    (role === 'webhook' && (/^PG[A-Z]+$/.test(name) || (name.startsWith('AWS_') && archive.kind !== 's3')));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isLeftOut(name)));
 }
 
 /** The endpoint calls the service only to learn the partner, and needs no secret of the warehouse or the admin port. */
-export function childSettings(role: ChildRole, settings: Settings): Settings {
+function settingsOf(role: ChildRole, settings: Settings): Settings {
   if (role !== 'webhook') return settings;
   const { service, admin, warehouse, partnerId } = settings;
   return {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Alerts, createAlerts } from '../../lib/alerts/alerts.ts';
 import { type Settings, suspiciousSecrets } from '../../lib/config/settings.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
 import { makeFolders } from '../../lib/files/durable-files.ts';
 import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { createHealth, type Health } from '../../lib/health/health.ts';
@@ -116,8 +115,8 @@ export function createRoleContext(
   const { settings, role, log } = base;
   const metrics = createMetrics(role);
   metrics.gauge('build_info').set({ version: version() }, 1);
-  const storePath = join(dataFolder(settings.dataDir).run, `alerts-${role}.json`);
-  const alerts = createAlerts({ settings, log, metrics, storePath, scrub: createScrub(settings) });
+  const store = { dataDir: settings.dataDir, role };
+  const alerts = createAlerts({ settings, log, metrics, store, scrub: createScrub(settings) });
   return { ...base, metrics, health: createHealth(), alerts };
 }
 

@@ -3,6 +3,7 @@
  * own, so that a failure of the worker (a damaged file, no memory, a native fault) leaves the endpoint running (ADR 13).
  */
 
+import { once } from 'node:events';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,16 +11,13 @@ import { requireService, type Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { type LockFile, takeLock } from '../../lib/files/lock-file.ts';
 import { createHealth } from '../../lib/health/health.ts';
-import { findProcesses, isAlive, listenOnce } from '../../lib/processes.ts';
+import { findProcesses, isAlive } from '../../lib/processes.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
-import { listeningHost } from '../../webhook/authentication.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { argumentsOf, CHILD_ROLES, NAMES, startProcess, type UpProcess } from './child-process.ts';
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
 
-/** With the embedded Temporal, `ready` means that the worker polls; a configured one may be away for longer. */
-const POLLS_WITHIN_MS = 30_000;
 /** A killed process that was writing to disk takes a moment to end. */
 const LOCK_WITHIN_MS = 2_000;
 const ORPHANS_END_WITHIN_MS = 5_000;
@@ -39,7 +37,6 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
     const lock = await takeUpLock(settings);
     parts.add('lock', () => lock.release());
     await endOrphans(settings);
-    await refuseTakenPorts(settings);
     // All parts start at once; each waits for the others where it needs them.
     const temporal = settings.temporalConfigured ? null : startTemporalRole(context);
     parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());
@@ -55,9 +52,9 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
     parts.add('worker', () => worker.close());
     const watch = watchProcesses({ endpoint, worker, context });
     parts.add('watch', async () => watch.close());
-    await unlessStopped(stopping, [endpoint.started, worker.started, temporal]);
-    if (temporal !== null)
-      await Promise.race([worker.polling, sleep(POLLS_WITHIN_MS, undefined, { signal: stopping })]);
+    stopping.throwIfAborted();
+    const stopped = once(stopping, 'abort').then(() => Promise.reject(stopping.reason));
+    await Promise.race([Promise.all([endpoint.started, worker.started, temporal]), stopped]);
     const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...worker.addresses() };
     return { addresses, close: () => parts.close() };
   });
@@ -110,28 +107,6 @@ async function endOrphans(settings: Settings): Promise<void> {
   }
 }
 
-/** Reports a taken port before anything starts. @throws WebhookStartError, AdminPortTakenError */
-async function refuseTakenPorts({ webhook, admin }: Settings): Promise<void> {
-  const host = listeningHost(webhook, webhook.open === true);
-  const isTaken = async (address: { readonly host: string; readonly port: number }): Promise<unknown> => {
-    if (address.port === 0) return null;
-    const found = { host: address.host.replace(/^\[|\]$/g, ''), port: address.port };
-    return listenOnce(found).then(
-      () => null,
-      (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? error : null),
-    );
-  };
-  const endpointError = await isTaken({ host, port: webhook.port });
-  if (endpointError !== null) {
-    const { addressError } = await import('../../webhook/server.ts');
-    throw addressError(host, webhook.port, endpointError);
-  }
-  const adminError = await isTaken(admin);
-  if (adminError === null) return;
-  const { AdminPortTakenError } = await import('../../dashboard/probes.ts');
-  throw new AdminPortTakenError(admin.host, admin.port, { cause: adminError });
-}
-
 /** Sends the state of the endpoint and of `up` to the worker, which shows it on the admin port; kills a blocked process. */
 function watchProcesses(watched: {
   readonly endpoint: UpProcess;
@@ -173,12 +148,4 @@ function withPort<T extends { readonly port: number }>(settings: T, address: str
   return address === undefined
     ? settings
     : { ...settings, port: Number(new URL(address).port) || settings.port };
-}
-
-function unlessStopped(stopping: AbortSignal, parts: readonly (Promise<unknown> | null)[]): Promise<unknown> {
-  const stopped = new Promise<never>((_, reject) => {
-    if (stopping.aborted) reject(stopping.reason);
-    stopping.addEventListener('abort', () => reject(stopping.reason), { once: true });
-  });
-  return Promise.race([Promise.all(parts), stopped]);
 }

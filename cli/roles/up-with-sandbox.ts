@@ -7,10 +7,7 @@ import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { contextOf } from '../verb.ts';
 import { basicAuth, type RoleContext, type RunningRole, runRole } from './run-role.ts';
-
 import { startUpRole } from './up-role.ts';
-
-const REGISTRATION = 'billsync up';
 
 /** Its state is in the data folder, where the `sandbox` verbs look for it (commands/sandbox.ts). */
 export async function runWithSandbox(
@@ -49,16 +46,25 @@ export function sandboxSettings(sandbox: Sandbox): Record<string, string> {
   };
 }
 
+/** Registers the endpoint, or changes its registration of an earlier run. @returns the id of the registration */
+export function registerEndpoint(
+  sandbox: Sandbox,
+  endpoint: { readonly name: string; readonly url: string; readonly user: string; readonly password: string },
+): string {
+  const { name, url, user, password } = endpoint;
+  const settings = { name, url, headers: { authorization: basicAuth(user, password) } };
+  const known = sandbox.webhooks().find((registration) => registration.name === name);
+  const { registrationId } =
+    known === undefined
+      ? sandbox.registerWebhook({ ...settings, active: true })
+      : sandbox.editWebhook(known.registrationId, settings);
+  return registrationId;
+}
+
 async function startBeside(sandbox: Sandbox, password: string, context: RoleContext): Promise<RunningRole> {
   const running = await startUpRole(context);
-  const settings = {
-    name: REGISTRATION,
-    url: running.addresses.webhook ?? '',
-    headers: { authorization: basicAuth('sandbox', password) },
-  };
-  const known = sandbox.webhooks().find(({ name }) => name === REGISTRATION);
-  if (known === undefined) sandbox.registerWebhook({ ...settings, active: true });
-  else sandbox.editWebhook(known.registrationId, settings);
+  const url = running.addresses.webhook ?? '';
+  registerEndpoint(sandbox, { name: 'billsync up', url, user: 'sandbox', password });
   return {
     addresses: { ...running.addresses, sandbox: sandbox.pageUrl },
     close: () => running.close(),

@@ -7,7 +7,8 @@ import { visible } from '../../lib/wire/text.ts';
 
 export interface Column<T> {
   readonly title: string;
-  readonly value: (row: T) => string | number | null | undefined;
+  /** Printed as text; null and undefined as a dash. */
+  readonly value: (row: T) => unknown;
   readonly align?: 'left' | 'right';
   /** Text that may be cut on a narrow terminal; numbers and ids never are. */
   readonly canShrink?: boolean;
@@ -116,7 +117,7 @@ export function paint(
   return hasColors(stream) ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** Text of others, with everything invisible written out; a value that is not there is a dash. */
-export function printable(value: string | number | null | undefined): string {
+/** Text with invisible characters escaped; a dash for null and undefined. */
+export function printable(value: unknown): string {
   return value === null || value === undefined ? '–' : visible(String(value));
 }

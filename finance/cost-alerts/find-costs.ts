@@ -9,7 +9,7 @@ import {
 } from '../../lib/wire/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
-import { ReportFilterError } from '../../reports/errors.ts';
+import { invalidFilter } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { type Period, parsePeriod, weeksBefore } from '../../reports/period.ts';
 import { type ReportFilters, toReportFilters } from '../../reports/report-filters.ts';
@@ -37,7 +37,7 @@ export interface FindOptions {
 
 /**
  * @returns in the order of the report
- * @throws what `runReport` throws; ReportFilterError for a column that the report has not, or a filter that matched nothing
+ * @throws what `runReport` throws; ReportError for a column that the report has not, or a filter that matched nothing
  */
 export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
   const days = daysOfRule(rule, options.now);
@@ -74,33 +74,27 @@ function daysOfRule({ period, trailing }: CostRule, now: Date): Partial<Period> 
 
 /** The key columns of a report: its groups, else its text and date columns. */
 async function keysOf({ name: report, columns }: ReportResult): Promise<readonly string[]> {
-  const [drilldown] = (await findReport(report)).drilldowns;
+  const [drilldown] = findReport(report).drilldowns;
   const grouped = drilldown?.by.map(({ column }) => column) ?? [];
   const isKey = ({ name, type }: ReportColumn): boolean =>
     grouped.length > 0 ? grouped.includes(name) || name === 'partner_id' : type === 'text' || type === 'date';
   return columns.filter(isKey).map(({ name }) => name);
 }
 
-/** @throws ReportFilterError a column does not exist, or is compared with a number and is none */
+/** @throws ReportError a column does not exist, or is compared with a number and is none */
 function checkColumns({ report, when, trailing, of }: CostRule, { columns }: ReportResult): void {
   const numbers = columns
     .filter(({ type }) => type === 'decimal' || type === 'count')
     .map(({ name }) => name);
   if (trailing !== undefined) {
     if (!numbers.includes(of))
-      throw new ReportFilterError(
-        'of',
-        `${report} has no column "${of}" to average: take ${numbers.join(', ')}.`,
-      );
+      throw invalidFilter(`${report} has no column "${of}" to average: take ${numbers.join(', ')}.`);
     numbers.push(...ADDED);
   }
   for (const [name, test] of Object.entries(when)) {
     const known = 'is' in test ? columns.map((column) => column.name) : numbers;
     if (!known.includes(name))
-      throw new ReportFilterError(
-        'when',
-        `${report} has no such column "${name}" to compare: take ${known.join(', ')}.`,
-      );
+      throw invalidFilter(`${report} has no such column "${name}" to compare: take ${known.join(', ')}.`);
   }
 }
 

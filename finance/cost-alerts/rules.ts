@@ -1,7 +1,8 @@
 /** Reads the cost rules, a YAML file, and validates all of it before any rule is used. */
 
 import { z } from 'zod';
-import { readCheckedYaml } from '../../lib/checked-yaml.ts';
+import { readCheckedYaml, type YamlFile } from '../../lib/checked-yaml.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import { bindParameters } from '../../reports/parameters.ts';
@@ -57,21 +58,29 @@ export class CostRulesError extends BillsyncError {
 
 const HINT = 'docs/how-to/cost-alerts.md shows what a rule may say; `billsync alerts costs` tries the file';
 
-/**
- * @returns null when there is no such file
- * @throws CostRulesError naming the line, the rule and what to write instead
- */
-export async function readCostRules(path: string): Promise<readonly CostRule[] | null> {
-  const read = await readCheckedYaml(path, Rules, (problem) => new CostRulesError(problem, { hint: HINT }));
-  if (read === null) return null;
-  const { rules } = read.value;
+/** @returns null when there is no such file @throws CostRulesError as `parseCostRules` */
+export async function readCostRules(dataDir: string): Promise<readonly CostRule[] | null> {
+  const store = await userStore(dataDir);
+  const text = await store.read(USER_FILES.costRules);
+  return text === null
+    ? null
+    : parseCostRules({ path: store.place(USER_FILES.costRules), text: String(text) });
+}
+
+/** @throws CostRulesError naming the line, the rule and what to write instead */
+export async function parseCostRules(file: YamlFile): Promise<readonly CostRule[]> {
+  const { value, refuse } = await readCheckedYaml(
+    file,
+    Rules,
+    (problem) => new CostRulesError(problem, { hint: HINT }),
+  );
   const seen = new Set<string>();
-  for (const [index, rule] of rules.entries()) {
+  for (const [index, rule] of value.rules.entries()) {
     const wrong = seen.has(rule.name) ? 'another rule has this name' : await problemOf(rule);
-    if (wrong !== null) read.refuse(['rules', index], `rule ${rule.name}: ${wrong}`);
+    if (wrong !== null) refuse(['rules', index], `rule ${rule.name}: ${wrong}`);
     seen.add(rule.name);
   }
-  return rules;
+  return value.rules;
 }
 
 /** Checks what the schema cannot: whether the report accepts the rule. */
@@ -79,7 +88,7 @@ async function problemOf(rule: CostRule): Promise<string | null> {
   if (rule.trailing !== undefined && rule.period !== undefined)
     return 'trailing is of the last whole week, so a period cannot be given';
   try {
-    const report = await findReport(rule.report);
+    const report = findReport(rule.report);
     bindParameters(report, rule.parameters);
     checkFilters({ period: rule.period, level: rule.filters.level, by: rule.filters.by });
     return null;

@@ -1,21 +1,17 @@
 /** Alerts about findings of the cost rules, each once. */
 
-import { readFile } from 'node:fs/promises';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
-import { dataFolder } from '../../lib/files/data-folder.ts';
-import { replaceDurably } from '../../lib/files/durable-files.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { messageOf, naming, systemCode } from '../../lib/system-errors.ts';
+import { messageOf } from '../../lib/system-errors.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { type CostFinding, findCosts } from './find-costs.ts';
 import { type CostRule, readCostRules } from './rules.ts';
 
 export interface CostWatchOptions {
-  readonly rulesPath: string;
-  /** File of the findings that were reported; its folder exists. */
-  readonly memoryPath: string;
+  readonly dataDir: string;
   readonly databasePath: string;
   /** The dashboard's address, for links; null: the command is named instead. */
   readonly dashboardUrl: string | null;
@@ -32,11 +28,6 @@ export interface CostWatch {
   /** A tenant without invoices causes no publication, so rules are also checked on a schedule. */
   readonly check: Check;
   close(): Promise<void>;
-}
-
-export function costPaths(dataDir: string): Pick<CostWatchOptions, 'rulesPath' | 'memoryPath'> {
-  const { costRules, costFindings } = dataFolder(dataDir);
-  return { rulesPath: costRules, memoryPath: costFindings };
 }
 
 /** More new findings of one rule are reported as a count: its first check may find hundreds. */
@@ -88,30 +79,37 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
 
 /** Checks each rule separately, so that a failing rule does not stop the others. */
 export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
-  const { rulesPath, memoryPath, databasePath, alerts, now = () => new Date() } = options;
+  const { dataDir, databasePath, alerts, now = () => new Date() } = options;
   const problems: string[] = [];
-  const rules = await readCostRules(rulesPath).catch((error: unknown) => {
+  const rules = await readCostRules(dataDir).catch((error: unknown) => {
     problems.push(messageOf(error));
     return [];
   });
+  const store = await userStore(dataDir);
   const reported =
-    rules === null || rules.length === 0 ? new Map<string, string>() : await readReported(memoryPath);
+    rules === null || rules.length === 0
+      ? new Map<string, string>()
+      : reportedIn(await store.read(USER_FILES.costFindings));
   const at = now();
+  const found = new Set<string>();
   let isNews = false;
   for (const rule of rules ?? []) {
     try {
-      const found = await findCosts(rule, { databasePath, now: at, timeLimitMs: TIME_LIMIT_MS });
-      const fresh = found.filter(({ id }) => !reported.has(id));
+      const findings = await findCosts(rule, { databasePath, now: at, timeLimitMs: TIME_LIMIT_MS });
+      const fresh = findings.filter(({ id }) => !reported.has(id));
       isNews ||= fresh.length > 0;
       tell(rule, fresh, options);
-      for (const { id } of found) reported.set(id, at.toISOString());
+      for (const { id } of findings) found.add(id);
     } catch (error) {
-      if (error instanceof NotPublishedError) return;
+      if (isReportError(error, 'not-published')) return;
       problems.push(`rule ${rule.name}: ${withHint(error)}`);
     }
   }
   // Reported before it is recorded: a crash in between reports twice, never not at all.
-  if (isNews) await writeReported(memoryPath, reported, at);
+  if (isNews)
+    await store.change(USER_FILES.costFindings, (before) => withFound(reportedIn(before), found, at), {
+      isFlushed: false,
+    });
   if (problems.length === 0) return alerts.resolve('cost-rules');
   alerts.raise({ ...CANNOT_APPLY, detail: problems.join('; ') });
 }
@@ -139,20 +137,18 @@ function tell(
 }
 
 /** Instant of the last check that found it, by id. An unreadable file is replaced, and its findings are reported again. */
-async function readReported(path: string): Promise<Map<string, string>> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) =>
-    systemCode(error) === 'ENOENT' ? '{}' : naming(path)(error),
-  );
+function reportedIn(file: Buffer | null): ReadonlyMap<string, string> {
   try {
-    const reported = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    const reported = Object.entries(JSON.parse(String(file ?? '{}')) as Record<string, unknown>);
     return new Map(reported.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
   } catch {
     return new Map();
   }
 }
 
-async function writeReported(path: string, reported: ReadonlyMap<string, string>, at: Date): Promise<void> {
+function withFound(reported: ReadonlyMap<string, string>, found: ReadonlySet<string>, at: Date): string {
   const oldest = new Date(at.getTime() - FORGOTTEN_AFTER_MS).toISOString();
   const kept = [...reported].filter(([, foundAt]) => foundAt >= oldest);
-  await replaceDurably(path, `${JSON.stringify(Object.fromEntries(kept))}\n`).catch(naming(path));
+  const now = [...found].map((id) => [id, at.toISOString()]);
+  return `${JSON.stringify(Object.fromEntries([...kept, ...now]))}\n`;
 }

@@ -1,6 +1,6 @@
 /** The total of all findings: each line once, with its deadline and state. */
 
-import { ReportFilterError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import type { Claimable, FindRequest } from './findings.ts';
@@ -74,7 +74,7 @@ export async function linesAtRisk(
         });
       }
     } catch (error) {
-      if (!(error instanceof ReportFilterError)) throw error;
+      if (!isReportError(error, 'invalid-filter')) throw error;
       notes.add(`${RISKS[risk]}: ${error.message}`);
     }
   }

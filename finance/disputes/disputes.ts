@@ -1,8 +1,7 @@
 /** Finds what can be claimed, and opens, changes and lists claims. Other folders import this file. */
 
 import { stat } from 'node:fs/promises';
-import { dataFolder } from '../../lib/files/data-folder.ts';
-import { NotPublishedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import {
   type Claim,
@@ -16,7 +15,7 @@ import {
 } from './claim.ts';
 import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
 import { type Claimable, claimableOf, type FindRequest, type Found, findLines } from './findings.ts';
-import { type ClaimJournal, type Claims, openClaimJournal } from './journal.ts';
+import { appendChange, type Claims, readClaims } from './journal.ts';
 import { NOTHING_PUBLISHED, readPublished } from './published.ts';
 import { readClaimWindows } from './windows.ts';
 
@@ -55,26 +54,18 @@ export interface Disputes {
   change(changes: ClaimChangeRequest): Promise<readonly Claim[]>;
 }
 
-export function disputePaths(dataDir: string): { readonly folder: string; readonly windowsPath: string } {
-  const { disputes, claimWindows } = dataFolder(dataDir);
-  return { folder: disputes, windowsPath: claimWindows };
-}
-
 /** The findings of all kinds in two periods. */
 const MAX_KEPT = 12;
 
 /** Opens no file before it is used; several processes may use it at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
-  const { folder, windowsPath } = disputePaths(dataDir);
-  const journal = openClaimJournal(folder);
-
   async function standing(claims: Claims): Promise<readonly ClaimWithStatus[]> {
     const all = [...claims.all.values()];
-    const { windows } = await readClaimWindows(windowsPath);
+    const { windows } = await readClaimWindows(dataDir);
     if (all.length === 0) return [];
     const published = await readPublished(databasePath, all).catch((error: unknown) => {
       // Claims are shown while a data folder is restored; each says that its invoice is not published.
-      if (error instanceof NotPublishedError) return NOTHING_PUBLISHED;
+      if (isReportError(error, 'not-published')) return NOTHING_PUBLISHED;
       throw error;
     });
     return withStatuses(all, { published, windows, now: now() });
@@ -82,7 +73,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
 
   async function claimable({ lines, notes }: Found) {
     if (lines.length === 0) return { lines: [], notes };
-    const claims = await standing(await journal.read());
+    const claims = await standing(await readClaims(dataDir));
     const published = await readPublished(databasePath, lines);
     return { lines: claimableOf(lines, { claims, published }), notes };
   }
@@ -103,8 +94,8 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   return {
     find: async (request) => claimable(await findLines({ ...request, databasePath })),
     async atRisk(filters) {
-      const { windows } = await readClaimWindows(windowsPath);
-      const claims = [...(await standing(await journal.read()))].reverse();
+      const { windows } = await readClaimWindows(dataDir);
+      const claims = [...(await standing(await readClaims(dataDir)))].reverse();
       return linesAtRisk(async (request) => claimable(await keptFindings(request)), filters, {
         claims,
         windows,
@@ -112,46 +103,47 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
       });
     },
     async list() {
-      const claims = await journal.read();
+      const claims = await readClaims(dataDir);
       return { claims: [...(await standing(claims))].reverse(), problems: claims.problems };
     },
-    open: (lines, decision) => openClaims(journal, lines, { ...decision, now }),
-    change: (changes) => changeClaims(journal, changes, { standing, now }),
+    open: (lines, decision) => openClaims(dataDir, lines, { ...decision, at: now().toISOString() }),
+    async change(request) {
+      const { claims: named, state } = request;
+      if (state === 'sent' || state === 'open') {
+        const voided = (await standing(await readClaims(dataDir))).find(
+          ({ id, voidedAt }) => voidedAt !== null && named.some((claim) => claim.id === id),
+        );
+        if (voided !== undefined) refuseVoided(voided, state);
+      }
+      return changeClaims(dataDir, request, now().toISOString());
+    },
   };
 }
 
-/** More than people open at the same time. */
-const MAX_TRIES = 100;
-
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.open` */
 export async function openClaims(
-  journal: ClaimJournal,
+  dataDir: string,
   lines: readonly Claimable[],
-  { note, by, now }: { readonly note: string; readonly by: string; readonly now: () => Date },
+  { note, by, at }: { readonly note: string; readonly by: string; readonly at: string },
 ): Promise<readonly Claim[]> {
   const claimable = lines.filter(({ hindrance }) => hindrance === null);
   if (claimable.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const { nextNumber } = await journal.read();
-    const claims = claimable.map(({ hindrance: _, ...line }, index) => ({
-      id: `D-${nextNumber + index}`,
-      ...line,
-    }));
-    const change = { kind: 'opened', at: now().toISOString(), by, note: checkNote(note), claims } as const;
-    const written = await journal.append(change);
-    const after = await journal.read();
-    if (after.counts(written)) return claims.map(({ id }) => after.all.get(id) as Claim);
-    const keys = new Set(claimable.map(lineKey));
-    const taken = [...after.all.values()].find((claim) => isAlive(claim) && keys.has(lineKey(claim)));
+  const keys = new Set(claimable.map(lineKey));
+  let ids: readonly string[] = [];
+  const { all } = await appendChange(dataDir, (claims) => {
+    const taken = [...claims.all.values()].find((claim) => isAlive(claim) && keys.has(lineKey(claim)));
     if (taken !== undefined)
       throw new ClaimChangedError(`${taken.trackingNumber} was claimed meanwhile, as ${taken.id}`, {
         hint: 'nothing was opened: look again at what can be claimed',
       });
-    // Only the claim numbers were taken by another process.
-  }
-  throw new ClaimChangedError('Others open claims without a pause; nothing was opened', {
-    hint: 'try again',
+    const opened = claimable.map(({ hindrance: _, ...line }, index) => ({
+      id: `D-${claims.nextNumber + index}`,
+      ...line,
+    }));
+    ids = opened.map(({ id }) => id);
+    return { kind: 'opened', at, by, note: checkNote(note), claims: opened };
   });
+  return ids.map((id) => all.get(id) as Claim);
 }
 
 export interface ClaimChangeRequest {
@@ -164,40 +156,39 @@ export interface ClaimChangeRequest {
 }
 
 /** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.change` */
-export async function changeClaims(
-  journal: ClaimJournal,
-  { claims: changes, state, note, by }: ClaimChangeRequest,
-  world: {
-    readonly standing: (claims: Claims) => Promise<readonly ClaimWithStatus[]>;
-    readonly now: () => Date;
-  },
+async function changeClaims(
+  dataDir: string,
+  { claims: named, state, note, by }: ClaimChangeRequest,
+  at: string,
 ): Promise<readonly Claim[]> {
-  const before = await journal.read();
-  const found = changes.map(({ id, version }) => {
-    const claim = before.all.get(id);
-    if (claim === undefined) throw new ClaimRefusedError(`There is no claim ${id}`);
-    if (version !== null && version !== claim.version) throw changedMeanwhile(claim);
-    if (state !== null) checkNext(claim, state);
-    return claim;
+  if (named.length === 0) throw new ClaimRefusedError('No claim is named');
+  const { all } = await appendChange(dataDir, (before) => {
+    const claims = named.map(({ id, version }) => {
+      const claim = before.all.get(id);
+      if (claim === undefined) throw new ClaimRefusedError(`There is no claim ${id}`);
+      if (version !== null && version !== claim.version) throw changedMeanwhile(claim);
+      if (state !== null) checkNext(claim, state);
+      if (state !== null && isAlive({ state })) refuseSecondClaim(claim, before);
+      return { id, version: claim.version + 1 };
+    });
+    if (state === null && note.trim() === '') throw new ClaimRefusedError('The note is empty');
+    return { kind: 'changed', at, by, note: checkNote(note), state, claims };
   });
-  if (found.length === 0) throw new ClaimRefusedError('No claim is named');
-  if (state === null && note.trim() === '') throw new ClaimRefusedError('The note is empty');
-  if (state === 'sent' || state === 'open') refuseVoided(await world.standing(before), found, state);
-  const written = await journal.append({
-    ...{ kind: 'changed', at: world.now().toISOString(), by, note: checkNote(note), state },
-    claims: found.map(({ id, version }) => ({ id, version: version + 1 })),
-  });
-  const after = await journal.read();
-  if (after.counts(written)) return found.map(({ id }) => after.all.get(id) as Claim);
-  const other = found.find(({ id, version }) => after.all.get(id)?.version !== version);
-  throw changedMeanwhile(after.all.get((other ?? found[0])?.id ?? '') as Claim);
+  return named.map(({ id }) => all.get(id) as Claim);
 }
 
-function refuseVoided(all: readonly ClaimWithStatus[], found: readonly Claim[], state: ClaimState): void {
-  const voided = all.find(({ id, voidedAt }) => voidedAt !== null && found.some((claim) => claim.id === id));
-  if (voided === undefined) return;
+/** A line that was claimed anew after this claim was closed. */
+function refuseSecondClaim(claim: Claim, { all }: Claims): void {
+  const other = [...all.values()].find(
+    (each) => each.id !== claim.id && isAlive(each) && lineKey(each) === lineKey(claim),
+  );
+  if (other === undefined) return;
+  throw new ClaimRefusedError(`The line of ${claim.id} is claimed already, as ${other.id}`);
+}
+
+function refuseVoided({ id, voidedAt }: ClaimWithStatus, state: ClaimState): never {
   throw new ClaimRefusedError(
-    `Claim ${voided.id} cannot become ${state}: its invoice was voided on ${voided.voidedAt?.slice(0, 10)}`,
+    `Claim ${id} cannot become ${state}: its invoice was voided on ${voidedAt?.slice(0, 10)}`,
     { hint: 'close it; nothing is claimed of it any more' },
   );
 }

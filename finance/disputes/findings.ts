@@ -4,7 +4,7 @@ import { statementIn } from '../../lib/sql-file.ts';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
-import { ReportFilterError } from '../../reports/errors.ts';
+import { invalidFilter } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
 import { type ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
@@ -35,7 +35,7 @@ export interface Found {
   readonly notes: readonly string[];
 }
 
-/** @throws what `runReport` throws; ReportFilterError a filter matched nothing, or no number was named */
+/** @throws what `runReport` throws; ReportError a filter matched nothing, or no number was named */
 export async function findLines(request: FindRequest): Promise<Found> {
   const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
@@ -83,7 +83,7 @@ async function claimedOf(
   const { claimed, keys }: Finding = FINDINGS[finding];
   const question = claimed === null ? questionNamed(finding) : null;
   const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
-  const ofReport = (await findReport(finding)).parameters.map(({ name }) => name);
+  const ofReport = findReport(finding).parameters.map(({ name }) => name);
   const rows = (
     await ask(
       finding,
@@ -114,7 +114,7 @@ function isNamed({ tracking_number }: ReportRow, trackingNumbers: readonly strin
 
 function numbersAsRows(numbers: readonly string[] | null): readonly ReportRow[] {
   if (numbers === null || numbers.length === 0)
-    throw new ReportFilterError('tracking', 'Name the tracking numbers whose charges are claimed.');
+    throw invalidFilter('Name the tracking numbers whose charges are claimed.');
   return numbers.map((tracking_number) => ({ tracking_number }));
 }
 

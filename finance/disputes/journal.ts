@@ -1,20 +1,14 @@
 /**
- * Keeps claims permanently: `disputes/journal.ndjson`, one JSON object a line, appended and flushed before it counts.
+ * Keeps claims permanently: `disputes/journal.ndjson` of the user store, one JSON object a line.
  *
- * A line is one change, of one claim or of many at once, so a change is there whole or not at all. Nothing is locked: each
- * line says which version of each claim it makes, and of two lines that make the same version the first one counts. The
- * writer of the second one reads the journal back, sees that another came first, and reports it (ADR 20).
+ * A line is one change, of one claim or of many at once, so a change is there whole or not at all. It is decided on the lines
+ * before it while no other process appends (ADR 20).
  */
 
-import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { appendDurably, makeFolder } from '../../lib/files/durable-files.ts';
-import { naming, systemCode } from '../../lib/system-errors.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { describeIssues, wellFormedJson } from '../../lib/wire/json.ts';
-
 import { CLAIM_STATES, type Claim, isAlive, lineKey } from './claim.ts';
 
 export interface Claims {
@@ -24,15 +18,6 @@ export interface Claims {
   readonly problems: readonly string[];
   /** For the next claim. */
   readonly nextNumber: number;
-  /** Whether the change of that id counts; one that came second does not. */
-  counts(change: string): boolean;
-}
-
-export interface ClaimJournal {
-  /** @throws the system's error for a file that cannot be read */
-  read(): Promise<Claims>;
-  /** Durable when it resolves. @returns the id of the change, for `counts` of a later reading */
-  append(change: NewChange): Promise<string>;
 }
 
 const amount = z.string().regex(/^\d{1,14}\.\d{4}$/);
@@ -71,47 +56,44 @@ const Changed = z.object({
   claims: z.array(z.object({ id: z.string(), version: z.int().min(2) })).readonly(),
   state: z.enum(CLAIM_STATES).nullable(),
 });
-const Said = z.object({ change: z.string(), at: z.iso.datetime(), by: z.string(), note: z.string() });
-const Line = z.union([Said.extend(Opened.shape), Said.extend(Changed.shape)]);
-type Line = z.output<typeof Line>;
-export type NewChange = DistributiveOmit<Line, 'change'>;
-type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never;
+const Decided = z.object({ at: z.iso.datetime(), by: z.string(), note: z.string() });
+const Line = z.union([Decided.extend(Opened.shape), Decided.extend(Changed.shape)]);
+export type ClaimEntry = z.output<typeof Line>;
 
-const NAME = 'journal.ndjson';
-/** So long a line of another process that is half there is waited for. */
+/** How long a line that another process is writing is waited for. */
 const HALF_WRITTEN_MS = 50;
 
-/** @param folder `disputes` of the data folder; it is made when the first claim is opened */
-export function openClaimJournal(folder: string): ClaimJournal {
-  const path = join(folder, NAME);
-  return {
-    async read() {
-      const bytes = await bytesOf(path);
-      if (bytes === '' || bytes.endsWith('\n')) return read(bytes);
-      await sleep(HALF_WRITTEN_MS);
-      return read(await bytesOf(path));
-    },
-    async append(change) {
-      await makeFolder(folder);
-      const id = randomUUID();
-      // A line end first: a line that a kill or a full disk cut off stays alone.
-      await appendDurably(path, `\n${wellFormedJson({ change: id, ...change })}\n`).catch(naming(path));
-      return id;
-    },
-  };
+/** @throws the error of the user store */
+export async function readClaims(dataDir: string): Promise<Claims> {
+  const store = await userStore(dataDir);
+  const read = async (): Promise<string> => String((await store.read(USER_FILES.claims)) ?? '');
+  const text = await read();
+  if (text === '' || text.endsWith('\n')) return claimsIn(text);
+  await sleep(HALF_WRITTEN_MS);
+  return claimsIn(await read());
 }
 
-function bytesOf(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return '';
-    return naming(path)(error);
+/**
+ * Durable when it resolves.
+ *
+ * @param decide receives the claims as they are; called again when another process appended meanwhile
+ * @returns the claims after the change
+ * @throws the error of `decide`, or of the user store; nothing is changed then
+ */
+export async function appendChange(dataDir: string, decide: (claims: Claims) => ClaimEntry): Promise<Claims> {
+  const store = await userStore(dataDir);
+  let after = '';
+  await store.append(USER_FILES.claims, (before) => {
+    const line = `${wellFormedJson(decide(claimsIn(String(before))))}\n`;
+    after = `${before}\n${line}`;
+    return line;
   });
+  return claimsIn(after);
 }
 
-function read(journal: string): Claims {
+function claimsIn(journal: string): Claims {
   const claims = new Map<string, Claim>();
   const alive = new Map<string, string>();
-  const counted = new Set<string>();
   const problems: string[] = [];
   let highest = 0;
   const lines = journal.split('\n');
@@ -119,27 +101,22 @@ function read(journal: string): Claims {
     // Also of unreadable lines: a number that a carrier may know is never used again.
     for (const [, number] of line.matchAll(/"D-(\d{1,15})"/g)) highest = Math.max(highest, Number(number));
     if (line === '') continue;
-    const change = lineOf(line);
-    if (typeof change === 'string')
-      problems.push(problemAt({ index, isTorn: lines[index + 1] !== '' }, change));
-    else if (change.kind === 'opened' ? opens(change, claims, alive) : changes(change, claims, alive))
-      counted.add(change.change);
+    const entry = entryIn(line);
+    if (typeof entry === 'string') problems.push(problemAt(index + 1, entry));
+    else if (entry.kind === 'opened') open(entry, claims, alive);
+    else change(entry, claims, alive);
   }
-  return { all: claims, problems, nextNumber: highest + 1, counts: (change) => counted.has(change) };
+  return { all: claims, problems, nextNumber: highest + 1 };
 }
 
-/** A complete write ends its line; the next write starts with a line break. */
-function problemAt(
-  { index, isTorn }: { readonly index: number; readonly isTorn: boolean },
-  why: string,
-): string {
-  const where = `disputes/${NAME}, line ${index + 1}`;
-  return isTorn
-    ? `${where}, was cut off while it was written: that change was never made, look whether it has to be made again.`
-    : `${where}, cannot be read (${why}): what it changed is missing, compare with a backup.`;
+function problemAt(line: number, reason: string): string {
+  return (
+    `${USER_FILES.claims}, line ${line} cannot be read (${reason}): the change is missing. ` +
+    'If the line was cut off while it was written, make the change again; otherwise compare with a backup.'
+  );
 }
 
-function lineOf(line: string): Line | string {
+function entryIn(line: string): ClaimEntry | string {
   try {
     const read = Line.safeParse(JSON.parse(line));
     return read.success ? read.data : describeIssues(read.error, '', null);
@@ -148,36 +125,33 @@ function lineOf(line: string): Line | string {
   }
 }
 
-/** @returns whether it counts: none of its claims and lines is there already */
-function opens(
-  { at, by, note, claims: opened }: Extract<Line, { kind: 'opened' }>,
+/** An entry that contradicts an earlier one, e.g. of a journal put together by hand, is left out. */
+function open(
+  { at, by, note, claims: opened }: Extract<ClaimEntry, { kind: 'opened' }>,
   claims: Map<string, Claim>,
   alive: Map<string, string>,
-): boolean {
-  if (opened.some((line) => claims.has(line.id) || alive.has(lineKey(line)))) return false;
+): void {
+  if (opened.some((line) => claims.has(line.id) || alive.has(lineKey(line)))) return;
   for (const line of opened) {
     const history = [{ version: 1, at, by, state: 'open', note }] as const;
     claims.set(line.id, { ...line, state: 'open', version: 1, note, history });
     alive.set(lineKey(line), line.id);
   }
-  return true;
 }
 
-/** @returns whether it counts: each claim had the version before */
-function changes(
-  { at, by, note, state, claims: changed }: Extract<Line, { kind: 'changed' }>,
+function change(
+  { at, by, note, state, claims: changed }: Extract<ClaimEntry, { kind: 'changed' }>,
   claims: Map<string, Claim>,
   alive: Map<string, string>,
-): boolean {
+): void {
   const found = changed.flatMap(({ id, version }) => {
     const claim = claims.get(id);
     // A version may be missing where a line is damaged.
     return claim !== undefined && version > claim.version ? [{ claim, version }] : [];
   });
-  if (found.length < changed.length) return false;
-  const wouldLive = state !== null && isAlive({ state });
-  if (wouldLive && found.some(({ claim }) => (alive.get(lineKey(claim)) ?? claim.id) !== claim.id))
-    return false;
+  if (found.length < changed.length) return;
+  if (state !== null && isAlive({ state }) && found.some(({ claim }) => isClaimedByOther(claim, alive)))
+    return;
   for (const { claim, version } of found) {
     const next: Claim = {
       ...claim,
@@ -188,5 +162,8 @@ function changes(
     if (isAlive(next)) alive.set(lineKey(claim), claim.id);
     else if (alive.get(lineKey(claim)) === claim.id) alive.delete(lineKey(claim));
   }
-  return true;
+}
+
+function isClaimedByOther(claim: Claim, alive: ReadonlyMap<string, string>): boolean {
+  return (alive.get(lineKey(claim)) ?? claim.id) !== claim.id;
 }

@@ -45,7 +45,7 @@ interface PublishedInvoice {
 
 /**
  * @param lines claimed or to be claimed
- * @throws NotPublishedError there is no published file yet
+ * @throws ReportError there is no published file yet
  */
 export async function readPublished(
   databasePath: string,

@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { NOTHING } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
-import { type DisputesOptions, disputePaths, openDisputes } from './disputes.ts';
+import { type DisputesOptions, openDisputes } from './disputes.ts';
 import { type ClaimWindows, readClaimWindows } from './windows.ts';
 
 export interface ClaimWatchOptions extends DisputesOptions {
@@ -27,21 +27,24 @@ export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
   const { alerts, dataDir, log, now = () => new Date() } = options;
   try {
     const { claims } = await openDisputes(options).list();
-    const windows = await readClaimWindows(disputePaths(dataDir).windowsPath);
+    const windows = await readClaimWindows(dataDir);
     tell(alerts, {
-      ...{ key: 'claims-to-send', title: 'Claims are to be sent before the carrier takes them no more' },
+      ...{
+        key: 'claims-to-send',
+        title: 'Claims must be sent before the claim window of the carrier closes',
+      },
       claims: claims.filter((claim) => isDue(claim, windows)),
       when: ({ deadline }) => `by ${deadline?.closesOn}`,
     });
     tell(alerts, {
-      ...{ key: 'claims-unanswered', title: 'Claims were sent and nothing is credited of them' },
+      ...{ key: 'claims-unanswered', title: 'Sent claims are not credited yet' },
       claims: claims.filter((claim) => isUnanswered(claim, windows, now())),
       when: (claim) => `since ${lastChanged(claim).slice(0, 10)}`,
     });
   } catch (error) {
     log.error({ err: error }, 'the claims could not be looked at');
     const detail = error instanceof BillsyncError ? sentenceOf(error) : messageOf(error);
-    alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be looked at', detail });
+    alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be checked', detail });
   }
 }
 

@@ -1,7 +1,8 @@
 /** How long each carrier takes claims: a file that people write, checked whole before any of it is believed. */
 
 import { z } from 'zod';
-import { readCheckedYaml } from '../../lib/checked-yaml.ts';
+import { readCheckedYaml, type YamlFile } from '../../lib/checked-yaml.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 import type { ClaimedLine } from './claim.ts';
 
@@ -38,15 +39,25 @@ export class ClaimWindowsError extends BillsyncError {
 }
 
 /** @returns no window when there is no such file @throws ClaimWindowsError naming the line and what to write instead */
-export async function readClaimWindows(path: string): Promise<ClaimWindows> {
+export async function readClaimWindows(dataDir: string): Promise<ClaimWindows> {
+  const store = await userStore(dataDir);
+  const text = await store.read(USER_FILES.claimWindows);
+  if (text === null) return Windows.parse({ windows: [] });
+  return parseClaimWindows({ path: store.place(USER_FILES.claimWindows), text: String(text) });
+}
+
+/** @throws ClaimWindowsError naming the line and what to write instead */
+export async function parseClaimWindows(file: YamlFile): Promise<ClaimWindows> {
   const hint = 'docs/how-to/disputes.md shows what it may say';
-  const read = await readCheckedYaml(path, Windows, (problem) => new ClaimWindowsError(problem, { hint }));
-  if (read === null) return Windows.parse({ windows: [] });
-  const { windows } = read.value;
-  for (const [index, { carrier }] of windows.entries())
-    if (windows.findIndex((other) => other.carrier === carrier) < index)
-      read.refuse(['windows', index], `another line is of the carrier ${carrier}`);
-  return read.value;
+  const { value, refuse } = await readCheckedYaml(
+    file,
+    Windows,
+    (problem) => new ClaimWindowsError(problem, { hint }),
+  );
+  for (const [index, { carrier }] of value.windows.entries())
+    if (value.windows.findIndex((other) => other.carrier === carrier) < index)
+      refuse(['windows', index], `another line is of the carrier ${carrier}`);
+  return value;
 }
 
 export interface Deadline {

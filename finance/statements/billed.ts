@@ -40,7 +40,7 @@ export interface BilledSession {
 }
 
 /**
- * @throws NotPublishedError; NoSuchTenantError with the nearest names
+ * @throws ReportError; NoSuchTenantError with the nearest names
  */
 export async function openBilledSession(request: BilledRequest): Promise<BilledSession> {
   const { tenants, partners, by, timeLimitMs } = request;

@@ -1,7 +1,7 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
 import type { ReportRow } from '../../reports/cells.ts';
-import { ReportInterruptedError } from '../../reports/errors.ts';
+import { isReportError } from '../../reports/errors.ts';
 import { type Period, parsePeriod, shiftDay } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
@@ -37,8 +37,8 @@ export interface StatementsRequest {
 export interface StatementSources {
   /** `reports.duckdb`. */
   readonly databasePath: string;
-  /** `sentFolder` of the data folder. */
-  readonly sentFolder: string;
+  /** Its user store has the statements that were sent. */
+  readonly dataDir: string;
   /** For all statements together. */
   readonly timeLimitMs: number;
   readonly now: Date;
@@ -54,7 +54,7 @@ export interface MadeStatement {
 /**
  * The month that a text means, `YYYY-MM`.
  *
- * @throws StatementRefusedError the text is a period, but not one month; ReportFilterError it is not a period
+ * @throws StatementRefusedError the text is a period, but not one month; ReportError it is not a period
  */
 export function statementMonth(text = 'last-month', now = new Date()): string {
   const { from, to } = parsePeriod(text, now);
@@ -82,7 +82,7 @@ export async function makeStatements(
   const days = parsePeriod(request.period);
   const { session, markUp } = await openWithMarkUp(sources, request, days);
   try {
-    const sent = openSentStatements(sources.sentFolder);
+    const sent = await openSentStatements(sources.dataDir);
     const making = { ...{ sources, request, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
     const cells = await session.ask('billed', days);
     const tenants = new Map<string, StatementTenant>();
@@ -100,7 +100,7 @@ export async function makeStatements(
         await deliver(made);
         count += 1;
       } catch (error) {
-        if (tenants.size === 1 || error instanceof ReportInterruptedError) throw error;
+        if (tenants.size === 1 || isReportError(error, 'interrupted')) throw error;
         failed.push({ tenant: tenant.tenant, error });
       }
     }

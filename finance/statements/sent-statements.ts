@@ -1,20 +1,14 @@
 /**
- * Sent statements, kept permanently beside the archive: a folder for each tenant with a folder for each statement, written
- * once. They are not in the archive, since no total and no rebuild needs them.
+ * Sent statements, kept permanently in the user store: a folder for each tenant with a file for each statement, written once.
+ * They are not in the archive, since no total and no rebuild needs them.
  *
- * A statement takes its number by an exclusive rename instead of a lock: of two processes, the second one reads the statement
- * of the first and composes its own again, so that no correction is made twice.
+ * A statement takes its number by creating its file: of two processes, the second one reads the statement of the first and
+ * composes its own again, so that no correction is made twice.
  */
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, renameSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { dataFolder } from '../../lib/files/data-folder.ts';
-import { createDurably, makeFolder, syncFolder, writeSynced } from '../../lib/files/durable-files.ts';
-import { namesIn, sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
-import { systemCode } from '../../lib/system-errors.ts';
+import { createUserFile, USER_FILES, userStore } from '../../lib/user-store.ts';
 import { DATE_BASES } from '../../reports/report-filters.ts';
 import {
   keyOf,
@@ -36,60 +30,65 @@ export interface SentStatements {
   recordAllTenants(period: string): Promise<void>;
 }
 
-const ALL_TENANTS = 'all-tenants';
-const FILE = 'statement.json';
-const LINES = 'shipments.json';
-
-export function sentFolder(dataDir: string): string {
-  return dataFolder(dataDir).sentStatements;
-}
+const ALL_TENANTS = `${USER_FILES.sentStatements}/all-tenants`;
 
 /** Key of a tenant for names of files and folders; 16 hex digits. */
 export function shortKey(tenant: StatementTenant): string {
   return createHash('sha256').update(keyOf(tenant)).digest('hex').slice(0, 16);
 }
 
-/** @param folder it is made when something is kept */
-export function openSentStatements(folder: string): SentStatements {
-  const ofTenant = (tenant: StatementTenant): string => join(folder, shortKey(tenant));
-  const place = (tenant: StatementTenant, number: number): string =>
-    join(ofTenant(tenant), String(number).padStart(4, '0'));
+export async function openSentStatements(dataDir: string): Promise<SentStatements> {
+  const store = await userStore(dataDir);
+  const folderOf = (tenant: StatementTenant): string => `${USER_FILES.sentStatements}/${shortKey(tenant)}`;
+  const pathOf = (tenant: StatementTenant, number: number): string =>
+    `${folderOf(tenant)}/${String(number).padStart(4, '0')}.json`;
+  const linesPath = (tenant: StatementTenant, sha256: string): string =>
+    `${folderOf(tenant)}/lines-${sha256}.json`;
+
+  async function readJson(path: string): Promise<unknown> {
+    try {
+      return JSON.parse(String(await store.read(path)));
+    } catch (error) {
+      if (error instanceof SyntaxError) throw damaged(store.place(path), error);
+      throw error;
+    }
+  }
+
+  async function readStatement(tenant: StatementTenant, number: number): Promise<Statement> {
+    const path = pathOf(tenant, number);
+    const parsed = Kept.safeParse(await readJson(path));
+    // The other tenant: a moved file, rather than two tenants with the same short key.
+    if (!parsed.success || keyOf(parsed.data) !== keyOf(tenant)) throw damaged(store.place(path));
+    return parsed.data as unknown as Statement;
+  }
+
   return {
     async of(tenant) {
-      const names = (await namesIn(ofTenant(tenant))).filter((name) => /^\d{4,}$/.test(name)).sort();
-      return Promise.all(names.map((_, index) => readStatement(place(tenant, index + 1), tenant)));
+      const numbers = (await store.list(folderOf(tenant))).filter((path) => /\/\d{4,}\.json$/.test(path));
+      return Promise.all(numbers.map((_, index) => readStatement(tenant, index + 1)));
     },
     async shipmentsOf(tenant, number) {
-      const statement = await readStatement(place(tenant, number), tenant);
-      if (statement.shipments === null) return null;
-      return (await readJson(join(place(tenant, number), LINES))) as ShipmentLines;
+      const { shipments } = await readStatement(tenant, number);
+      if (shipments === null) return null;
+      return (await readJson(linesPath(tenant, shipments.sha256))) as ShipmentLines;
     },
     async keep(statement, shipments, number) {
-      await makeFolder(ofTenant(statement));
-      await sweepLeftBehind(ofTenant(statement));
-      const draft = temporaryName(ofTenant(statement));
-      mkdirSync(draft, { mode: 0o700 });
-      try {
-        await writeSynced(join(draft, FILE), `${JSON.stringify(statement)}\n`);
-        if (shipments !== null) await writeSynced(join(draft, LINES), `${JSON.stringify(shipments)}\n`);
-        await syncFolder(draft);
-        // A folder that has files is not replaced.
-        renameSync(draft, place(statement, number));
-      } catch (error) {
-        await rm(draft, { recursive: true, force: true });
-        if (systemCode(error) === 'ENOTEMPTY' || systemCode(error) === 'EEXIST') return false;
-        throw error;
+      // The lines first, so that a statement is never without them.
+      if (shipments !== null && statement.shipments !== null) {
+        await createUserFile(
+          store,
+          linesPath(statement, statement.shipments.sha256),
+          `${JSON.stringify(shipments)}\n`,
+        );
       }
-      await syncFolder(ofTenant(statement));
-      return true;
+      return createUserFile(store, pathOf(statement, number), `${JSON.stringify(statement)}\n`);
     },
     async allTenantsSince() {
-      const names = (await namesIn(join(folder, ALL_TENANTS))).filter((name) => /^\d{4}-\d\d$/.test(name));
-      return names.sort()[0] ?? null;
+      const [first] = await store.list(ALL_TENANTS);
+      return first?.slice(-'YYYY-MM'.length) ?? null;
     },
     async recordAllTenants(period) {
-      await makeFolder(join(folder, ALL_TENANTS));
-      await createDurably(join(folder, ALL_TENANTS, period), '');
+      await createUserFile(store, `${ALL_TENANTS}/${period}`, '');
     },
   };
 }
@@ -109,26 +108,9 @@ const Kept = z.looseObject({
   shipments: z.object({ lines: z.number(), sha256: z.string() }).nullable(),
 });
 
-async function readStatement(folder: string, tenant: StatementTenant): Promise<Statement> {
-  const path = join(folder, FILE);
-  const parsed = Kept.safeParse(await readJson(path));
-  if (!parsed.success) throw damaged(path);
-  // A moved folder, rather than two tenants with the same short key.
-  if (keyOf(parsed.data) !== keyOf(tenant)) throw damaged(path);
-  return parsed.data as unknown as Statement;
-}
-
-async function readJson(path: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8'));
-  } catch (error) {
-    throw damaged(path, error);
-  }
-}
-
-function damaged(path: string, cause?: unknown): SentStatementError {
+function damaged(place: string, cause?: unknown): SentStatementError {
   return new SentStatementError('A statement that was sent cannot be read, so nothing is corrected by it', {
-    ...{ subject: path, cause },
+    ...{ subject: place, cause },
     hint: 'restore it from a backup; without it nobody can say what the tenant was told',
   });
 }

@@ -1,15 +1,8 @@
-/**
- * The files of alerts in `run` of the data folder: each process keeps its open alerts in `alerts-ROLE.json`, and the
- * decisions of people are appended to one journal, since a command and the dashboard may write at once.
- */
+/** The open alerts of all processes and the decisions of people on them: `alerts.json` of the user store. */
 
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { appendDurably, makeFolder } from '../files/durable-files.ts';
-import { namesIn, replaceFile } from '../files/files.ts';
-import { systemCode } from '../system-errors.ts';
-import { type AlertKey, type AlertName, alertNameOf, isNotice } from './runbook/runbook.ts';
+import { USER_FILES, userStore } from '../user-store.ts';
+import { type AlertKey, type AlertName, alertNameOf, isNotice, scopeOf } from './runbook/runbook.ts';
 
 export interface Alert {
   readonly key: AlertKey;
@@ -22,100 +15,183 @@ export interface Alert {
 const Decision = z.object({
   /** ISO 8601 UTC. */
   at: z.iso.datetime(),
-  /** Key of the alert. */
-  key: z.string(),
-  kind: z.enum(['acknowledged', 'quieted']),
-  /** End of `quieted`; one in the past ends it. */
-  until: z.iso.datetime().nullable(),
   /** User name on this machine, or operator of the dashboard. */
   by: z.string(),
   note: z.string(),
 });
-export type AlertDecision = Readonly<z.output<typeof Decision>>;
+export type Acknowledgement = Readonly<z.output<typeof Decision>>;
 
-/** The newest decision of each kind. */
-export interface AlertDecisions {
-  readonly acknowledged: AlertDecision | null;
-  readonly quieted: AlertDecision | null;
+const Quiet = Decision.extend({
+  /** The end; one in the past ends it. */
+  until: z.iso.datetime(),
+});
+export type Quiet = Readonly<z.output<typeof Quiet>>;
+
+const Stored = z
+  .object({
+    key: z.string(),
+    title: z.string(),
+    detail: z.string().optional(),
+    /** The process that raised it last. */
+    by: z.string(),
+    sinceMs: z.number(),
+    /** Time of the newest notice. */
+    noticeMs: z.number(),
+    /** When it was raised last, to a quarter of an hour. */
+    raisedMs: z.number(),
+    /** How often it was raised after the newest notice. */
+    repeated: z.number(),
+    acknowledged: Decision.nullable(),
+  })
+  .readonly();
+type Stored = z.output<typeof Stored>;
+
+export interface AlertState {
+  readonly open: readonly Stored[];
+  /** By key. */
+  readonly quiet: Readonly<Record<string, Quiet>>;
 }
 
-const JOURNAL = 'alert-decisions.ndjson';
-export const NO_DECISIONS: AlertDecisions = { acknowledged: null, quieted: null };
+export const NO_ALERTS: AlertState = { open: [], quiet: {} };
+const MAX_STORED = 10_000;
 
-/** Durable when it resolves. @param folder `run` of the data folder @throws the system's error */
-export async function decideOnAlerts(folder: string, decisions: readonly AlertDecision[]): Promise<void> {
-  await makeFolder(folder);
-  // Begins with a line end, so that a line that was cut off by a full disk stays separate.
-  const lines = decisions.map((decision) => `\n${JSON.stringify(decision)}`);
-  await appendDurably(join(folder, JOURNAL), `${lines.join('')}\n`);
-}
-
-/** Reads the journal again when it has changed. @returns a function that throws the system's error */
-export function alertDecisions(folder: string): () => (key: string) => AlertDecisions {
-  const path = join(folder, JOURNAL);
-  let readStamp = '';
-  let byKey: ReadonlyMap<string, AlertDecisions> = new Map();
-  return () => {
-    const found = statSync(path, { throwIfNoEntry: false });
-    const stamp = found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`;
-    if (stamp !== readStamp) byKey = newestDecisions(readIfThere(path));
-    readStamp = stamp;
-    return (key) => byKey.get(key) ?? NO_DECISIONS;
+/** Entries of another form are left out. */
+export function alertsIn(file: Buffer | null): AlertState {
+  const { open, quiet } = objectIn(jsonOrNull(String(file)));
+  return {
+    open: (Array.isArray(open) ? open : []).flatMap((entry) => Stored.safeParse(entry).data ?? []),
+    quiet: Object.fromEntries(
+      Object.entries(objectIn(quiet)).flatMap(([key, entry]) => {
+        const { data } = Quiet.safeParse(entry);
+        return data === undefined ? [] : [[key, data]];
+      }),
+    ),
   };
 }
 
-/** Whether the alert, open since `sinceMs`, is acknowledged or silenced at `nowMs`. */
-export function isQuiet({ acknowledged, quieted }: AlertDecisions, sinceMs: number, nowMs: number): boolean {
-  return isAcknowledged(acknowledged, sinceMs) || Date.parse(quieted?.until ?? '') > nowMs;
+/** The text of the file; the newest alerts are kept. */
+export function alertsText({ open, quiet }: AlertState): string {
+  return `${JSON.stringify({ open: open.slice(-MAX_STORED), quiet })}\n`;
 }
 
-function isAcknowledged(decision: AlertDecision | null, sinceMs: number): boolean {
-  return decision !== null && Date.parse(decision.at) >= sinceMs;
+/** A change of the open alerts by one process. */
+export interface Change {
+  readonly key: AlertKey;
+  /** null: it is over. */
+  readonly alert: Alert | null;
+  readonly atMs: number;
+  /** How often it was raised before, since this process wrote to the store. */
+  readonly repeated: number;
 }
 
-function newestDecisions(text: string): ReadonlyMap<string, AlertDecisions> {
-  const found = new Map<string, AlertDecisions>();
-  for (const line of text.split('\n')) {
-    const decision = Decision.safeParse(jsonOrNull(line)).data;
-    if (decision === undefined) continue;
-    found.set(decision.key, { ...(found.get(decision.key) ?? NO_DECISIONS), [decision.kind]: decision });
-  }
-  return found;
+type ChangeBy = Change & { readonly by: string };
+
+export interface ChangedAlerts {
+  readonly state: AlertState;
+  /** The notice to send; null: none. */
+  readonly notice: { readonly alert: Alert; readonly repeated: number } | null;
 }
 
-const Stored = z.object({
-  alert: z.object({ key: z.string(), title: z.string(), detail: z.string().optional() }),
-  /** Time of the newest notice. */
-  atMs: z.number(),
-  sinceMs: z.number(),
-  /** How often it was raised after that notice. */
-  repeated: z.number(),
-});
+/** How long an unchanged alert is not written again. */
+const RENEW_MS = 15 * 60_000;
+/** The alert of a machine that did not raise it for so long is over: the machine may be gone. */
+const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
 
-export interface StoredAlert extends Readonly<Omit<z.output<typeof Stored>, 'alert' | 'repeated'>> {
-  readonly alert: Alert;
-  repeated: number;
+/**
+ * Raises the alert of a change, or resolves it for `alert: null`.
+ *
+ * @param quietMs minimum time between two notices of an alert
+ * @returns the same state when nothing has changed
+ */
+export function applyChange(state: AlertState, change: ChangeBy, quietMs: number): ChangedAlerts {
+  const scope = scopeOf(change.key);
+  const same = state.open.filter(({ key }) => key === change.key);
+  const mine = scope === 'all' ? same[0] : same.find(({ by }) => by === change.by);
+  const related = scope === 'machine' ? same.filter((entry) => entry === mine) : same;
+  return change.alert === null
+    ? resolved(state, change, { mine, related })
+    : raised(state, { ...change, alert: change.alert }, { mine, related, quietMs });
 }
 
-/** A notice about a past event is over when it is acknowledged. */
-export function isOver({ alert, atMs }: StoredAlert, { acknowledged }: AlertDecisions): boolean {
-  return isNotice(alert.key) && isAcknowledged(acknowledged, atMs);
+interface Earlier {
+  readonly mine: Stored | undefined;
+  /** The entries that share their notices, `mine` included. */
+  readonly related: readonly Stored[];
 }
 
-const MAX_STORED = 10_000;
-
-/** Keeps the newest. @throws the system's error */
-export function storeAlerts(path: string, alerts: ReadonlyMap<string, StoredAlert>): void {
-  replaceFile(path, `${JSON.stringify([...alerts.values()].slice(-MAX_STORED))}\n`);
+function raised(
+  state: AlertState,
+  { alert, by, atMs, repeated }: ChangeBy & { readonly alert: Alert },
+  { mine, related, quietMs }: Earlier & { readonly quietMs: number },
+): ChangedAlerts {
+  const noticeMs = Math.max(...related.map((entry) => entry.noticeMs));
+  const acknowledged = related.find((entry) => entry.acknowledged !== null)?.acknowledged ?? null;
+  const isQuiet = acknowledged !== null || quietUntilMs(state, alert.key) > atMs || atMs - noticeMs < quietMs;
+  const isSame = mine !== undefined && alert.title === mine.title && alert.detail === mine.detail;
+  if (isQuiet && isSame && atMs - mine.raisedMs < RENEW_MS) return { state, notice: null };
+  const before = (mine?.repeated ?? 0) + repeated;
+  const entry: Stored = {
+    ...alert,
+    by,
+    sinceMs: related[0]?.sinceMs ?? atMs,
+    noticeMs: isQuiet ? Math.max(noticeMs, mine?.noticeMs ?? 0) : atMs,
+    raisedMs: atMs,
+    repeated: isQuiet ? before + 1 : 0,
+    acknowledged,
+  };
+  return {
+    state: { ...state, open: [...without(state.open, mine, atMs), entry] },
+    notice: isQuiet ? null : { alert, repeated: before },
+  };
 }
 
-/** The open alerts of an earlier run of the process; entries of another form are left out. @throws the system's error */
-export function readStoredAlerts(path: string): [string, StoredAlert][] {
-  const entries = jsonOrNull(readIfThere(path));
-  return (Array.isArray(entries) ? entries : []).flatMap((entry): [string, StoredAlert][] => {
-    const { data } = Stored.safeParse(entry);
-    return data === undefined ? [] : [[data.alert.key, data as unknown as StoredAlert]];
-  });
+function resolved(state: AlertState, { atMs, repeated }: Change, { mine, related }: Earlier): ChangedAlerts {
+  if (mine === undefined) return { state, notice: null };
+  const { title, detail } = mine;
+  const alert: Alert = { key: mine.key as AlertKey, title, ...(detail === undefined ? {} : { detail }) };
+  return {
+    state: { ...state, open: without(state.open, mine, atMs) },
+    // The others still have it.
+    notice: related.length > 1 ? null : { alert, repeated: mine.repeated + repeated },
+  };
+}
+
+function without(open: readonly Stored[], removed: Stored | undefined, nowMs: number): readonly Stored[] {
+  return open.filter(
+    (entry) =>
+      entry !== removed && (scopeOf(entry.key) === 'all' || nowMs - entry.raisedMs < FORGOTTEN_AFTER_MS),
+  );
+}
+
+function quietUntilMs({ quiet }: AlertState, key: string): number {
+  return Date.parse(quiet[key]?.until ?? '') || 0;
+}
+
+/** Records that a person works on alerts; an alert about a past event is over then. Durable when it resolves. */
+export function acknowledgeAlerts(
+  dataDir: string,
+  keys: readonly string[],
+  acknowledged: Acknowledgement,
+): Promise<void> {
+  return decide(dataDir, ({ open, quiet }) => ({
+    quiet,
+    open: open
+      .filter(({ key }) => !(keys.includes(key) && isNotice(key)))
+      .map((entry) => (keys.includes(entry.key) ? { ...entry, acknowledged } : entry)),
+  }));
+}
+
+/** Sends no notice of these alerts until a time, even if they are not open yet. Durable when it resolves. */
+export function quietAlerts(dataDir: string, keys: readonly string[], decision: Quiet): Promise<void> {
+  return decide(dataDir, ({ open, quiet }) => ({
+    open,
+    quiet: { ...quiet, ...Object.fromEntries(keys.map((key) => [key, decision])) },
+  }));
+}
+
+async function decide(dataDir: string, to: (state: AlertState) => AlertState): Promise<void> {
+  const store = await userStore(dataDir);
+  await store.change(USER_FILES.alerts, (before) => alertsText(to(alertsIn(before))));
 }
 
 export interface OpenAlert {
@@ -124,48 +200,42 @@ export interface OpenAlert {
   readonly detail: string;
   /** ISO 8601 UTC. */
   readonly since: string;
-  /** The process that raised it. */
+  /** The process that raised it last. */
   readonly role: string;
   /** Its page in the runbook; null: none. */
   readonly name: AlertName | null;
-  readonly acknowledged: AlertDecision | null;
-  readonly quieted: AlertDecision | null;
+  readonly acknowledged: Acknowledgement | null;
+  readonly quieted: Quiet | null;
 }
 
 /**
- * The open alerts of all processes of a data folder, newest first.
+ * The open alerts of all processes, newest first.
  *
- * @param folder `run` of the data folder
- * @throws the system's error for a file that cannot be read, because "no alert" would be wrong
+ * @throws the error of the user store, because "no alert" would be wrong
  */
-export async function openAlerts(folder: string, now = new Date()): Promise<readonly OpenAlert[]> {
-  const decisionsOn = alertDecisions(folder)();
-  const open = (await namesIn(folder)).flatMap((name) => {
-    const role = /^alerts-(.+)\.json$/.exec(name)?.[1];
-    if (role === undefined) return [];
-    return readStoredAlerts(join(folder, name)).flatMap(([key, stored]) => {
-      const { alert, sinceMs } = stored;
-      const { acknowledged, quieted } = decisionsOn(key);
-      if (isOver(stored, decisionsOn(key))) return [];
-      return {
-        ...{ key, title: alert.title, detail: alert.detail ?? '', role, name: alertNameOf(key) },
-        since: new Date(sinceMs).toISOString(),
-        acknowledged: isAcknowledged(acknowledged, sinceMs) ? acknowledged : null,
-        quieted: Date.parse(quieted?.until ?? '') > now.getTime() ? quieted : null,
-      };
-    });
-  });
+export async function openAlerts(dataDir: string, now = new Date()): Promise<readonly OpenAlert[]> {
+  const store = await userStore(dataDir);
+  const state = alertsIn(await store.read(USER_FILES.alerts));
   const orderOf = ({ since, key }: OpenAlert): string => `${since} ${key}`;
-  return open.sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
+  return joined(state)
+    .map(({ key, title, detail = '', by, sinceMs, acknowledged }) => ({
+      ...{ key, title, detail, role: by, name: alertNameOf(key), acknowledged },
+      since: new Date(sinceMs).toISOString(),
+      quieted: quietUntilMs(state, key) > now.getTime() ? (state.quiet[key] ?? null) : null,
+    }))
+    .sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
 }
 
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return '';
-    throw error;
-  }
+/** The alert that several processes have is one. */
+function joined({ open }: AlertState): readonly Stored[] {
+  const shared = new Map(
+    open.filter(({ key }) => scopeOf(key) !== 'machine').map((entry) => [entry.key, entry]),
+  );
+  return [...shared.values(), ...open.filter(({ key }) => scopeOf(key) === 'machine')];
+}
+
+function objectIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function jsonOrNull(text: string): unknown {

@@ -1,28 +1,29 @@
 /**
- * Alerts for people, in the log and in every configured channel: once per quiet window, and when the cause is over.
+ * Alerts for people, in the log and in every configured channel: once per quiet window, and when the cause is over. The same
+ * alert of several processes and machines is one.
  *
  * An alert must not make anything else fail or wait, so no function here throws.
  */
 
-import { dirname } from 'node:path';
+import { hostname } from 'node:os';
 import { durationMs } from '../config/setting-values.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics.ts';
+import { USER_FILES, userStore } from '../user-store.ts';
 import { visible } from '../wire/text.ts';
 import {
   type Alert,
-  type AlertDecisions,
-  alertDecisions,
-  isOver,
-  isQuiet,
-  NO_DECISIONS,
-  readStoredAlerts,
-  type StoredAlert,
-  storeAlerts,
+  type AlertState,
+  alertsIn,
+  alertsText,
+  applyChange,
+  type Change,
+  type ChangedAlerts,
+  NO_ALERTS,
 } from './alert-store.ts';
 import { type Notice, openChannels, postMessage } from './channels.ts';
-import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK } from './runbook/runbook.ts';
+import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK, scopeOf } from './runbook/runbook.ts';
 
 /** An alert whose cause is over at once stays open for this long, so that people can see it. */
 export const SHOWN_FOR_MS = 15_000;
@@ -43,70 +44,90 @@ interface AlertsOptions {
   readonly scrub: (text: string) => string;
   readonly metrics?: Metrics;
   readonly now?: () => Date;
-  /** File of the open alerts: after a restart, alerts are neither repeated in their quiet window nor left open. */
-  readonly storePath?: string;
+  /** Where the alerts of all processes are, and the name of this one; without it they are lost with the process. */
+  readonly store?: { readonly dataDir: string; readonly role: string };
   /** Between two attempts to post to a chat. */
   readonly retryAfterMs?: number;
 }
+
+/** The same alert is counted for so long before the store is read again. */
+const COUNTED_MS = 10_000;
+/** Several causes that are over at once are written together. */
+const RESOLVE_DELAY_MS = 500;
+/** After the store could not be written. */
+const RETRY_MS = 30_000;
+const MAX_UNSTORED = 1_000;
 
 export function createAlerts(options: AlertsOptions): Alerts {
   const { settings, log, scrub, now = () => new Date(), retryAfterMs = 2_000 } = options;
   const quietMs = durationMs(settings.alerts.quietWindow);
   const channels = openChannels({ settings, post: (url, body) => postMessage(url, body, retryAfterMs) });
-  const open = openStore(options);
   const notices = options.metrics?.counter('alerts_total');
-  let isStoring = false;
-  let tail: Promise<void> = Promise.resolve();
+  const stored = openStore(options, quietMs);
+  const counted = new Map<string, { readonly alert: Alert; readonly untilMs: number; repeated: number }>();
+  const queue: Change[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let working: Promise<void> = Promise.resolve();
+  let delivery: Promise<void> = Promise.resolve();
 
   function raise(alert: Alert): void {
     const atMs = now().getTime();
-    const decisions = open.decisionsOn(alert.key);
-    const stored = open.get(alert.key);
-    const before = stored !== undefined && isOver(stored, decisions) ? undefined : stored;
-    const sinceMs = before?.sinceMs ?? atMs;
-    const quiet = isQuiet(decisions, sinceMs, atMs);
-    if (before !== undefined && (quiet || atMs - before.atMs < quietMs)) {
+    const before = counted.get(alert.key);
+    const { repeated = 0 } = before ?? {};
+    if (before !== undefined && before.untilMs > atMs && isSame(before.alert, alert)) {
       before.repeated += 1;
-      if (alert.title === before.alert.title && alert.detail === before.alert.detail) return;
-      // Lists show the current text, although no notice is sent.
-      open.set({ ...before, alert });
-      storeSoon();
       return;
     }
-    open.set({ alert, atMs, sinceMs, repeated: 0 });
-    if (quiet) storeSoon();
-    else send('raised', alert, before?.repeated ?? 0);
+    counted.set(alert.key, { alert, untilMs: atMs + COUNTED_MS, repeated: 0 });
+    queue.push({ key: alert.key, alert, atMs, repeated });
+    applySoon(0);
   }
 
   function resolve(key: AlertKey): void {
-    const before = open.get(key);
-    if (before === undefined) return;
-    open.remove(key);
-    send('resolved', before.alert, before.repeated);
+    const { repeated = 0 } = counted.get(key) ?? {};
+    counted.delete(key);
+    const isQueued = queue.some((change) => change.key === key);
+    if (!isQueued && !stored.mayBeOpen(key)) return;
+    queue.push({ key, alert: null, atMs: now().getTime(), repeated });
+    applySoon(RESOLVE_DELAY_MS);
   }
 
-  function send(state: Notice['state'], alert: Alert, repeated: number): void {
+  function applySoon(delayMs: number): void {
+    if (delayMs > 0) {
+      timer ??= setTimeout(applySoon, delayMs, 0).unref();
+      return;
+    }
+    clearTimeout(timer);
+    timer = undefined;
+    working = working.then(applyQueued);
+  }
+
+  async function applyQueued(): Promise<void> {
+    const changes = queue.splice(0);
+    if (changes.length === 0) return;
+    const results = await stored.apply(changes);
+    for (const [index, { notice, isWritten }] of results.entries()) {
+      const change = changes[index] as Change;
+      const { key, alert, repeated } = change;
+      const entry = counted.get(key);
+      if (notice !== null) send(change, notice);
+      else if (alert !== null && !isWritten && entry !== undefined) entry.repeated += repeated + 1;
+    }
+  }
+
+  function send(change: Change, { alert, repeated }: NonNullable<ChangedAlerts['notice']>): void {
+    const state = change.alert === null ? 'resolved' : 'raised';
     const notice: Notice = {
-      ...{ at: now().toISOString(), state, key: alert.key, repeated },
+      ...{ at: new Date(change.atMs).toISOString(), state, key: alert.key, repeated },
       // `visible`, because a line break in the text of the service could imitate a log line.
       title: visible(scrub(alert.title)),
       detail: visible(scrub(alert.detail ?? '')),
       runbook: runbookOf(alert.key, settings.alerts.runbookUrl ?? null),
     };
     notices?.inc({ state });
-    storeSoon();
     log[state === 'raised' ? 'warn' : 'info']({ alert: notice }, `alert ${state}: ${notice.title}`);
     // In order, so that a resolved notice does not overtake its alert.
-    tail = tail.then(() => deliver(notice));
-  }
-
-  function storeSoon(): void {
-    if (isStoring) return;
-    isStoring = true;
-    tail = tail.then(() => {
-      isStoring = false;
-      open.store();
-    });
+    delivery = delivery.then(() => deliver(notice));
   }
 
   async function deliver(notice: Notice): Promise<void> {
@@ -117,7 +138,19 @@ export function createAlerts(options: AlertsOptions): Alerts {
     if (reasons.length > 0) log.error({ key: notice.key, reasons }, 'alert not sent');
   }
 
-  return { raise, resolve, close: () => tail };
+  return {
+    raise,
+    resolve,
+    async close() {
+      applySoon(0);
+      await working;
+      await delivery;
+    },
+  };
+}
+
+function isSame(one: Alert, other: Alert): boolean {
+  return one.title === other.title && one.detail === other.detail;
 }
 
 function runbookOf(key: string, url: string | null): string {
@@ -125,63 +158,100 @@ function runbookOf(key: string, url: string | null): string {
   return url === null ? `billsync alerts explain ${name}` : `${url.replace(/#$/, '')}#${anchorOf(name)}`;
 }
 
-/** The open alerts of this process, with their metric and their file. */
-function openStore({ storePath, log, metrics }: AlertsOptions) {
-  const alerts = new Map<string, StoredAlert>(readStored());
-  const readDecisions = storePath === undefined ? null : alertDecisions(dirname(storePath));
+interface Applied {
+  readonly state: AlertState;
+  readonly results: readonly { readonly notice: ChangedAlerts['notice']; readonly isWritten: boolean }[];
+}
+
+/** The open alerts as this process knows them. While the store fails, they are in memory and written later. */
+function openStore({ store, log, metrics }: AlertsOptions, quietMs: number) {
+  let state = NO_ALERTS;
+  let by = '';
+  let isKnown = store === undefined;
+  let unstored: readonly Change[] = [];
+  let retry: NodeJS.Timeout | undefined;
   const gauge = metrics?.gauge('alerts_open');
-  const openByName = new Map<AlertName, number>();
-  for (const key of alerts.keys()) count(key, 1);
+  const measured = new Set<AlertName>();
+  if (store !== undefined) {
+    void refresh();
+    metrics?.beforeRead(refresh, COUNTED_MS);
+  }
 
-  function readStored(): [string, StoredAlert][] {
+  async function opened() {
+    const { dataDir, role } = store ?? { dataDir: '', role: '' };
+    const found = await userStore(dataDir);
+    by = found.isShared ? `${role} on ${hostname()} (${dataDir})` : role;
+    return found;
+  }
+
+  async function refresh(): Promise<void> {
     try {
-      return storePath === undefined ? [] : readStoredAlerts(storePath);
+      keep(alertsIn(await (await opened()).read(USER_FILES.alerts)));
+      isKnown = true;
     } catch (error) {
-      log.warn({ err: error }, 'the stored alerts cannot be read; alerts may be repeated');
-      return [];
+      log.warn({ err: error }, 'the open alerts cannot be read');
     }
   }
 
-  /** By name, because a label with an invoice id would grow without limit. */
-  function count(key: string, change: 1 | -1): void {
-    const alert = alertNameOf(key);
-    if (alert === null) return;
-    openByName.set(alert, (openByName.get(alert) ?? 0) + change);
-    gauge?.set({ alert, severity: RUNBOOK[alert].severity }, openByName.get(alert) ?? 0);
-  }
-
-  function decisionsOn(key: string): AlertDecisions {
-    try {
-      return readDecisions?.()(key) ?? NO_DECISIONS;
-    } catch (error) {
-      log.warn({ err: error }, 'the decisions on alerts cannot be read');
-      return NO_DECISIONS;
+  function keep(found: AlertState): void {
+    state = found;
+    const names = found.open.filter((entry) => entry.by === by).map(({ key }) => alertNameOf(key));
+    for (const alert of new Set([...measured, ...names])) {
+      if (alert === null) continue;
+      measured.add(alert);
+      // By name, because a label with an invoice id would grow without limit.
+      const count = names.filter((name) => name === alert).length;
+      gauge?.set({ alert, severity: RUNBOOK[alert].severity }, count);
     }
   }
 
-  function remove(key: string): void {
-    if (alerts.delete(key)) count(key, -1);
+  function applyAll(before: AlertState, changes: readonly Change[]): Applied {
+    let after = before;
+    const results = changes.map((change) => {
+      const changed = applyChange(after, { ...change, by }, quietMs);
+      const isWritten = changed.state !== after;
+      after = changed.state;
+      return { notice: changed.notice, isWritten };
+    });
+    return { state: after, results };
+  }
+
+  async function apply(changes: readonly Change[]): Promise<Applied['results']> {
+    let applied = applyAll(state, changes);
+    if (store !== undefined) {
+      try {
+        const file = await opened();
+        await file.change(
+          USER_FILES.alerts,
+          (before) => {
+            const found = alertsIn(before);
+            applied = applyAll(applyAll(found, unstored).state, changes);
+            return applied.state === found ? null : alertsText(applied.state);
+          },
+          { isFlushed: false },
+        );
+        unstored = [];
+        isKnown = true;
+      } catch (error) {
+        if (unstored.length === 0) log.error({ err: error }, UNSTORED);
+        applied = applyAll(state, changes);
+        unstored = [...unstored, ...changes].slice(-MAX_UNSTORED);
+        clearTimeout(retry);
+        retry = setTimeout(apply, RETRY_MS, []).unref();
+      }
+    }
+    keep(applied.state);
+    return applied.results;
   }
 
   return {
-    decisionsOn,
-    remove,
-    get: (key: string) => alerts.get(key),
-    set(stored: StoredAlert): void {
-      if (!alerts.has(stored.alert.key)) count(stored.alert.key, 1);
-      alerts.set(stored.alert.key, stored);
-    },
-    store(): void {
-      if (storePath === undefined) return;
-      try {
-        for (const [key, stored] of alerts) if (isOver(stored, decisionsOn(key))) remove(key);
-        storeAlerts(storePath, alerts);
-      } catch (error) {
-        log.error(
-          { err: error },
-          'the open alerts could not be stored: pages and commands may not list them',
-        );
-      }
+    apply,
+    /** false: resolving it would change nothing. Another machine may have raised what all of them resolve. */
+    mayBeOpen(key: AlertKey): boolean {
+      if (!isKnown || (store !== undefined && scopeOf(key) === 'all')) return true;
+      return state.open.some((entry) => entry.key === key && (store === undefined || entry.by === by));
     },
   };
 }
+
+const UNSTORED = 'the open alerts could not be stored: pages and commands may not list them';

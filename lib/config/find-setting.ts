@@ -185,7 +185,7 @@ function readMapping(file: SettingsFile, content: object, problems: SettingsProb
     if (variable === undefined) {
       const near = didYouMean(key, keys.keys());
       const hint = near === null ? '' : `; did you mean ${near}?`;
-      problems.push({ setting: `${shownKey(key)} in ${file.path}`, message: `is not a setting${hint}` });
+      problems.push({ setting: `${quotedKey(key)} in ${file.path}`, message: `is not a setting${hint}` });
       continue;
     }
     const text = textOf(value);
@@ -199,7 +199,7 @@ function readMapping(file: SettingsFile, content: object, problems: SettingsProb
 }
 
 /** An invalid key is not quoted, because a misplaced colon can make a secret part of it. */
-function shownKey(key: string): string {
+function quotedKey(key: string): string {
   return /^[\w.-]{1,60}$/.test(key) ? key : 'a key that is not a name';
 }
 

@@ -1,238 +1,403 @@
-/** Every setting there is: its variable, its key in the settings file, its default and its meaning. Names never change. */
+/** Every setting: its variable, its default, how its text is read and its meaning. Names never change. */
 
-export interface SettingDefinition {
+import * as values from './setting-values.ts';
+
+/** The folder is where relative paths in the text start. @throws Error with what is allowed */
+type Reader<Value> = (text: string, folder: string) => Value;
+
+export interface SettingDefinition<Value = unknown> {
   /** Name of the environment variable; the settings file uses `fileKey`. */
   readonly variable: string;
   /** Lower-case key in the settings file. */
   readonly fileKey: string;
-  /** Shown masked everywhere; may also come as `VARIABLE_FILE`. */
+  /** Printed masked everywhere; may also come as `VARIABLE_FILE`. */
   readonly secret: boolean;
   /** Default text; null when there is none. */
   readonly default: string | null;
-  /** Shown where there is no default text. */
+  /** Printed where there is no default text. */
   readonly defaultNote?: string;
   readonly meaning: string;
-  readonly group: 'where' | 'service' | 'webhook' | 'admin' | 'time' | 'storage' | 'alerts' | 'log';
+  readonly read: Reader<Value>;
+  /** The value without a text. */
+  readonly unset: Value;
 }
 
-export const SETTING_DEFINITIONS: readonly SettingDefinition[] = [
-  define('BILLSYNC_DATA_DIR', 'where', './data', 'folder of all data of billsync'),
-  define('BILLSYNC_ENVIRONMENT', 'where', 'test', '`test` or `production`; the two never mix'),
+/** Groups of settings within each other, with the names of the effective settings. */
+export interface SettingTable {
+  readonly [name: string]: SettingDefinition | SettingTable;
+}
 
-  define('BILLSYNC_BASE_URL', 'service', null, 'address of the billing service, https only'),
-  define('BILLSYNC_AUTH_URL', 'service', null, 'address for tokens, https only'),
-  define('BILLSYNC_CLIENT_ID', 'service', null, 'OAuth client id'),
-  secret('BILLSYNC_CLIENT_SECRET', 'service', 'OAuth client secret'),
-  secret('BILLSYNC_API_KEY', 'service', 'instead of OAuth'),
-  define('BILLSYNC_API_KEY_HEADER', 'service', 'x-api-key', 'the header that carries the API key'),
-  {
-    ...define('BILLSYNC_PARTNER_ID', 'service', null, 'deliveries for another partner are quarantined'),
+export type SettingValues<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends SettingDefinition<infer Value>
+    ? Value
+    : SettingValues<Table[Name]>;
+};
+
+type More = Partial<Pick<SettingDefinition, 'secret' | 'defaultNote'>>;
+
+function define<Value>(
+  variable: string,
+  read: Reader<Value>,
+  meaning: string,
+  rest: More & Pick<SettingDefinition<Value>, 'default' | 'unset'>,
+): SettingDefinition<Value> {
+  const fileKey = variable.replace(/^BILLSYNC_/, '').toLowerCase();
+  return { variable, fileKey, secret: false, meaning, read, ...rest };
+}
+
+/** Never unset, because it has a default. */
+function required<Value>(variable: string, text: string, read: Reader<Value>, meaning: string) {
+  return define(variable, read, meaning, { default: text, unset: undefined as Value });
+}
+
+/** null when it is unset. */
+function optional<Value>(variable: string, read: Reader<Value>, meaning: string, more: More = {}) {
+  return define<Value | null>(variable, read, meaning, { default: null, unset: null, ...more });
+}
+
+/** Empty when it is unset. */
+function list<Item>(variable: string, read: Reader<readonly Item[]>, meaning: string, more: More = {}) {
+  return define<readonly Item[]>(variable, read, meaning, { default: null, unset: [], ...more });
+}
+
+const { readText, readPath } = values;
+const SECRET = { secret: true };
+const SELF_SIGNED = { defaultNote: 'self-signed in the data folder' };
+
+const WHERE = {
+  dataDir: required('BILLSYNC_DATA_DIR', './data', readPath, 'folder of all data of billsync'),
+  environment: required(
+    'BILLSYNC_ENVIRONMENT',
+    'test',
+    values.readEnvironment,
+    '`test` or `production`; the two never mix',
+  ),
+};
+
+const SERVICE = {
+  service: {
+    baseUrl: optional('BILLSYNC_BASE_URL', values.readHttpsUrl, 'address of the billing service, https only'),
+    authUrl: optional('BILLSYNC_AUTH_URL', values.readHttpsUrl, 'address for tokens, https only'),
+    clientId: optional('BILLSYNC_CLIENT_ID', values.readClientId, 'OAuth client id'),
+    clientSecret: optional('BILLSYNC_CLIENT_SECRET', readText, 'OAuth client secret', SECRET),
+    apiKey: optional('BILLSYNC_API_KEY', readText, 'instead of OAuth', SECRET),
+    apiKeyHeader: required(
+      'BILLSYNC_API_KEY_HEADER',
+      'x-api-key',
+      values.readHeaderName,
+      'the header that carries the API key',
+    ),
+    caFile: optional(
+      'BILLSYNC_CA_FILE',
+      readPath,
+      'further CA to trust when calling the service and its storage',
+    ),
+    /** With its key, or neither. Never sent to the storage. */
+    clientCert: optional(
+      'BILLSYNC_CLIENT_CERT',
+      readPath,
+      'client certificate (PEM), sent to the service when it requests one',
+    ),
+    clientKey: optional('BILLSYNC_CLIENT_KEY', readPath, 'key file of that certificate'),
+    downloadHosts: list(
+      'BILLSYNC_DOWNLOAD_HOSTS',
+      values.readHosts,
+      'hosts (exact or `.suffix`, optional port) whose presigned URLs may be used straight from a webhook; a port names the only one besides 443',
+    ),
+    allowPrivateHosts: required(
+      'BILLSYNC_ALLOW_PRIVATE_HOSTS',
+      'false',
+      values.readBoolean,
+      'let calls and downloads reach loopback and private addresses (sandbox, tests)',
+    ),
+    httpsProxy: optional(
+      'HTTPS_PROXY',
+      values.readSecretUrl,
+      'proxy for calls to the service and its storage, e.g. `http://proxy:3128`',
+      SECRET,
+    ),
+    httpProxy: optional('HTTP_PROXY', values.readSecretUrl, 'the same where HTTPS_PROXY is not set', SECRET),
+    noProxy: optional(
+      'NO_PROXY',
+      readText,
+      'hosts that are called without the proxy, comma-separated; this machine always is',
+    ),
+  },
+  partnerId: optional('BILLSYNC_PARTNER_ID', readText, 'deliveries for another partner are quarantined', {
     defaultNote: 'learned from the token',
+  }),
+  wirePrefix: required(
+    'BILLSYNC_WIRE_PREFIX',
+    'auto',
+    values.readWirePrefix,
+    "maker's prefix of the two id fields; `auto` takes any",
+  ),
+};
+
+const WEBHOOK = {
+  webhook: {
+    host: required('BILLSYNC_WEBHOOK_HOST', '0.0.0.0', readText, 'address the endpoint listens on'),
+    port: required('BILLSYNC_WEBHOOK_PORT', '8443', values.readPort, 'port the endpoint listens on'),
+    path: required(
+      'BILLSYNC_WEBHOOK_PATH',
+      '/webhooks/billing',
+      values.readUrlPath,
+      'path of the endpoint; paths below it too',
+    ),
+    tls: required(
+      'BILLSYNC_WEBHOOK_TLS',
+      'on',
+      values.readBoolean,
+      '`off` only behind a proxy that ends TLS',
+    ),
+    tlsCert: optional(
+      'BILLSYNC_WEBHOOK_TLS_CERT',
+      readPath,
+      'certificate file, reloaded when it changes',
+      SELF_SIGNED,
+    ),
+    tlsKey: optional('BILLSYNC_WEBHOOK_TLS_KEY', readPath, 'key file of that certificate', SELF_SIGNED),
+    credentials: {
+      basicAuth: list(
+        'BILLSYNC_WEBHOOK_BASIC_AUTH',
+        values.readBasicAuth,
+        '`user:password`; during a rotation two, one a line (or with a comma, of the same user)',
+        SECRET,
+      ),
+      headers: list(
+        'BILLSYNC_WEBHOOK_HEADERS',
+        values.readHeaders,
+        '`Name: value` lines, each required',
+        SECRET,
+      ),
+    },
+    open: required(
+      'BILLSYNC_WEBHOOK_OPEN',
+      'false',
+      values.readBoolean,
+      'let an endpoint without credentials listen on other interfaces than loopback; any sender could then void invoices',
+    ),
+    connectionLimits: {
+      connections: required(
+        'BILLSYNC_WEBHOOK_CONNECTIONS',
+        '1024',
+        values.readCount,
+        'maximum number of connections to the endpoint',
+      ),
+      connectionsPerAddress: required(
+        'BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS',
+        '512',
+        values.readCount,
+        'maximum number of them from one address without valid credentials',
+      ),
+    },
+    trustedProxies: list(
+      'BILLSYNC_WEBHOOK_TRUSTED_PROXIES',
+      values.readNetworks,
+      'addresses or networks of proxies in front of the endpoint, e.g. `10.0.0.0/8`; their X-Forwarded-For is trusted',
+    ),
   },
-  define('BILLSYNC_WIRE_PREFIX', 'service', 'auto', "maker's prefix of the two id fields; `auto` takes any"),
-  define('BILLSYNC_CA_FILE', 'service', null, 'further CA to trust when calling the service and its storage'),
-  define(
-    'BILLSYNC_CLIENT_CERT',
-    'service',
-    null,
-    'client certificate (PEM), sent to the service when it requests one',
-  ),
-  define('BILLSYNC_CLIENT_KEY', 'service', null, 'key file of that certificate'),
-  define(
-    'BILLSYNC_DOWNLOAD_HOSTS',
-    'service',
-    null,
-    'hosts (exact or `.suffix`, optional port) whose presigned URLs may be used straight from a webhook; a port names the only one besides 443',
-  ),
-  define(
-    'BILLSYNC_ALLOW_PRIVATE_HOSTS',
-    'service',
-    'false',
-    'let calls and downloads reach loopback and private addresses (sandbox, tests)',
-  ),
+};
 
-  secret(
-    'HTTPS_PROXY',
-    'service',
-    'proxy for calls to the service and its storage, e.g. `http://proxy:3128`',
-  ),
-  secret('HTTP_PROXY', 'service', 'the same where HTTPS_PROXY is not set'),
-  define(
-    'NO_PROXY',
-    'service',
-    null,
-    'hosts that are called without the proxy, comma-separated; this machine always is',
-  ),
-
-  define('BILLSYNC_WEBHOOK_HOST', 'webhook', '0.0.0.0', 'address the endpoint listens on'),
-  define('BILLSYNC_WEBHOOK_PORT', 'webhook', '8443', 'port the endpoint listens on'),
-  define('BILLSYNC_WEBHOOK_PATH', 'webhook', '/webhooks/billing', 'path of the endpoint; paths below it too'),
-  define('BILLSYNC_WEBHOOK_TLS', 'webhook', 'on', '`off` only behind a proxy that ends TLS'),
-  {
-    ...define('BILLSYNC_WEBHOOK_TLS_CERT', 'webhook', null, 'certificate file, reloaded when it changes'),
-    defaultNote: 'self-signed in the data folder',
+const ADMIN = {
+  admin: {
+    host: required(
+      'BILLSYNC_ADMIN_HOST',
+      '127.0.0.1',
+      readText,
+      'address of health, metrics and the dashboard',
+    ),
+    port: required(
+      'BILLSYNC_ADMIN_PORT',
+      '9090',
+      values.readPort,
+      'port of health, metrics and the dashboard',
+    ),
+    pageTimeout: required(
+      'BILLSYNC_PAGE_TIMEOUT',
+      '20s',
+      values.readDuration,
+      'how long the dashboard may work at one page; a report that takes longer is stopped',
+    ),
+    basicAuth: optional(
+      'BILLSYNC_ADMIN_BASIC_AUTH',
+      values.readOneBasicAuth,
+      '`user:password`; needed when the host is not loopback',
+      SECRET,
+    ),
+    operators: list(
+      'BILLSYNC_OPERATOR_BASIC_AUTH',
+      values.readBasicAuth,
+      '`user:password` of users who may act from the dashboard, one per line; unset: none',
+      SECRET,
+    ),
+    temporalUi: optional(
+      'BILLSYNC_TEMPORAL_UI',
+      values.readHttpUrl,
+      "Temporal's web pages, e.g. `http://temporal-ui:8080/namespaces/default`; the dashboard links an invoice's workflow, and lets only these pages of other sites request payloads in clear",
+    ),
   },
-  {
-    ...define('BILLSYNC_WEBHOOK_TLS_KEY', 'webhook', null, 'key file of that certificate'),
-    defaultNote: 'self-signed in the data folder',
-  },
-  secret(
-    'BILLSYNC_WEBHOOK_BASIC_AUTH',
-    'webhook',
-    '`user:password`; during a rotation two, one a line (or with a comma, of the same user)',
-  ),
-  secret('BILLSYNC_WEBHOOK_HEADERS', 'webhook', '`Name: value` lines, each required'),
-  define(
-    'BILLSYNC_WEBHOOK_OPEN',
-    'webhook',
-    'false',
-    'let an endpoint without credentials listen on other interfaces than loopback; any sender could then void invoices',
-  ),
-  define('BILLSYNC_WEBHOOK_CONNECTIONS', 'webhook', '1024', 'maximum number of connections to the endpoint'),
-  define(
-    'BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS',
-    'webhook',
-    '512',
-    'most of them from one address without valid credentials',
-  ),
-  define(
-    'BILLSYNC_WEBHOOK_TRUSTED_PROXIES',
-    'webhook',
-    null,
-    'addresses or networks of proxies in front of the endpoint, e.g. `10.0.0.0/8`; their X-Forwarded-For is trusted',
-  ),
+};
 
-  define('BILLSYNC_ADMIN_HOST', 'admin', '127.0.0.1', 'address of health, metrics and the dashboard'),
-  define('BILLSYNC_ADMIN_PORT', 'admin', '9090', 'port of health, metrics and the dashboard'),
-  define(
-    'BILLSYNC_PAGE_TIMEOUT',
-    'admin',
-    '20s',
-    'how long the dashboard may work at one page; a report that takes longer is stopped',
-  ),
-  secret('BILLSYNC_ADMIN_BASIC_AUTH', 'admin', '`user:password`; needed when the host is not loopback'),
-  secret(
-    'BILLSYNC_OPERATOR_BASIC_AUTH',
-    'admin',
-    '`user:password` of users who may act from the dashboard, one per line; unset: none',
-  ),
-  define(
-    'BILLSYNC_TEMPORAL_UI',
-    'admin',
-    null,
-    "Temporal's web pages, e.g. `http://temporal-ui:8080/namespaces/default`; the dashboard links an invoice's workflow, and lets these pages of other sites alone ask for payloads in clear",
-  ),
-
-  define(
+/** Durations are text. */
+const TIME = {
+  overdueAfter: required(
     'BILLSYNC_OVERDUE_AFTER',
-    'time',
     '1h,6h,24h',
+    values.readDurations,
     'when an invoice that was created but not finalized is requested from the service; the last repeats',
   ),
-  define('BILLSYNC_RECONCILE_EVERY', 'time', '1h', 'interval of the reconciliation schedule'),
-  define(
+  reconcileEvery: required(
+    'BILLSYNC_RECONCILE_EVERY',
+    '1h',
+    values.readInterval,
+    'interval of the reconciliation schedule',
+  ),
+  recheckLoadedDays: required(
     'BILLSYNC_RECHECK_LOADED',
-    'time',
     '60d',
+    values.readDays,
     'for how long after the invoice date loaded invoices are checked for a missed void',
   ),
-  define(
+  confirmVoids: required(
     'BILLSYNC_CONFIRM_VOIDS',
-    'time',
     'true',
+    values.readBoolean,
     'whether a void that only an event reports is confirmed with the service',
   ),
+};
 
-  {
-    ...secret('BILLSYNC_ENCRYPTION_KEY', 'storage', 'AES-256-GCM key of payloads in Temporal, `id:base64`'),
-    defaultNote: 'generated in the data folder for embedded Temporal; required otherwise',
-  },
-  {
-    ...secret('BILLSYNC_WAREHOUSE', 'storage', '`duckdb:PATH` or `ducklake:postgres:…`'),
-    defaultNote: 'duckdb:$BILLSYNC_DATA_DIR/warehouse.duckdb',
-  },
-  define('BILLSYNC_LAKE_DATA', 'storage', null, 'folder or `s3://…` of a DuckLake warehouse'),
-  {
-    ...define('BILLSYNC_WAREHOUSE_MEMORY_LIMIT', 'storage', null, 'memory limit of DuckDB, e.g. `1GB`'),
-    defaultNote: "DuckDB's own",
-  },
-  {
-    ...define(
-      'BILLSYNC_CSV_TOLERATE',
-      'storage',
-      null,
-      'accepted deviations from the specified CSV: `line-ends`, `column-order`, `added-columns`, `decimals`',
-    ),
-    defaultNote: 'none',
-  },
-  {
-    ...define('BILLSYNC_ARCHIVE', 'storage', null, 'folder or `s3://bucket/prefix`'),
-    defaultNote: '$BILLSYNC_DATA_DIR/archive',
-  },
-
-  define('BILLSYNC_ALERT_FILE', 'alerts', null, 'file to which alerts are appended as JSON lines'),
-  secret(
-    'BILLSYNC_ALERT_WEBHOOK_URL',
-    'alerts',
-    'webhook for alerts: Slack, Microsoft Teams, or any chat that accepts {"text": …}',
+const STORAGE = {
+  /** The first encrypts, all decrypt. */
+  encryptionKeys: list(
+    'BILLSYNC_ENCRYPTION_KEY',
+    values.readEncryptionKeys,
+    'AES-256-GCM key of payloads in Temporal, `id:base64`',
+    { ...SECRET, defaultNote: 'generated in the data folder for embedded Temporal; required otherwise' },
   ),
-  define('BILLSYNC_ALERT_QUIET_WINDOW', 'alerts', '1h', 'time within which the same alert is not repeated'),
-  {
-    ...define(
-      'BILLSYNC_RUNBOOK_URL',
-      'alerts',
-      null,
-      'address of the runbook, such as `https://admin.example/runbook`; alerts link to their heading there',
-    ),
-    defaultNote: 'alerts name the command that shows it',
-  },
-  {
-    ...define(
-      'BILLSYNC_DASHBOARD_URL',
-      'alerts',
-      null,
-      'address of the dashboard, such as `https://admin.example`; cost alerts link to the page that shows the finding',
-    ),
-    defaultNote: 'cost alerts name the command that shows it',
-  },
+  warehouse: optional('BILLSYNC_WAREHOUSE', values.readWarehouse, '`duckdb:PATH` or `ducklake:postgres:…`', {
+    ...SECRET,
+    defaultNote: 'duckdb:$BILLSYNC_DATA_DIR/warehouse.duckdb',
+  }),
+  lakeData: optional(
+    'BILLSYNC_LAKE_DATA',
+    values.readPathOrUrl,
+    'folder or `s3://…` of a DuckLake warehouse',
+  ),
+  warehouseMemoryLimit: optional(
+    'BILLSYNC_WAREHOUSE_MEMORY_LIMIT',
+    values.readMemoryLimit,
+    'memory limit of DuckDB, e.g. `1GB`',
+    { defaultNote: "DuckDB's own" },
+  ),
+  csvTolerate: list(
+    'BILLSYNC_CSV_TOLERATE',
+    values.readTolerances,
+    'accepted deviations from the specified CSV: `line-ends`, `column-order`, `added-columns`, `decimals`',
+    { defaultNote: 'none' },
+  ),
+  archive: optional('BILLSYNC_ARCHIVE', values.readArchive, 'folder or `s3://bucket/prefix`', {
+    defaultNote: '$BILLSYNC_DATA_DIR/archive',
+  }),
+};
 
-  define('LOG_LEVEL', 'log', 'info', 'trace, debug, info, warn, error or silent'),
-  {
-    ...define('LOG_FORMAT', 'log', null, '`pretty` or `json`'),
-    defaultNote: 'pretty on a terminal, json elsewhere',
+const ALERTS = {
+  alerts: {
+    file: optional('BILLSYNC_ALERT_FILE', readPath, 'file to which alerts are appended as JSON lines'),
+    webhookUrl: optional(
+      'BILLSYNC_ALERT_WEBHOOK_URL',
+      values.readSecretUrl,
+      'webhook for alerts: Slack, Microsoft Teams, or any chat that accepts {"text": …}',
+      SECRET,
+    ),
+    quietWindow: required(
+      'BILLSYNC_ALERT_QUIET_WINDOW',
+      '1h',
+      values.readDuration,
+      'time within which the same alert is not repeated',
+    ),
+    runbookUrl: optional(
+      'BILLSYNC_RUNBOOK_URL',
+      values.readHttpUrl,
+      'address of the runbook, such as `https://admin.example/runbook`; alerts link to their heading there',
+      { defaultNote: 'alerts name the command that prints it' },
+    ),
+    dashboardUrl: optional(
+      'BILLSYNC_DASHBOARD_URL',
+      values.readHttpUrl,
+      'address of the dashboard, such as `https://admin.example`; cost alerts link to the page that shows the finding',
+      { defaultNote: 'cost alerts name the command that prints it' },
+    ),
   },
-  define('OTEL_EXPORTER_OTLP_ENDPOINT', 'log', null, 'address for traces; enables tracing'),
+};
+
+const LOG = {
+  log: {
+    level: required('LOG_LEVEL', 'info', values.readLogLevel, 'trace, debug, info, warn, error or silent'),
+    format: optional('LOG_FORMAT', values.readLogFormat, '`pretty` or `json`', {
+      defaultNote: 'pretty on a terminal, json elsewhere',
+    }),
+  },
+  otlpEndpoint: optional(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    values.readHttpUrl,
+    'address for traces; enables tracing',
+  ),
+};
+
+export const SETTINGS = {
+  ...WHERE,
+  ...SERVICE,
+  ...WEBHOOK,
+  ...ADMIN,
+  ...TIME,
+  ...STORAGE,
+  ...ALERTS,
+  ...LOG,
+};
+
+function definitionsIn(table: SettingTable): readonly SettingDefinition[] {
+  return Object.values(table).flatMap((entry) => (isDefinition(entry) ? [entry] : definitionsIn(entry)));
+}
+
+export function isDefinition(entry: SettingDefinition | SettingTable): entry is SettingDefinition {
+  return typeof entry.variable === 'string';
+}
+
+/** The settings by the title of their group. */
+export const SETTING_GROUPS: readonly {
+  readonly title: string;
+  readonly definitions: readonly SettingDefinition[];
+}[] = [
+  { title: 'Where and for whom', definitions: definitionsIn(WHERE) },
+  { title: 'The billing service', definitions: definitionsIn(SERVICE) },
+  { title: 'The webhook endpoint', definitions: definitionsIn(WEBHOOK) },
+  { title: 'Health, metrics, dashboard', definitions: definitionsIn(ADMIN) },
+  { title: 'Intervals', definitions: definitionsIn(TIME) },
+  { title: 'Storage and encryption', definitions: definitionsIn(STORAGE) },
+  { title: 'Alerts', definitions: definitionsIn(ALERTS) },
+  { title: 'Logs and traces', definitions: definitionsIn(LOG) },
 ];
+
+export const SETTING_DEFINITIONS = SETTING_GROUPS.flatMap(({ definitions }) => definitions);
 
 /** Variables with our prefix that are not settings themselves. */
 export const COMPANION_VARIABLES = ['BILLSYNC_CONFIG'] as const;
 
-function define(
-  variable: string,
-  group: SettingDefinition['group'],
-  defaultText: string | null,
-  meaning: string,
-): SettingDefinition {
-  const fileKey = variable.replace(/^BILLSYNC_/, '').toLowerCase();
-  return { variable, fileKey, secret: false, default: defaultText, meaning, group };
-}
-
-function secret(variable: string, group: SettingDefinition['group'], meaning: string): SettingDefinition {
-  return { ...define(variable, group, null, meaning), secret: true };
-}
-
-/** A settings file in which everything is explained and nothing secret is invited. */
+/** A settings file with every setting and its meaning; secrets are in files of their own. */
 export function settingsFileTemplate(given: ReadonlyMap<string, string>): string {
   const lines = [
     '# Settings of billsync. Precedence: flags, environment variables, this file, defaults.',
     '# Every secret may be in a file of its own (key_file: path); then this file contains none.',
     '# `billsync config show` shows the effective settings and the source of each.',
   ];
-  let group = '';
-  for (const definition of SETTING_DEFINITIONS) {
-    if (definition.group !== group) lines.push('', `# ${GROUP_TITLES[definition.group]}`);
-    group = definition.group;
-    lines.push(`# ${definition.meaning}${defaultNote(definition)}`, settingLine(definition, given));
+  for (const { title, definitions } of SETTING_GROUPS) {
+    lines.push('', `# ${title}`);
+    for (const definition of definitions) {
+      const { meaning, defaultNote } = definition;
+      const note = defaultNote === undefined ? '' : ` (when unset: ${defaultNote})`;
+      lines.push(`# ${meaning}${note}`, settingLine(definition, given));
+    }
   }
   lines.push(
     '',
@@ -245,24 +410,9 @@ export function settingsFileTemplate(given: ReadonlyMap<string, string>): string
 }
 
 function settingLine(definition: SettingDefinition, given: ReadonlyMap<string, string>): string {
-  const value = given.get(definition.variable);
-  if (value !== undefined && !definition.secret) return `${definition.fileKey}: ${JSON.stringify(value)}`;
-  if (definition.secret)
-    return `# ${definition.fileKey}_file: secrets/${definition.fileKey.replaceAll('_', '-')}`;
-  return `# ${definition.fileKey}: ${definition.default ?? ''}`.trimEnd();
+  const { variable, fileKey, secret } = definition;
+  if (secret) return `# ${fileKey}_file: secrets/${fileKey.replaceAll('_', '-')}`;
+  const value = given.get(variable);
+  if (value !== undefined) return `${fileKey}: ${JSON.stringify(value)}`;
+  return `# ${fileKey}: ${definition.default ?? ''}`.trimEnd();
 }
-
-function defaultNote(definition: SettingDefinition): string {
-  return definition.defaultNote === undefined ? '' : ` (when unset: ${definition.defaultNote})`;
-}
-
-const GROUP_TITLES: Readonly<Record<SettingDefinition['group'], string>> = {
-  where: 'Where and for whom',
-  service: 'The billing service',
-  webhook: 'The webhook endpoint',
-  admin: 'Health, metrics, dashboard',
-  time: 'Patience',
-  storage: 'Storage and encryption',
-  alerts: 'Alerts',
-  log: 'Logs and traces',
-};

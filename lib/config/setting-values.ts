@@ -1,17 +1,43 @@
-/** Parses the text of a setting. Each reader throws an Error whose message says what is allowed; secrets are not quoted. */
+/** Parses the text of a setting. Each reader throws an Error whose message names what is allowed; secrets are not quoted. */
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { CSV_TOLERANCES, type CsvTolerance } from '../wire/csv-file.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../wire/names.ts';
 import { printable } from '../wire/text.ts';
-import type { Settings, WebhookCredentials } from './settings.ts';
+
+export interface WebhookCredentials {
+  /** `user:password` pairs, any of which is accepted (two during a rotation). */
+  readonly basicAuth: readonly { readonly user: string; readonly password: string }[];
+  /** Each is required. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+export function readText(text: string): string {
+  return text;
+}
+
+export function readPath(text: string, folder: string): string {
+  return resolve(folder, text);
+}
+
+export function readPathOrUrl(text: string, folder: string): string {
+  return text.includes('://') ? text : resolve(folder, text);
+}
 
 export function readEnvironment(text: string): EnvironmentName {
   return oneOf(text, ENVIRONMENTS);
 }
 
-export function oneOf<T extends string>(text: string, allowed: readonly T[]): T {
+export function readLogLevel(text: string) {
+  return oneOf(text, ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
+}
+
+export function readLogFormat(text: string) {
+  return oneOf(text, ['pretty', 'json'] as const);
+}
+
+function oneOf<T extends string>(text: string, allowed: readonly T[]): T {
   const value = allowed.find((candidate) => candidate === text);
   if (value === undefined) throw new Error(`must be one of ${allowed.join(', ')}, not "${text}"`);
   return value;
@@ -49,7 +75,7 @@ export function readHttpUrl(text: string): string {
   try {
     if (['http:', 'https:'].includes(new URL(text).protocol)) return text;
   } catch {
-    // Said below, together with other schemes.
+    // Refused below, like other schemes.
   }
   throw new Error(`must be an http or https URL, not ${withoutUserinfo(text)}`);
 }
@@ -120,9 +146,9 @@ export function readHosts(text: string): readonly string[] {
 export function readNetworks(text: string): readonly string[] {
   return readList(text).map((network) => {
     const [address = '', bits, ...more] = network.split('/');
-    const most = isIP(address) === 6 ? 128 : 32;
-    const length = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
-    if (isIP(address) === 0 || more.length > 0 || !(length <= most)) {
+    const maxBits = isIP(address) === 6 ? 128 : 32;
+    const length = bits === undefined ? maxBits : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+    if (isIP(address) === 0 || more.length > 0 || !(length <= maxBits)) {
       throw new Error(`"${network}" is not an address or network such as 10.0.0.7, 10.0.0.0/8 or fd00::/8`);
     }
     return `${address}/${length}`;
@@ -165,26 +191,23 @@ export function readUrlPath(text: string): string {
   return text.length > 1 ? text.replace(/\/+$/, '') : text;
 }
 
-export function readWarehouse(
-  text: string,
-  context: { readonly cwd: string; readonly lakeData: string | null },
-): Settings['warehouse'] {
+/** A lake's files are in BILLSYNC_LAKE_DATA. */
+export function readWarehouse(text: string, folder: string) {
   if (text.startsWith('duckdb:')) {
     const path = text.slice('duckdb:'.length);
     if (path === '') throw new Error('duckdb: needs a path behind it');
-    return { kind: 'duckdb', path: resolve(context.cwd, path) };
+    return { kind: 'duckdb', path: resolve(folder, path) } as const;
   }
   if (text.startsWith('ducklake:postgres:')) {
-    if (context.lakeData === null) throw new Error('ducklake needs BILLSYNC_LAKE_DATA, a folder or s3://…');
-    return { kind: 'ducklake', catalog: text.slice('ducklake:'.length), dataPath: context.lakeData };
+    return { kind: 'ducklake', catalog: text.slice('ducklake:'.length) } as const;
   }
   throw new Error('must begin with duckdb: or ducklake:postgres:');
 }
 
-export function readArchive(text: string, cwd: string): Settings['archive'] {
-  if (!text.includes('://')) return { kind: 'folder', path: resolve(cwd, text) };
+export function readArchive(text: string, folder: string) {
+  if (!text.includes('://')) return { kind: 'folder', path: resolve(folder, text) } as const;
   if (!/^s3:\/\/[^/]+/.test(text)) throw new Error('must be a folder or s3://bucket/prefix');
-  return { kind: 's3', url: text.replace(/\/+$/, '') };
+  return { kind: 's3', url: text.replace(/\/+$/, '') } as const;
 }
 
 export function readMemoryLimit(text: string): string {
@@ -193,8 +216,6 @@ export function readMemoryLimit(text: string): string {
   }
   return text;
 }
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 type BasicAuth = WebhookCredentials['basicAuth'][number];
 type RequiredHeader = WebhookCredentials['headers'][number];
@@ -231,7 +252,9 @@ export function readHeaders(text: string): readonly RequiredHeader[] {
 }
 
 /** `id:base64` of 32 bytes each, the first encrypts and all decrypt. */
-export function readEncryptionKeys(text: string): Settings['encryptionKeys'] {
+export function readEncryptionKeys(
+  text: string,
+): readonly { readonly id: string; readonly key: Uint8Array }[] {
   const keys = readList(text).map((part, index) => {
     const found = /^([\w.-]{1,64}):([A-Za-z0-9+/_-]+={0,2})$/.exec(part);
     if (found?.[1] === undefined || found[2] === undefined)

@@ -9,15 +9,8 @@ export interface DataFolder {
   readonly inbox: string;
   readonly quarantine: string;
   readonly keys: string;
-  /** Claims against carriers. */
-  readonly disputes: string;
-  readonly claimWindows: string;
-  readonly sentStatements: string;
-  /** CSV files that reports join. */
-  readonly reportFiles: string;
-  readonly costRules: string;
-  readonly savedViews: string;
-  readonly audit: string;
+  /** What people make, unless a lake keeps it (lib/user-store.ts). */
+  readonly user: string;
   readonly run: string;
   /** Files in progress: downloads, copies, and what DuckDB writes when memory is short. */
   readonly temporary: string;
@@ -27,32 +20,23 @@ export interface DataFolder {
   readonly loadAttempts: string;
   /** Copies of files from S3. */
   readonly archiveCache: string;
-  readonly costFindings: string;
   /** Record of the embedded Temporal server. */
   readonly embeddedTemporal: string;
 }
 
 export function dataFolder(dataDir: string): DataFolder {
-  const inUser = (name: string): string => join(dataDir, 'user', name);
   const inRun = (name: string): string => join(dataDir, 'run', name);
   return {
     inbox: join(dataDir, 'inbox'),
     quarantine: join(dataDir, 'inbox', 'quarantine'),
     keys: join(dataDir, 'keys'),
-    disputes: inUser('disputes'),
-    claimWindows: inUser('claim-windows.yaml'),
-    sentStatements: inUser('sent-statements'),
-    reportFiles: inUser('report-files'),
-    costRules: inUser('cost-rules.yaml'),
-    savedViews: inUser('saved-views.json'),
-    audit: inUser('audit'),
+    user: join(dataDir, 'user'),
     run: join(dataDir, 'run'),
     temporary: inRun('tmp'),
     snapshots: inRun('snapshots'),
     uploads: inRun('uploads'),
     loadAttempts: inRun('load-attempts'),
     archiveCache: inRun('archive-cache'),
-    costFindings: inRun('cost-findings.json'),
     embeddedTemporal: inRun('temporal.json'),
   };
 }

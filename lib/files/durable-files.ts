@@ -79,16 +79,11 @@ function startFlush(key: string, flush: () => Promise<void>): Promise<void> {
 
 /**
  * Called for the first flush that fails, because a part that retries would otherwise fail forever in a process that can
- * make nothing durable any more. @returns a function that stops listening
+ * make nothing durable any more. @returns unsubscribes
  */
 export function onFsyncFailure(listener: (error: FsyncError) => void): () => void {
   fsyncListeners.add(listener);
   return () => fsyncListeners.delete(listener);
-}
-
-/** Flushes an open file's bytes and size. */
-export function syncHandle(handle: { datasync(): Promise<void> }, path: string): Promise<void> {
-  return confirm(path, () => handle.datasync());
 }
 
 const fdatasyncAsync = promisify(fdatasync);

@@ -1,4 +1,4 @@
-/** Lists a folder that need not be there. */
+/** Files and folders: names of temporary files, whole replacements, parts of a file. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isAlive } from '../processes.ts';
@@ -65,7 +65,7 @@ function isLeftBehind(folder: string, name: string): boolean {
 }
 
 /** Private to the user (0600), as are the folders it has to make (0700). @throws the system's error */
-export function replaceFile(path: string, text: string): void {
+export function replaceFile(path: string, text: Uint8Array | string): void {
   const temporary = temporaryName(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   withName(temporary, () => writeFileSync(temporary, text, { mode: 0o600 }));
@@ -97,27 +97,16 @@ export async function writeWhole(
   }
 }
 
-/** Larger ranges would block the thread. */
-const DIRECTLY_BYTES = 64 * 1024;
-
 /**
  * @param range offsets in bytes; `end` is not part of it
  * @returns fewer bytes when the file ends before. @throws the system's error
  */
-export async function readRange(
+export function readRange(
   path: string,
   { from, end }: { readonly from: number; readonly end: number },
-): Promise<Buffer> {
+): Buffer {
   const bytes = Buffer.allocUnsafe(Math.max(0, end - from));
   if (bytes.length === 0) return bytes;
-  if (bytes.length > DIRECTLY_BYTES) {
-    const handle = await open(path, constants.O_RDONLY);
-    try {
-      return bytes.subarray(0, (await handle.read(bytes, 0, bytes.length, from)).bytesRead);
-    } finally {
-      await handle.close();
-    }
-  }
   const file = openSync(path, constants.O_RDONLY);
   try {
     return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));

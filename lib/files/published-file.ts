@@ -3,34 +3,25 @@
 import { lstat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
-import { BillsyncError, EXIT, type ExitCode } from '../wire/errors.ts';
+import { EXIT, errorClass } from '../wire/errors.ts';
 import { dataFolder } from './data-folder.ts';
 import { namesIn } from './files.ts';
 
-/** The file's contents cannot be read. */
-export abstract class UnreadableFileError extends BillsyncError {
-  override readonly exitCode: ExitCode = EXIT.nothingMatched;
-  readonly path: string;
+/** The contents of a file that readers open cannot be read. */
+export class UnreadableFileError extends errorClass({
+  /** The hint names how to make it again. */
+  'file-damaged': { message: '%s', exitCode: EXIT.nothingMatched },
+  /** The file may well be whole: its storage does not answer, or refuses our credentials. */
+  'file-out-of-reach': { message: '%s', exitCode: EXIT.unreachable },
+  'wal-beside-published-file': {
+    message: '%s.wal lies beside the published file; billsync writes none there and reads neither.',
+    exitCode: EXIT.nothingMatched,
+    hint: '`billsync snapshot` removes it and publishes again; find out what wrote it',
+  },
+}) {}
 
-  constructor(
-    path: string,
-    problem: string,
-    { hint, cause }: { readonly hint: string; readonly cause: unknown },
-  ) {
-    super(problem, { hint, cause });
-    this.path = path;
-  }
-}
-
-/** `hint` says how to create it again. */
-export class DamagedFileError extends UnreadableFileError {
-  readonly code = 'file-damaged';
-}
-
-/** The file may well be whole: its storage does not answer, or not to us. */
-export class FileOutOfReachError extends UnreadableFileError {
-  readonly code = 'file-out-of-reach';
-  override readonly exitCode = EXIT.unreachable;
+export function isDamagedFile(error: unknown): error is UnreadableFileError {
+  return error instanceof UnreadableFileError && error.code === 'file-damaged';
 }
 
 /**
@@ -49,7 +40,7 @@ export function asDamage(error: unknown, publishedPath?: string): unknown {
   const detail = (message.split('\n', 1)[0] ?? '').replaceAll(path, '…');
   if (lakeFile !== undefined) return ofLake(path, { message, detail, cause: error });
   if (!DAMAGED.test(message)) return error;
-  return new DamagedFileError(path, `The published file ${path} is damaged (${detail}).`, {
+  return new UnreadableFileError('file-damaged', [`The published file ${path} is damaged (${detail}).`], {
     hint: '`billsync snapshot` publishes it again; if the warehouse is damaged too, `billsync rebuild`',
     cause: error,
   });
@@ -61,15 +52,13 @@ function ofLake(
 ): unknown {
   if (OUT_OF_REACH.test(message)) {
     const hint = "check the network and AWS's own variables, then `billsync doctor`";
-    return new FileOutOfReachError(path, `The lake's file ${path} is out of reach (${detail}).`, {
-      hint,
-      cause,
-    });
+    const message = `The lake's file ${path} is out of reach (${detail}).`;
+    return new UnreadableFileError('file-out-of-reach', [message], { hint, cause });
   }
   if (/too many open files|out of memory/i.test(message)) return cause;
   const problem = GONE.test(message) ? 'is gone' : `is damaged (${detail})`;
   const hint = '`billsync rebuild` makes the warehouse again from the archive';
-  return new DamagedFileError(path, `The lake's file ${path} ${problem}.`, { hint, cause });
+  return new UnreadableFileError('file-damaged', [`The lake's file ${path} ${problem}.`], { hint, cause });
 }
 
 /** As DuckLake names them. */
@@ -80,20 +69,9 @@ const OUT_OF_REACH = /HTTP (?!404|416)\d{3}|could not (?:connect|establish)|unab
 const DAMAGED =
   /not a valid DuckDB database|corrupt|checksum|could not read|^Serialization Error|database has been invalidated/i;
 
-export class LeftWalError extends UnreadableFileError {
-  readonly code = 'wal-beside-published-file';
-
-  constructor(path: string) {
-    super(path, `${path}.wal lies beside the published file; billsync writes none there and reads neither.`, {
-      hint: '`billsync snapshot` removes it and publishes again; find out what wrote it',
-      cause: null,
-    });
-  }
-}
-
-/** @throws LeftWalError */
+/** @throws UnreadableFileError `wal-beside-published-file` */
 export async function refuseLeftWal(path: string): Promise<void> {
-  if (await hasLeftWal(path)) throw new LeftWalError(path);
+  if (await hasLeftWal(path)) throw new UnreadableFileError('wal-beside-published-file', [path]);
 }
 
 /** Whether a write-ahead log exists beside the published file. */

@@ -22,8 +22,8 @@ import type { Settings } from '../config/settings.ts';
 import { dataFolder } from '../files/data-folder.ts';
 import { createDurably, makeFolder } from '../files/durable-files.ts';
 import { readIfThere } from '../files/files.ts';
-import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { UNENCRYPTED } from '../wire/names.ts';
+import { TemporalError } from './errors.ts';
 
 export interface EncryptionKey {
   /** Readable in history; selects the key for decryption. */
@@ -38,55 +38,6 @@ export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter
 const ENCODING = 'binary/encrypted';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-
-/** A payload was encrypted with a key that this process does not have. */
-export class UnknownEncryptionKeyError extends BillsyncError {
-  readonly code = 'unknown-encryption-key';
-  override readonly exitCode = EXIT.usage;
-
-  constructor(keyId: string, known: readonly string[]) {
-    super(
-      `A payload was encrypted with the key "${keyId}"; known here: ${known.join(', ')}. Add it to BILLSYNC_ENCRYPTION_KEY.`,
-    );
-  }
-}
-
-/** The ciphertext does not match the key of its id: the key was changed under its id, or the bytes were altered. */
-export class UndecryptablePayloadError extends BillsyncError {
-  readonly code = 'undecryptable-payload';
-  override readonly exitCode = EXIT.usage;
-
-  constructor(keyId: string, options?: ErrorOptions) {
-    super(
-      `A payload does not fit the encryption key "${keyId}": it was altered, or the key was changed under the same id.`,
-      options,
-    );
-  }
-}
-
-/** A payload in Temporal is not encrypted. billsync encrypts all of its own, so another program wrote it. */
-export class UnencryptedPayloadError extends BillsyncError {
-  readonly code = 'unencrypted-payload';
-  override readonly exitCode = EXIT.checkFailed;
-
-  constructor(target: string) {
-    super(
-      `An unencrypted payload for ${target} was found in Temporal. billsync did not write it and ignores it.`,
-    );
-  }
-}
-
-/** Temporal runs elsewhere and no key is configured: a key made here would be unknown to the other machines. */
-export class EncryptionKeyMissingError extends BillsyncError {
-  readonly code = 'encryption-key-missing';
-  override readonly exitCode = EXIT.usage;
-
-  constructor() {
-    super(
-      'BILLSYNC_ENCRYPTION_KEY is required when Temporal runs on another machine: `id:base64` of 32 bytes, the same for every process.',
-    );
-  }
-}
 
 export interface CodecOptions {
   /**
@@ -128,7 +79,7 @@ export function createCodec(
     const workflowId = context?.workflowId;
     const target = workflowId === undefined ? 'an unknown workflow' : `the workflow ${workflowId}`;
     if (!isEncrypted(payload)) {
-      const error = new UnencryptedPayloadError(target);
+      const error = new TemporalError('unencrypted-payload', [target]);
       onProblem?.({ kind: 'unencrypted', target, message: error.message });
       // Without a context it is a memo in a list of schedules, which also has schedules of other programs.
       if (unencrypted === 'throw' && context !== undefined) throw error;
@@ -168,7 +119,7 @@ function isEncrypted(payload: Payload): boolean {
 function decrypt(payload: Payload, keys: ReadonlyMap<string, Uint8Array>): Payload {
   const id = text(payload.metadata?.['encryption-key-id']);
   const key = keys.get(id);
-  if (key === undefined) throw new UnknownEncryptionKeyError(id, [...keys.keys()]);
+  if (key === undefined) throw new TemporalError('unknown-encryption-key', [id, [...keys.keys()].join(', ')]);
   try {
     const data = Buffer.from(payload.data ?? []);
     const nonce = data.subarray(0, NONCE_BYTES);
@@ -178,7 +129,7 @@ function decrypt(payload: Payload, keys: ReadonlyMap<string, Uint8Array>): Paylo
     const plain = Buffer.concat([decipher.update(data.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
     return protos.temporal.api.common.v1.Payload.decode(plain);
   } catch (error) {
-    throw new UndecryptablePayloadError(id, { cause: error });
+    throw new TemporalError('undecryptable-payload', [id], { cause: error });
   }
 }
 
@@ -190,7 +141,7 @@ function text(bytes: Uint8Array | null | undefined): string {
  * The configured keys; without any, the data folder's own key, which is created while Temporal is on this machine
  * (embedded, or a loopback address).
  *
- * @throws EncryptionKeyMissingError
+ * @throws encryption-key-missing
  */
 export async function encryptionKeys(
   settings: Pick<Settings, 'dataDir' | 'encryptionKeys'>,
@@ -200,7 +151,7 @@ export async function encryptionKeys(
   const path = join(dataFolder(settings.dataDir).keys, 'payload.key');
   const existing = await readKeys(path);
   if (existing !== null) return existing;
-  if (!temporal.isLocal) throw new EncryptionKeyMissingError();
+  if (!temporal.isLocal) throw new TemporalError('encryption-key-missing');
   // When several processes start at once, one creates the file and all read the same key.
   await makeFolder(dirname(path));
   await createDurably(

@@ -6,7 +6,6 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Client,
@@ -20,11 +19,11 @@ import protos from '@temporalio/proto';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { type Settings, SettingsError } from '../config/settings.ts';
-import { dataFolder } from '../files/data-folder.ts';
 import { messageOf, systemErrorIn } from '../system-errors.ts';
-import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../wire/names.ts';
 import { createDataConverter, encryptionKeys } from './codec.ts';
+import { readEmbeddedRecord } from './embedded-record.ts';
+import { isUnreachable, TemporalError } from './errors.ts';
 import { activeTracing } from './tracing.ts';
 
 export interface TemporalTarget {
@@ -50,23 +49,6 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The server does not answer, or was never started for the data folder. */
-export class TemporalUnreachableError extends BillsyncError {
-  readonly code = 'temporal-unreachable';
-  override readonly exitCode = EXIT.unreachable;
-  readonly address: string | null;
-
-  constructor(address: string | null, options?: ErrorOptions) {
-    super(
-      address === null
-        ? 'No Temporal server runs for this data folder. Start `billsync up` or `billsync temporal`, or set TEMPORAL_ADDRESS.'
-        : `Temporal at ${address} does not answer. Start it, or correct TEMPORAL_ADDRESS.`,
-      options,
-    );
-    this.address = address;
-  }
-}
-
 type ClientSettings = Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>;
 
 const CALL_DEADLINE_MS = 10_000;
@@ -77,7 +59,7 @@ const POLL_DEADLINE_MS = 70_000;
 const SIGNAL = /SignalWithStartWorkflowExecution$/;
 const LONG_POLL = /GetWorkflowExecutionHistory|UpdateWorkflowExecution$|QueryWorkflow$/;
 
-/** @throws TemporalUnreachableError when no server is configured and none was started for the data folder */
+/** @throws temporal-not-started */
 export async function temporalTarget(
   settings: Pick<Settings, 'dataDir' | 'temporalConfigured'>,
 ): Promise<TemporalTarget> {
@@ -92,30 +74,9 @@ export async function temporalTarget(
     };
   }
   const record = await readEmbeddedRecord(settings.dataDir);
-  if (record === null) throw new TemporalUnreachableError(null);
+  if (record === null) throw new TemporalError('temporal-not-started');
   const { address, namespace } = record;
   return { address, namespace, isLocal: true, connection: { address } };
-}
-
-/** `run/temporal.json` in the data folder, written by the embedded server (embedded.ts). */
-export interface EmbeddedRecord {
-  readonly address: string;
-  readonly pid: number;
-  readonly namespace: string;
-  /** The process that supervises the server; another process may adopt the server once this one has ended. */
-  readonly ownerPid: number;
-  /** Kernel start time of the owner, to detect a reused pid; null: not known. */
-  readonly ownerStarted?: string | null;
-}
-
-/** @returns null when there is no record, or only a partial one */
-export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
-  try {
-    return JSON.parse(await readFile(dataFolder(dataDir).embeddedTemporal, 'utf8')) as EmbeddedRecord;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null;
-    throw error;
-  }
 }
 
 /** Temporal's own variables. @throws SettingsError when a file that one of them names cannot be read */
@@ -135,7 +96,7 @@ function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
 /**
  * A client with codec, deadlines and search attributes in place.
  *
- * @throws TemporalUnreachableError, EncryptionKeyMissingError
+ * @throws temporal-unreachable, temporal-not-started, encryption-key-missing
  */
 export async function connectTemporal(
   settings: ClientSettings,
@@ -145,8 +106,8 @@ export async function connectTemporal(
     try {
       return await connectOnce(settings);
     } catch (error) {
-      if (!wait || !(error instanceof TemporalUnreachableError)) throw error;
-      if (attempt % 15 === 0) log.warn({ address: error.address }, 'waiting for Temporal');
+      if (!wait || !isUnreachable(error)) throw error;
+      if (attempt % 15 === 0) log.warn({ reason: messageOf(error) }, 'waiting for Temporal');
       await sleep(Math.min(250 * 2 ** attempt, 2_000), undefined, { signal });
     }
   }
@@ -161,7 +122,7 @@ async function connectOnce(settings: ClientSettings): Promise<TemporalConnection
     await registerSearchAttributes(connection, namespace);
   } catch (error) {
     await connection.close();
-    throw new TemporalUnreachableError(address, { cause: error });
+    throw new TemporalError('temporal-unreachable', [address], { cause: error });
   }
   const tracing = activeTracing();
   const plugins = tracing === null ? [] : [tracing.plugin];
@@ -190,7 +151,7 @@ export async function registerSearchAttributes(connection: Connection, namespace
 
 /** A client that follows Temporal to another address; for processes that outlive the server. */
 export interface TemporalLink {
-  /** A single attempt: the caller retries. @throws TemporalUnreachableError and whatever `work` throws */
+  /** A single attempt: the caller retries. @throws temporal-unreachable and the errors of `work` */
   run<T>(work: (client: Client) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -220,7 +181,7 @@ export function openTemporalLink(settings: ClientSettings, options: { readonly l
   };
 }
 
-/** @throws TemporalUnreachableError after 3 s */
+/** @throws temporal-unreachable after 3 s */
 export async function openConnection(options: NativeConnectionOptions): Promise<Connection> {
   const retries = connectionRetries();
   class RetryingConnection extends Connection {
@@ -238,7 +199,7 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
       interceptors: [withDeadlines, retries.interceptor],
     });
   } catch (error) {
-    throw new TemporalUnreachableError(options.address ?? null, { cause: error });
+    throw new TemporalError('temporal-unreachable', [options.address ?? ''], { cause: error });
   }
 }
 
@@ -291,7 +252,7 @@ function isLoopback(address: string): boolean {
 /** gRPC's UNAVAILABLE or DEADLINE_EXCEEDED, at any depth of `cause`, or no connection at all. */
 function isTransport(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof TemporalUnreachableError) return true;
+    if (isUnreachable(cause)) return true;
     if ('code' in cause && (cause.code === 14 || cause.code === 4)) return true;
   }
   return false;

@@ -16,10 +16,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { dataFolder } from '../files/data-folder.ts';
 import { makeFolders } from '../files/durable-files.ts';
-import { replaceFile } from '../files/files.ts';
-import { isAlive, isStillRunning, ownIdentity } from '../processes.ts';
-import { BillsyncError, EXIT } from '../wire/errors.ts';
-import { type EmbeddedRecord, readEmbeddedRecord } from './connect.ts';
+import { isAlive } from '../processes.ts';
+import {
+  type EmbeddedRecord,
+  isSupervised,
+  readEmbeddedRecord,
+  writeEmbeddedRecord,
+} from './embedded-record.ts';
+import { isTemporalError, TemporalError } from './errors.ts';
 import { temporalExecutable } from './server-executable.ts';
 import {
   databaseOf,
@@ -30,7 +34,6 @@ import {
   isSameAddress,
   launchServer,
   NAMESPACE,
-  ServerEndedError,
   type ServerPlace,
 } from './server-process.ts';
 
@@ -50,19 +53,6 @@ export interface EmbeddedOptions {
   readonly onProgress?: (line: string) => void;
   /** Additional dynamic configuration, e.g. `limit.historyCount.suggestContinueAsNew`, for tests of limits. */
   readonly dynamicConfig?: Readonly<Record<string, string>>;
-}
-
-/** An embedded Temporal server still uses the database. */
-export class DatabaseInUseError extends BillsyncError {
-  readonly code = 'temporal-database-in-use';
-  override readonly exitCode = EXIT.locked;
-
-  constructor(database: string) {
-    super('An embedded Temporal server runs on the database.', {
-      subject: database,
-      hint: 'stop `billsync up` or `billsync temporal` first',
-    });
-  }
 }
 
 interface Server {
@@ -86,7 +76,7 @@ const HUNG_STOP_TIMEOUT_MS = 2_000;
 const MAX_STARTS = 3;
 const MAX_RESTART_DELAY_MS = 30_000;
 
-/** @throws PortTakenError, ServerEndedError, TemporalServerMissingError */
+/** @throws port-taken, temporal-ended, temporal-database-damaged, temporal-server-missing */
 export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<EmbeddedTemporal> {
   const { log } = options;
   await makeFolders(options.dataDir);
@@ -132,12 +122,13 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
 /**
  * Moves the server's database aside; the next start creates an empty one.
  *
- * @returns its new path; null when there was none. @throws DatabaseInUseError
+ * @returns its new path; null when there was none. @throws temporal-database-in-use
  */
 export async function moveDatabaseAside(dataDir: string, now: Date): Promise<string | null> {
   const place = { dataDir: await realpath(dataDir) };
   const database = databaseOf(place);
-  if (findServers(place).length > 0) throw new DatabaseInUseError(database);
+  if (findServers(place).length > 0)
+    throw new TemporalError('temporal-database-in-use', [], { subject: database });
   if (!existsSync(database)) return null;
   const folder = join(dataDir, 'temporal', 'aside');
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -157,16 +148,14 @@ async function findOrStart(request: StartRequest): Promise<Server> {
     const address = request.address ?? known.address;
     if (isSameAddress(address, known.address) && (await isResponding(known.address))) {
       if (isSupervised(known)) return { record: known, isOurs: false };
-      const record = { ...known, ...ownerFields() };
-      writeRecord(dataDir, record);
+      const record = writeEmbeddedRecord(dataDir, known);
       log.info({ pid: known.pid, address: known.address }, 'adopted the embedded Temporal server');
       return { record, isOurs: true };
     }
   }
   for (const pid of running) await endServer(pid, HUNG_STOP_TIMEOUT_MS);
   const { address, child } = await launch(request, known?.address);
-  const record = { address, pid: child.pid ?? 0, namespace: NAMESPACE, ...ownerFields() };
-  writeRecord(dataDir, record);
+  const record = writeEmbeddedRecord(dataDir, { address, pid: child.pid ?? 0, namespace: NAMESPACE });
   log.info({ pid: record.pid, address }, 'embedded Temporal server is ready');
   return { record, isOurs: true, child };
 }
@@ -184,7 +173,7 @@ async function launch(
       const child = await launchServer(request, { executable, address, signal });
       return { address, child };
     } catch (error) {
-      if (!(error instanceof ServerEndedError) || attempt === MAX_STARTS) throw error;
+      if (!isTemporalError(error, 'temporal-ended') || attempt === MAX_STARTS) throw error;
       request.log.warn({ err: error }, 'the embedded Temporal server ended during its start; retrying');
     }
   }
@@ -218,17 +207,4 @@ async function untilUnsupervised(dataDir: string, server: Server, signal: AbortS
     await sleep(CHECK_INTERVAL_MS, undefined, { signal });
     current = await readEmbeddedRecord(dataDir);
   }
-}
-
-function isSupervised({ ownerPid, ownerStarted = null }: EmbeddedRecord): boolean {
-  return ownerPid !== process.pid && isStillRunning({ pid: ownerPid, started: ownerStarted });
-}
-
-function ownerFields(): Pick<EmbeddedRecord, 'ownerPid' | 'ownerStarted'> {
-  const { pid, started } = ownIdentity();
-  return { ownerPid: pid, ownerStarted: started };
-}
-
-function writeRecord(dataDir: string, record: EmbeddedRecord): void {
-  replaceFile(dataFolder(dataDir).embeddedTemporal, `${JSON.stringify(record)}\n`);
 }

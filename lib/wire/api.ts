@@ -1,18 +1,14 @@
 /** The answers of the billing service's endpoints as values (spec 2.1, 2.2, 4.3, 7). */
 
-import { z } from 'zod';
 import {
-  Count,
-  describeIssues,
-  Instant,
   isJsonObject,
-  jsonOf,
+  type JsonObject,
   MalformedAnswerError,
+  NotJsonError,
+  objectLevels,
   parseJson,
-  Sha256,
-  UrlText,
 } from './json.ts';
-import { readCount, readDecimal, readInstant, readSha256, readUrl } from './lenient-values.ts';
+import { readCount, readDecimal, readInstant, readSha256, readText, readUrl } from './lenient-values.ts';
 import type { ExportLocation } from './names.ts';
 import { printable, withoutUrlQueries } from './text.ts';
 
@@ -31,27 +27,96 @@ export interface ErrorBody {
   readonly description: string | null;
 }
 
+/** Lifetime of a token without one (RFC 6749 allows that). It is short, because a refused token is replaced. */
+const UNSTATED_SECONDS = 300;
+/** A longer lifetime is a mistake, or means "unlimited"; a token that is refused before is replaced. */
+const MAX_SECONDS = 86_400;
+
 /** @throws MalformedAnswerError */
 export function parseToken(body: Uint8Array): AccessToken {
-  const token = checked(TokenAnswer, body, 'token answer');
-  const ids = [token.partnerId ?? '', ...partnerIdsOf(token.partnerIds)];
+  const malformed = malformedAnswer('token answer');
+  const json = objectIn(body, 'token answer');
+  const accessToken = typeof json.access_token === 'string' ? json.access_token.trim() : '';
+  if (accessToken === '') throw malformed('access_token: missing');
+  // Any other type is sent as a bearer's; these are sent in another way.
+  if (/^(mac|dpop|pop|n_a)$/i.test(readText(json.token_type) ?? ''))
+    throw malformed('token_type: expected bearer');
+  // A fraction is cut. A life that is not positive is 0: the token is used once, as it may well be good.
+  const seconds = Math.floor(Number(readDecimal(json.expires_in ?? `${UNSTATED_SECONDS}`) ?? Number.NaN));
+  if (Number.isNaN(seconds)) throw malformed('expires_in: expected seconds');
+  const partnerIds = [json.partnerId, ...partnerIdsOf(json.partnerIds)].flatMap((id) => readText(id) ?? []);
   return {
-    accessToken: token.access_token,
-    expiresInSeconds: token.expires_in,
-    partnerIds: [...new Set(ids.filter((id) => id !== ''))],
+    accessToken,
+    expiresInSeconds: Math.max(0, Math.min(seconds, MAX_SECONDS)),
+    partnerIds: [...new Set(partnerIds)],
   };
+}
+
+/** The string is not described further (spec 2.1): one id, several with commas or blanks, or JSON text. */
+function partnerIdsOf(value: unknown): readonly unknown[] {
+  return typeof value === 'string' ? value.split(/[\s,;"'[\]]+/) : Array.isArray(value) ? value : [];
 }
 
 /** @throws MalformedAnswerError unless status is 1 and info is pong (spec 2.2) */
 export function parsePing(body: Uint8Array): void {
-  checked(PingAnswer, body, 'ping answer');
+  const { status, info } = objectIn(body, 'ping answer');
+  if (readCount(status) !== 1 || info !== 'pong')
+    throw malformedAnswer('ping answer')('status must be 1 and info pong');
 }
 
-/** @throws MalformedAnswerError */
+/** Expiry of a URL without one: it is used, and replaced when storage refuses it. */
+const UNSTATED_END = '9999-12-31T00:00:00Z';
+const MAX_DEPTH = 4;
+/** Lower-case letters and digits of their names. */
+const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
+  presignedUrl: ['presignedurl', 'signedurl', 'downloadurl', 'url'],
+  presignedUrlExpiresAt: ['presignedurlexpiresat', 'expiresat', 'expiration'],
+  fileHashSha256: ['filehashsha256', 'filehash', 'filesha256', 'sha256'],
+  fileSizeBytes: ['filesizebytes', 'filesize', 'sizebytes'],
+};
+
+/** The uppermost object with a URL in the answer of the regenerate endpoint (spec 4.3). @throws MalformedAnswerError */
 export function parseExportLocation(body: Uint8Array): ExportLocation {
-  const what = 'regenerate answer';
+  const malformed = malformedAnswer('regenerate answer');
+  for (const objects of objectLevels(jsonOf(body, 'regenerate answer'), MAX_DEPTH)) {
+    for (const object of objects) {
+      const field = fieldsByName(object);
+      const presignedUrl = readUrl(field('presignedUrl'));
+      if (presignedUrl === undefined) continue;
+      const fileHashSha256 = readSha256(field('fileHashSha256'));
+      if (fileHashSha256 === undefined) throw malformed('fileHashSha256: expected a SHA-256');
+      const fileSizeBytes = readCount(field('fileSizeBytes'));
+      if (fileSizeBytes === undefined) throw malformed('fileSizeBytes: expected a whole number of 0 or more');
+      const presignedUrlExpiresAt = readInstant(field('presignedUrlExpiresAt')) ?? UNSTATED_END;
+      return { presignedUrl, presignedUrlExpiresAt, fileHashSha256, fileSizeBytes };
+    }
+  }
+  throw malformed('presignedUrl: missing');
+}
+
+function fieldsByName(object: JsonObject): (field: keyof ExportLocation) => unknown {
+  const values = new Map(
+    Object.entries(object).map(([name, value]) => [name.replace(/[^a-z0-9]/gi, '').toLowerCase(), value]),
+  );
+  return (field) => NAMES[field].map((name) => values.get(name) ?? null).find((value) => value !== null);
+}
+
+function objectIn(body: Uint8Array, what: string): JsonObject {
   const json = jsonOf(body, what);
-  return checkedValue(ExportAnnouncement, findExport(json) ?? json, what);
+  return isJsonObject(json) ? json : {};
+}
+
+function jsonOf(body: Uint8Array, what: string): unknown {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    if (!(error instanceof NotJsonError)) throw error;
+    throw new MalformedAnswerError(`The ${what} is not JSON.`, { cause: error });
+  }
+}
+
+function malformedAnswer(what: string): (problem: string) => MalformedAnswerError {
+  return (problem) => new MalformedAnswerError(`The ${what} is not as specified: ${problem}`);
 }
 
 /** An error that a service sends with 200 instead of a token (RFC 6749 wants 400); null: no such answer. */
@@ -72,52 +137,6 @@ export function parseErrorBody(body: Uint8Array): ErrorBody {
   return { code: legible(fields.code), description: legible(fields.description) };
 }
 
-/** Lifetime of a token without one (RFC 6749 allows that). It is short, because a refused token is replaced. */
-const UNSTATED_SECONDS = 300;
-
-/** A longer lifetime is a mistake, or means "unlimited"; a token that is refused before is replaced. */
-const MAX_SECONDS = 86_400;
-
-/**
- * A number, also in quotes and with a fraction, which is cut. A life that is not positive is 0: the token is used once, as
- * it may well be good.
- */
-const Seconds = z
-  .unknown()
-  .optional()
-  .transform((value, context) => {
-    if (value === undefined || value === null) return UNSTATED_SECONDS;
-    const seconds = Math.floor(Number(readDecimal(value) ?? Number.NaN));
-    if (!Number.isNaN(seconds)) return Math.max(0, Math.min(seconds, MAX_SECONDS));
-    context.addIssue('expected seconds');
-    return z.NEVER;
-  });
-
-const TokenAnswer = z.object({
-  access_token: z.string().trim().min(1),
-  token_type: z
-    .string()
-    .trim()
-    // Whatever else a service calls it is sent as a bearer's; only these are sent in another way.
-    .refine((type) => !/^(mac|dpop|pop|n_a)$/i.test(type), 'expected bearer')
-    .nullish(),
-  expires_in: Seconds,
-  partnerId: z.string().nullish(),
-  partnerIds: z.union([z.string(), z.array(z.string())]).nullish(),
-});
-
-const PingAnswer = z.object({
-  status: Count.refine((status) => status === 1, 'expected 1'),
-  info: z.literal('pong'),
-});
-
-/** The string is not described further (spec 2.1): one id, several with commas or blanks, or JSON text. */
-function partnerIdsOf(value: string | readonly string[] | null | undefined): readonly string[] {
-  if (value === null || value === undefined) return [];
-  if (typeof value !== 'string') return value;
-  return value.split(/[\s,;"'[\]]+/).filter((id) => id !== '');
-}
-
 function errorFields(text: string): { readonly code: unknown; readonly description: unknown } {
   try {
     const json = parseJson(text);
@@ -135,94 +154,11 @@ function legible(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? printable(withoutUrlQueries(value)) : null;
 }
 
-function checked<Schema extends z.ZodType>(schema: Schema, body: Uint8Array, what: string): z.output<Schema> {
-  return checkedValue(schema, jsonOf(body, what), what);
-}
-
-function checkedValue<Schema extends z.ZodType>(
-  schema: Schema,
-  json: unknown,
-  what: string,
-): z.output<Schema> {
-  const reading = schema.safeParse(json);
-  if (reading.success) return reading.data;
-  throw new MalformedAnswerError(
-    `The ${what} is not as specified: ${describeIssues(reading.error, '', json)}`,
-  );
-}
-
-/** The answer of the regenerate endpoint (spec 4.3). */
-export const ExportAnnouncement = z.object({
-  presignedUrl: UrlText,
-  presignedUrlExpiresAt: Instant,
-  fileHashSha256: Sha256,
-  fileSizeBytes: z.union([z.int().nonnegative(), Count], 'expected a whole number of 0 or more'),
-}) satisfies z.ZodType<ExportLocation>;
-
-const MAX_DEPTH = 4;
-/** Lower-case letters and digits of their names. */
-const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
-  presignedUrl: ['presignedurl', 'signedurl', 'downloadurl', 'url'],
-  presignedUrlExpiresAt: ['presignedurlexpiresat', 'expiresat', 'expiration'],
-  fileHashSha256: ['filehashsha256', 'filehash', 'filesha256', 'sha256'],
-  fileSizeBytes: ['filesizebytes', 'filesize', 'sizebytes'],
-};
-/** Expiry of a URL without one: it is used, and replaced when storage refuses it. */
-const UNSTATED_END = '9999-12-31T00:00:00Z';
-
-/**
- * Returns the uppermost object with a URL; a value that cannot be read is returned unchanged, for the schema.
- *
- * @returns null when there is none
- */
-export function findExport(json: unknown): Readonly<Record<keyof ExportLocation, unknown>> | null {
-  let level: readonly unknown[] = [json];
-  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth += 1) {
-    for (const value of level) {
-      const found = isJsonObject(value) ? exportIn(value) : null;
-      if (found !== null) return found;
-    }
-    level = level.flatMap((value) =>
-      Array.isArray(value)
-        ? value.length === 1
-          ? value
-          : []
-        : isJsonObject(value)
-          ? Object.values(value)
-          : [],
-    );
-  }
-  return null;
-}
-
-function exportIn(object: Readonly<Record<string, unknown>>) {
-  const values = new Map(
-    Object.entries(object).map(([name, value]) => [name.replace(/[^a-z0-9]/gi, '').toLowerCase(), value]),
-  );
-  const readField = (field: keyof ExportLocation): unknown => {
-    const name = NAMES[field].find((each) => (values.get(each) ?? null) !== null);
-    return name === undefined ? undefined : values.get(name);
-  };
-  const url = readUrl(readField('presignedUrl'));
-  if (url === undefined) return null;
-  const [end, hash, size] = [
-    readField('presignedUrlExpiresAt'),
-    readField('fileHashSha256'),
-    readField('fileSizeBytes'),
-  ];
-  return {
-    presignedUrl: url,
-    presignedUrlExpiresAt: readInstant(end) ?? UNSTATED_END,
-    fileHashSha256: readSha256(hash) ?? hash,
-    fileSizeBytes: readCount(size) ?? size,
-  };
-}
-
-/** Words that name no encoding, though servers write them. */
+/** Values that name no encoding, though servers write them. */
 const NO_ENCODING = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8', 'aws-chunked']);
 
 /** In the order in which they were applied; empty when the bytes are what they are. */
 export function encodingsIn(header: string | undefined): readonly string[] {
-  const words = (header ?? '').split(',').map((word) => word.trim().toLowerCase());
-  return words.filter((word) => !NO_ENCODING.has(word)).map((word) => word.replace(/^x-/, ''));
+  const names = (header ?? '').split(',').map((name) => name.trim().toLowerCase());
+  return names.filter((name) => !NO_ENCODING.has(name)).map((name) => name.replace(/^x-/, ''));
 }

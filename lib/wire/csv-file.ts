@@ -187,6 +187,12 @@ export interface ArchivedFile {
   readonly scan: CsvScan;
 }
 
+/** Validators of a file (RFC 9110); null: absent. */
+export interface FileTag {
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
 export interface CsvForm {
   /** Every column's name, in the order of the file. */
   readonly names: readonly string[];
@@ -252,5 +258,5 @@ export function cellAdvice([first]: readonly CsvFinding[]): string | null {
   const isBlank = first.value !== '' && isNothing(first.value.replace(/\\[rnt]/g, ''));
   const seen = isBlank ? ' (blanks and line breaks alone are no value)' : '';
   const other = isRequired || rule === 'unit' ? '' : ', or nothing at all';
-  return `${header} must be ${kind}${other}${seen}: ask the service to correct the invoice; no BILLSYNC_CSV_TOLERATE accepts this`;
+  return `${header} must be ${kind}${other}${seen}: the service has to correct the invoice; no BILLSYNC_CSV_TOLERATE accepts this`;
 }

@@ -1,8 +1,7 @@
-/** Parses the service's JSON with zod: numbers keep their digits; ids and instants are checked here. */
+/** Parses the service's JSON: numbers keep their digits, texts are well-formed, contradictions are kept. */
 
-import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
-import { z } from 'zod';
-import { plainDecimal } from './decimal.ts';
+import { isLosslessNumber, parse } from 'lossless-json';
+import type { z } from 'zod';
 import { BillsyncError, EXIT } from './errors.ts';
 import { wellFormed } from './text.ts';
 
@@ -39,57 +38,40 @@ export function parseJson(json: string | Uint8Array): unknown {
   }
 }
 
+export type JsonObject = Readonly<Record<string, unknown>>;
+
 /** True for a JSON object, as opposed to an array, a number, null or a contradiction. */
-export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isJsonObject(value: unknown): value is JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !isLosslessNumber(value) && !(value instanceof Contradiction);
 }
 
-/** A JSON number as decimal text, digits as received, without exponent. */
-export const DecimalText = z
-  .custom<LosslessNumber>((value) => value instanceof LosslessNumber, 'expected a number')
-  .transform((number, context) => {
-    try {
-      return plainDecimal(number.value);
-    } catch {
-      context.addIssue('a number with too many digits');
-      return z.NEVER;
-    }
-  });
+/**
+ * The objects of each level, uppermost first, so that an object's own fields win over those of what it contains. A list of
+ * one is a wrapper; longer lists are not entered.
+ */
+export function* objectLevels(json: unknown, maxDepth: number): Generator<readonly JsonObject[]> {
+  let level: readonly unknown[] = [json];
+  for (let depth = 0; depth < maxDepth && level.length > 0; depth += 1) {
+    const objects = level.map(onlyOne).filter(isJsonObject);
+    yield objects;
+    level = objects.flatMap((object) => Object.values(object));
+  }
+}
 
-/** A JSON number that counts something: whole, not negative, safe. `3.0` and `1e3` are whole. */
-export const Count = DecimalText.transform((text, context) => {
-  const count = /^\d+(\.0+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(count)) return count;
-  context.addIssue('expected a whole number of 0 or more');
-  return z.NEVER;
-});
-
-/** An instant, kept as text; `Z`, an offset, or neither (then UTC by spec 2.5). */
-export const Instant = z.iso.datetime({ offset: true, local: true });
-
-/** Lower-case hex from hex of any case or from base64, also with the name of the algorithm in front (`sha256:…`). */
-export const Sha256 = z
-  .string()
-  .transform((text) => text.trim().replace(/^sha-?256[:=-]/i, ''))
-  .transform((text) =>
-    /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64').toString('hex') : text.toLowerCase(),
-  )
-  .refine((text) => /^[0-9a-f]{64}$/.test(text), 'expected 64 hexadecimal digits');
-
-/** A URL with a host; which schemes and hosts may be called is decided at the call. */
-export const UrlText = z
-  .string()
-  .refine((text) => URL.canParse(text) && new URL(text).host !== '', 'expected a URL');
+/** The element of a list of one; any other value itself. */
+export function onlyOne(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? onlyOne(value[0]) : value;
+}
 
 /** `payload.invoiceTotalAmount: expected a number; …`, the first five problems; never a value of `input`. */
 export function describeIssues(error: z.ZodError, prefix: string, input: unknown): string {
-  const shown = error.issues.slice(0, 5).map((issue) => {
+  const first = error.issues.slice(0, 5).map((issue) => {
     const path = [prefix, ...issue.path.map(String)].filter((part) => part !== '').join('.');
     return `${path}: ${valueAt(input, issue.path) === undefined ? 'missing' : issue.message}`;
   });
-  const rest = error.issues.length - shown.length;
-  return shown.join('; ') + (rest > 0 ? `; and ${rest} more` : '');
+  const rest = error.issues.length - first.length;
+  return first.join('; ') + (rest > 0 ? `; and ${rest} more` : '');
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
@@ -111,7 +93,7 @@ export class Contradiction {
 /** The two values of one key. Of two objects, each field is compared by itself. */
 export function contradictionOf(one: unknown, other: unknown): unknown {
   if (one instanceof Contradiction) return new Contradiction([...one.contradictoryValues, other]);
-  if (!isFields(one) || !isFields(other)) return new Contradiction([one, other]);
+  if (!isJsonObject(one) || !isJsonObject(other)) return new Contradiction([one, other]);
   const fields = Object.entries(other).map(([key, value]) => {
     const isNew = !Object.hasOwn(one, key) || isSame(one[key], value);
     return [key, isNew ? value : contradictionOf(one[key], value)];
@@ -127,11 +109,6 @@ export function contradictionsIn(json: unknown, path = ''): readonly string[] {
   return Object.entries(json).flatMap(([key, value]) =>
     contradictionsIn(value, path === '' ? key : `${path}.${key}`),
   );
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return !isLosslessNumber(value) && !(value instanceof Contradiction);
 }
 
 function isSame(one: unknown, other: unknown): boolean {
@@ -203,14 +180,4 @@ function endOfString(text: string, start: number): number {
 export class MalformedAnswerError extends BillsyncError {
   readonly code = 'malformed-answer';
   override readonly exitCode = EXIT.serviceError;
-}
-
-/** @throws MalformedAnswerError */
-export function jsonOf(body: Uint8Array, what: string): unknown {
-  try {
-    return parseJson(body);
-  } catch (error) {
-    if (!(error instanceof NotJsonError)) throw error;
-    throw new MalformedAnswerError(`The ${what} is not JSON.`, { cause: error });
-  }
 }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { isLosslessNumber } from 'lossless-json';
 import { plainDecimal } from './decimal.ts';
 import { Contradiction } from './json.ts';
-import type { WebhookStatus } from './names.ts';
+import type { InvoiceHeader, WebhookStatus } from './names.ts';
 
 /** Text, or a number as it was written; never empty. */
 export function readText(value: unknown): string | undefined {
@@ -59,7 +59,7 @@ export function readCount(value: unknown): number | undefined {
   return Number.isSafeInteger(count) ? count : undefined;
 }
 
-export function readCurrency(value: unknown): string | undefined {
+function readCurrency(value: unknown): string | undefined {
   const text = readText(value)?.toUpperCase();
   return text !== undefined && /^[A-Z]{3}$/.test(text) ? text : undefined;
 }
@@ -98,7 +98,7 @@ export function readInstant(value: unknown): string | undefined {
 }
 
 /** A day, or an instant (spec 2.6 requires only ISO 8601). */
-export function readDayOrInstant(value: unknown): string | undefined {
+function readDayOrInstant(value: unknown): string | undefined {
   const found = ISO_8601.exec(readText(value) ?? '');
   if (found === null || found[4] !== undefined) return readInstant(value);
   return isDay(found) ? `${found[1]}-${found[2]}-${found[3]}` : undefined;
@@ -133,6 +133,27 @@ export function readStatus(value: unknown): WebhookStatus | null {
   if (typeof value !== 'string') return null;
   const letters = value.toLowerCase().replace(/[^\p{L}]/gu, '');
   return STATUS_OF.get(letters.replace(/^(?:invoice)?(?:status)?/, '')) ?? null;
+}
+
+/** The header's fields that deliveries and details spell alike (spec 2.6); one that cannot be read is absent. */
+export function readHeaderFields(object: Readonly<Record<string, unknown>>): Partial<InvoiceHeader> {
+  return withoutUndefined({
+    invoiceNumber: readText(object.invoiceNumber),
+    invoiceStartDate: readDayOrInstant(object.invoiceStartDate),
+    invoiceEndDate: readDayOrInstant(object.invoiceEndDate),
+    invoiceDate: readDayOrInstant(object.invoiceDate),
+    invoiceDueDate: readDayOrInstant(object.invoiceDueDate),
+    currencyCode: readCurrency(object.currencyCode),
+    invoiceTotalAmount: readDecimal(object.invoiceTotalAmount),
+    totalTransactionCount: readCount(object.totalTransactionCount),
+  });
+}
+
+export function withoutUndefined<T extends object>(
+  fields: T,
+): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  const read = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(read) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
 }
 
 /** The payload's own id fields by their neutral names; undefined when the payload has no such key. */

@@ -6,15 +6,22 @@
  */
 
 import { stringify } from 'lossless-json';
-import { Contradiction, contradictionsIn, isJsonObject, NotJsonError, parseJson } from './json.ts';
+import {
+  Contradiction,
+  contradictionsIn,
+  isJsonObject,
+  type JsonObject,
+  NotJsonError,
+  objectLevels,
+  onlyOne,
+  parseJson,
+} from './json.ts';
 import {
   idMadeFrom,
   readBoolean,
   readCount,
-  readCurrency,
-  readDayOrInstant,
-  readDecimal,
   readEventId,
+  readHeaderFields,
   readId,
   readIds,
   readInstant,
@@ -22,6 +29,7 @@ import {
   readStatus,
   readText,
   readUrl,
+  withoutUndefined,
 } from './lenient-values.ts';
 import {
   EVENT_TYPES,
@@ -36,20 +44,12 @@ import { beginningOf, printable, withoutUrlQueriesInside } from './text.ts';
 
 export { withoutUrlQuery } from './text.ts';
 
-/** A contradiction within an event. It does not stop the event: the event type decides (spec 3). */
-export interface StatedDiscrepancy {
-  readonly rule: 'status-contradicts-type';
-  readonly stated: string;
-  readonly found: string;
-}
-
 /** `envelope` is JSON text: digits exact, unknown fields kept, no URL with its query. */
 export type ParsedDelivery =
   | {
       readonly kind: 'event';
       readonly event: InvoiceEvent;
       readonly envelope: string;
-      readonly discrepancies: readonly StatedDiscrepancy[];
       /** Fields that are required (spec 2.5 to 2.7) and could not be read, such as `payload.invoiceDueDate`. */
       readonly unread: readonly string[];
       /** Keys that occur twice with different values, such as `payload.invoiceTotalAmount`: read as neither. */
@@ -135,9 +135,8 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
     const { code, message } = reading;
     return { kind: 'unusable', code, message, eventId: statedId ?? null, invoiceId, envelope };
   }
-  const discrepancies = discrepanciesOf(reading.event);
   const { event, unread } = reading;
-  return { kind: 'event', event, envelope, discrepancies, unread, contradictory: contradictionsIn(json) };
+  return { kind: 'event', event, envelope, unread, contradictory: contradictionsIn(json) };
 }
 
 type EventReading =
@@ -231,24 +230,17 @@ const REQUIRED = [
 
 /** Spec 2.6; a field that cannot be read is absent. */
 function headerOf(payload: JsonObject, invoiceId: string, tenant: unknown): EventHeader {
-  const header: { readonly [Field in keyof EventHeader]: EventHeader[Field] | undefined } = {
+  return {
+    ...readHeaderFields(payload),
+    ...withoutUndefined({
+      invoiceStatus: readStatus(readText(payload.invoiceStatus)) ?? undefined,
+      // null or missing means a partner-level invoice; an unreadable value is left out (spec 2.9).
+      tenantId: tenant === undefined || tenant === null ? null : readId(tenant),
+    }),
     invoiceId,
     partnerInvoiceId: readText(payload.partnerInvoiceId) ?? null,
-    // null or missing means a partner-level invoice; an unreadable value is left out (spec 2.9).
-    tenantId: tenant === undefined || tenant === null ? null : readId(tenant),
     partnerTenantId: readText(payload.partnerTenantId) ?? null,
-    invoiceNumber: readText(payload.invoiceNumber),
-    invoiceStatus: readStatus(readText(payload.invoiceStatus)) ?? undefined,
-    invoiceStartDate: readDayOrInstant(payload.invoiceStartDate),
-    invoiceEndDate: readDayOrInstant(payload.invoiceEndDate),
-    invoiceDate: readDayOrInstant(payload.invoiceDate),
-    invoiceDueDate: readDayOrInstant(payload.invoiceDueDate),
-    currencyCode: readCurrency(payload.currencyCode),
-    invoiceTotalAmount: readDecimal(payload.invoiceTotalAmount),
-    totalTransactionCount: readCount(payload.totalTransactionCount),
   };
-  const read = Object.entries(header).filter(([, value]) => value !== undefined);
-  return { ...(Object.fromEntries(read) as Partial<EventHeader>), invoiceId };
 }
 
 /** null unless all four fields can be read; then a new URL is requested (spec 4.3). */
@@ -262,16 +254,7 @@ function exportOf(payload: JsonObject): ExportLocation | null {
   return { presignedUrl, presignedUrlExpiresAt, fileHashSha256, fileSizeBytes };
 }
 
-function discrepanciesOf(event: InvoiceEvent): readonly StatedDiscrepancy[] {
-  const expected = EVENTS[event.eventType].status;
-  const { invoiceStatus } = event.invoice;
-  if (invoiceStatus === undefined || invoiceStatus === expected) return [];
-  return [{ rule: 'status-contradicts-type', stated: invoiceStatus, found: expected }];
-}
-
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export interface Envelope {
+interface Envelope {
   readonly metadata: JsonObject;
   /** null when it is no object. */
   readonly payload: JsonObject | null;
@@ -283,16 +266,12 @@ const MAX_DEPTH = 4;
  * The uppermost object that has metadata; else the uppermost one that names an event's type or id itself. A list of one
  * is a wrapper; of a list of several events none is chosen.
  */
-export function findEnvelope(json: unknown): Envelope | null {
-  let level: readonly unknown[] = [json];
+function findEnvelope(json: unknown): Envelope | null {
   let flat: JsonObject | null = null;
-  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth += 1) {
-    const objects = level.filter(isJsonObject);
+  for (const objects of objectLevels(json, MAX_DEPTH)) {
     const whole = objects.find((object) => isJsonObject(object.metadata));
     if (whole !== undefined) return envelopeOf(whole, whole.metadata as JsonObject);
     flat ??= objects.find((object) => 'eventType' in object || 'eventId' in object) ?? null;
-    level = objects.flatMap((object) => Object.values(object).map(onlyOne));
-    if (depth === 0 && Array.isArray(json)) level = [onlyOne(json)];
   }
   return flat === null ? null : envelopeOf(flat, flat);
 }
@@ -304,8 +283,4 @@ function envelopeOf(object: JsonObject, metadata: JsonObject): Envelope {
   // One level more: payload.invoice.
   const inner = [payload.invoice, payload.data].map(onlyOne).find(isJsonObject);
   return { metadata, payload: inner === undefined ? payload : { ...inner, ...payload } };
-}
-
-function onlyOne(value: unknown): unknown {
-  return Array.isArray(value) && value.length === 1 ? value[0] : value;
 }

@@ -1,23 +1,28 @@
 /** Reads the invoice details answer, whose shape the specification does not show (spec 4.4). */
 
 import { isLosslessNumber } from 'lossless-json';
-import { Contradiction, isJsonObject, MalformedAnswerError, NotJsonError } from './json.ts';
+import {
+  Contradiction,
+  isJsonObject,
+  type JsonObject,
+  MalformedAnswerError,
+  NotJsonError,
+  objectLevels,
+} from './json.ts';
 import { JsonSkeleton } from './json-skeleton.ts';
 import {
-  readCount,
-  readCurrency,
-  readDayOrInstant,
-  readDecimal,
+  readHeaderFields,
   readId,
   readIds,
   readStatus,
   readText,
+  withoutUndefined,
 } from './lenient-values.ts';
 import type { InvoiceHeader, WebhookStatus } from './names.ts';
 import { printable } from './text.ts';
 
-/** Shape as `InvoiceDetails` of the billing port: whatever was recognised (spec 4.4 shows no shape). */
-export interface DetailsAnswer {
+/** Whatever was recognized: the specification does not show the answer (4.4). */
+export interface InvoiceDetails {
   readonly status: WebhookStatus | null;
   /** The status as received, if it is unknown; null otherwise. */
   readonly unknownStatus: string | null;
@@ -51,25 +56,18 @@ export class DetailsReader {
   }
 
   /** @throws MalformedAnswerError not JSON, no invoice in it, or another invoice's */
-  end(): DetailsAnswer {
+  end(): InvoiceDetails {
     const json = asAnswer(() => this.#skeleton.end());
     const invoice = findInvoice(json, this.#options);
     if (invoice === null) throw new MalformedAnswerError('The details answer holds no invoice.');
     const { invoiceId, wirePrefix } = this.#options;
-    const header = recognisedHeader(invoice, wirePrefix, invoiceId);
+    const header = recognizedHeader(invoice, wirePrefix, invoiceId);
     if (header.invoiceId !== undefined && !sameId(header.invoiceId, invoiceId)) {
       throw new MalformedAnswerError(`The details answer is about ${header.invoiceId}, not ${invoiceId}.`);
     }
     const status = header.invoiceStatus ?? null;
     return { status, unknownStatus: status === null ? unknownStatusOf(invoice) : null, header };
   }
-}
-
-/** The same of an answer that is at hand as a whole. @throws MalformedAnswerError */
-export function parseDetails(body: Uint8Array, options: DetailsOptions): DetailsAnswer {
-  const reader = new DetailsReader(options);
-  reader.push(body);
-  return reader.end();
 }
 
 function asAnswer<T>(read: () => T): T {
@@ -82,33 +80,22 @@ function asAnswer<T>(read: () => T): T {
   }
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
+const MAX_DEPTH = 6;
 const ID_KEYS = ['invoiceId', 'id'] as const;
 
-/**
- * Breadth first, so that an invoice's own fields win over those of what it contains; the requested one wins over
- * any other, such as the parent invoice that it names.
- */
+/** The requested invoice wins over any other, such as the parent invoice that it names. */
 function findInvoice(json: unknown, { invoiceId, wirePrefix }: DetailsOptions): JsonObject | null {
-  let level = unwrapped([json]);
   let other: JsonObject | null = null;
   let byStatus: JsonObject | null = null;
-  for (let depth = 0; depth < 6 && level.length > 0; depth++) {
-    const objects = level.filter(isJsonObject).map(withCamelKeys);
+  for (const level of objectLevels(json, MAX_DEPTH)) {
+    const objects = level.map(withCamelKeys);
     const idOf = (object: JsonObject) => invoiceIdOf(object, wirePrefix, invoiceId);
     const requested = objects.find((object) => sameId(idOf(object) ?? '', invoiceId));
     if (requested !== undefined) return requested;
     other ??= objects.find((object) => idOf(object) !== undefined) ?? null;
     byStatus ??= objects.find((object) => statusOf(object) !== null) ?? null;
-    level = unwrapped(objects.flatMap((object) => Object.values(object)));
   }
   return other ?? byStatus;
-}
-
-/** A list of one is a wrapper; of a longer list, which is line items, nothing was kept. */
-function unwrapped(values: readonly unknown[]): readonly unknown[] {
-  return values.flatMap((value) => (Array.isArray(value) ? value : [value]));
 }
 
 /** `invoice_id`, `InvoiceId`, `invoice-id` and `invoiceID` are `invoiceId`; a key that is so spelled wins over the others. */
@@ -167,38 +154,28 @@ function textIn(status: unknown): string {
   return textIn([status.code, status.name, status.value].find((text) => typeof text === 'string'));
 }
 
-/** Read like deliveries, since a service that quotes numbers does so in both. */
-const RECOGNISED: { readonly [Field in keyof InvoiceHeader]?: (value: unknown) => unknown } = {
-  partnerInvoiceId: textOrNull,
-  partnerTenantId: textOrNull,
-  invoiceNumber: readText,
-  invoiceStartDate: readDayOrInstant,
-  invoiceEndDate: readDayOrInstant,
-  invoiceDate: readDayOrInstant,
-  invoiceDueDate: readDayOrInstant,
-  currencyCode: readCurrency,
-  invoiceTotalAmount: readDecimal,
-  totalTransactionCount: readCount,
-};
-
 function textOrNull(value: unknown): string | null | undefined {
   return value === null ? null : readText(value);
 }
 
-function recognisedHeader(
+/** Read like deliveries, since a service that quotes numbers does so in both. */
+function recognizedHeader(
   object: JsonObject,
   wirePrefix: string,
   requestedId: string,
 ): Partial<InvoiceHeader> {
   const ids = readIds(object, wirePrefix);
   const tenant = ids.ok ? ids.ids.tenantId : undefined;
-  const header = {
-    ...Object.fromEntries(Object.entries(RECOGNISED).map(([field, read]) => [field, read(object[field])])),
-    tenantId: tenant === null ? null : readId(tenant),
-    invoiceId: invoiceIdOf(object, wirePrefix, requestedId),
-    invoiceStatus: statusOf(object) ?? undefined,
+  return {
+    ...readHeaderFields(object),
+    ...withoutUndefined({
+      partnerInvoiceId: textOrNull(object.partnerInvoiceId),
+      partnerTenantId: textOrNull(object.partnerTenantId),
+      tenantId: tenant === null ? null : readId(tenant),
+      invoiceId: invoiceIdOf(object, wirePrefix, requestedId),
+      invoiceStatus: statusOf(object) ?? undefined,
+    }),
   };
-  return Object.fromEntries(Object.entries(header).filter(([, value]) => value !== undefined));
 }
 
 function sameId(left: string, right: string): boolean {

@@ -1,24 +1,36 @@
 /** Refused deliveries and files, kept with a reason until a person requeues or discards them. */
 
-import type { CsvFinding } from './csv-file.ts';
+import { z } from 'zod';
 
-export interface QuarantinedItem {
-  readonly quarantineId: string;
-  readonly kind: 'delivery' | 'file';
-  readonly at: string;
+export const QuarantinedItem = z.object({
+  quarantineId: z.string(),
+  kind: z.enum(['delivery', 'file']),
+  at: z.string(),
   /** Stable code: `not-json`, `invalid-payload`, `unknown-event-type`, `unknown-schema-version`, `foreign-partner`, `csv-rejected`, … */
-  readonly code: string;
+  code: z.string(),
   /** For people: the problem, its place, the remedy. */
-  readonly reason: string;
-  readonly invoiceId: string | null;
-  readonly eventId: string | null;
+  reason: z.string(),
+  invoiceId: z.string().nullable(),
+  eventId: z.string().nullable(),
   /** Hash of a file in the archive; null for deliveries. */
-  readonly sha256: string | null;
-  readonly findings: readonly CsvFinding[];
-  readonly findingCount: number;
+  sha256: z.string().nullable(),
+  /** See `CsvFinding`. */
+  findings: z
+    .array(
+      z.object({
+        line: z.number().nullable(),
+        row: z.number().nullable(),
+        column: z.string().nullable(),
+        rule: z.string(),
+        value: z.string(),
+      }),
+    )
+    .readonly(),
+  findingCount: z.int().nonnegative(),
   /** Size of a delivery's body without the query of its URL, or of the archived file. */
-  readonly sizeBytes: number;
-}
+  sizeBytes: z.int().nonnegative(),
+});
+export type QuarantinedItem = Readonly<z.infer<typeof QuarantinedItem>>;
 
 /** A file has a size, a delivery gets that of its body. */
 export type RefusedItem = Omit<QuarantinedItem, 'quarantineId' | 'sizeBytes'> &

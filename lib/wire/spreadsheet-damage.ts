@@ -24,27 +24,6 @@ export const NO_DAMAGE: DamageCounts = {
   ...{ full_origins: 0, short_origins: 0, short_us_origins: 0 },
 };
 
-/** Columns whose text a spreadsheet takes for a number. */
-const TEXT_COLUMNS = ['Tenant', 'Origin', 'Tracking Number', 'Carrier Zone', 'Service Level'] as const;
-
-/** The counts with one more row. @param cell its text by column */
-export function addDamage(counts: DamageCounts, cell: (name: CsvHeader) => string): DamageCounts {
-  const [number, origin] = [cell('Tracking Number'), cell('Origin')];
-  const isScientific = TEXT_COLUMNS.some((name) => /^-?\d([.,]\d+)?E\+\d+$/i.test(cell(name)));
-  const isLong = /^\d{16,}$/.test(number);
-  const isCut = isLong && /^0+$/.test(number.slice(15));
-  const isShort = /^\d{3,4}$/.test(origin);
-  return {
-    scientific: counts.scientific + Number(isScientific),
-    long_numbers: counts.long_numbers + Number(isLong),
-    cut_numbers: counts.cut_numbers + Number(isCut),
-    cut_zeros: counts.cut_zeros + (isCut ? number.length - 15 : 0),
-    full_origins: counts.full_origins + Number(/^\d{5}$/.test(origin)),
-    short_origins: counts.short_origins + Number(isShort),
-    short_us_origins: counts.short_us_origins + Number(isShort && cell('Currency Code') === 'USD'),
-  };
-}
-
 export const SPREADSHEET_RULE = 'spreadsheet';
 
 /** By chance, numbers end in so many zeros in one file of ten thousand. */

@@ -1,48 +1,68 @@
-/** The ECharts options of each kind of chart. */
+/**
+ * The ECharts options of each kind of chart, as plain JSON: the server draws them as SVG, and a page with scripts draws the same
+ * again, with values under the pointer.
+ */
 
-import type { EChartsCoreOption } from 'echarts/core';
 import stringWidth from 'string-width';
 import type { ChartSpec } from '../catalogue.ts';
-import {
-  amountLabel,
-  categoryAxis,
-  cut,
-  frame,
-  INK,
-  LETTER_WIDTH,
-  PALETTE,
-  reserveDiskSpace,
-  short,
-  valueAxis,
-} from './chart-look.ts';
-import { type Point, sumOf } from './chart-points.ts';
-import { grouped } from './labels.ts';
+import { type Point, plus, sumOf } from './chart-points.ts';
+import { digitsOf, grouped, roundedTo } from './labels.ts';
 
-const [FALL, , , RISE, , , , TOTAL] = PALETTE;
+/**
+ * Okabe and Ito's palette, distinguishable for color-blind readers; `chart.css` holds the colors for light and dark. The first and
+ * the fourth, blue and orange, also mean less and more.
+ */
+const PALETTE = [1, 2, 3, 4, 5, 6, 7, 8].map((number) => `var(--chart-${number})`);
+const [LESS = '', , , MORE = '', , , , TOTAL = ''] = PALETTE;
+const INK = 'currentColor';
+const GRID_LINE = 'var(--line)';
 export const MAX_BARS = 15;
 const MAX_SERIES = 8;
 
 export interface Drawing {
-  readonly title: string;
+  /** A currency, a measure or `%`; may be empty. */
   readonly unit: string;
   readonly spec: ChartSpec;
   readonly points: readonly Point[];
   /** In pixels; names beside an axis and legends have to fit. */
   readonly width: number;
-  readonly mostBars: number;
-  /** The last key of a line that is still open, or lacks invoices: the line to it is dashed. */
-  readonly incompleteFrom?: string | null;
+  readonly maxBars: number;
+  /** The last key of a line that is still open, or lacks invoices. */
+  readonly incompleteFrom: string | null;
+  /** The address of the shipments or invoices behind a point; null: none. */
+  readonly addressOf: (point: Point) => string | null;
 }
 
-/** The ECharts options, the height in pixels, and the point of each series at each index. */
-type Drawn = [option: EChartsCoreOption, height: number, places: readonly (readonly (Point | undefined)[])[]];
+/** A value in the data of a series, besides what ECharts reads of it. */
+export interface Mark {
+  readonly value: number | readonly number[];
+  /** The place, the value as in tables, and all its digits. */
+  readonly name: string;
+  readonly rounded: string;
+  readonly exact: string;
+  readonly address: string | null;
+}
+
+interface Series {
+  readonly data: readonly (Mark | number | '-')[];
+  readonly [key: string]: unknown;
+}
+
+export interface ChartOption {
+  readonly series: readonly Series[];
+  readonly [key: string]: unknown;
+}
+
+/** An option and its height in pixels. */
+type Drawn = readonly [option: ChartOption, height: number];
 
 export function optionOf(drawing: Drawing): Drawn {
   switch (drawing.spec.kind) {
     case 'bar':
       return barOption(drawing);
     case 'line':
-      return lineOption(drawing);
+    case 'stack':
+      return timeOption(drawing);
     case 'heatmap':
       return heatmapOption(drawing);
     case 'waterfall':
@@ -50,61 +70,142 @@ export function optionOf(drawing: Drawing): Drawn {
   }
 }
 
-/** Lying bars, in the order of the report, with the amounts written at their ends. */
-function barOption({ points, unit, width, mostBars, spec }: Drawing): Drawn {
-  const shown = barsOf(points, mostBars);
-  const height = 62 + shown.length * 26;
-  const names = shown.map((point) => cut(point.key, width));
-  const amounts = shown.map((point) => amountLabel(point.value ?? ''));
+function frame(trigger: 'item' | 'axis') {
+  return {
+    animation: false,
+    color: PALETTE,
+    backgroundColor: 'transparent',
+    textStyle: { fontFamily: 'system-ui, sans-serif', color: INK },
+    tooltip: { trigger, confine: true },
+  };
+}
+
+function valueAxis(unit: string) {
+  return {
+    type: 'value',
+    name: unit,
+    nameLocation: 'end',
+    nameTextStyle: { color: INK },
+    axisLabel: { color: INK, hideOverlap: true },
+    splitLine: { lineStyle: { color: GRID_LINE } },
+  };
+}
+
+function categoryAxis(names: readonly string[]) {
+  return {
+    type: 'category',
+    data: names,
+    axisLabel: { color: INK, hideOverlap: true },
+    axisLine: { lineStyle: { color: INK } },
+    axisTick: { show: false },
+  };
+}
+
+/** Horizontal bars, in the order of the report, with the amounts at their ends. */
+function barOption(drawing: Drawing): Drawn {
+  const { points, unit, width, maxBars, spec } = drawing;
+  const bars = barsOf(points, maxBars);
+  const names = bars.map((point) => shortened(point.key, width));
+  const amounts = bars.map((point) => rounded(point.value ?? '0', unit));
   const option = {
-    ...frame(),
+    ...frame('item'),
     grid: {
-      left: reserveDiskSpace(names),
-      right: reserveDiskSpace(amounts),
-      top: 10,
-      bottom: 50,
+      ...{ left: widthOf(names), right: widthOf(amounts), top: 10, bottom: 50 },
       outerBoundsMode: 'none',
     },
     xAxis: {
       ...valueAxis(unit),
-      splitNumber: Math.max(2, Math.floor(width / 150)),
-      axisLabel: { color: INK, formatter: short, hideOverlap: true },
+      ...{ nameLocation: 'middle', nameGap: 26, splitNumber: Math.max(2, Math.floor(width / 150)) },
     },
     yAxis: { ...categoryAxis(names), inverse: true },
     series: [
       {
         type: 'bar',
-        data: shown.map((point) => {
-          const value = Number(point.value ?? 0);
-          // A difference below zero has the color of less, as in a waterfall.
-          return spec.roles.value === 'difference'
-            ? { value, itemStyle: { color: value < 0 ? FALL : RISE } }
-            : value;
-        }),
+        data: bars.map((point, at) => ({
+          ...markOf(point, drawing),
+          label: { formatter: amounts[at] },
+          ...(spec.roles.value === 'difference'
+            ? { itemStyle: { color: Number(point.value) < 0 ? LESS : MORE } }
+            : {}),
+        })),
         barMaxWidth: 18,
-        label: {
-          show: true,
-          position: 'right',
-          color: INK,
-          formatter: ({ dataIndex }: { dataIndex: number }) => amounts[dataIndex] ?? '',
-        },
+        label: { show: true, position: 'right', color: INK },
       },
     ],
   };
-  return [option, height, [shown]];
+  return [option, 62 + bars.length * 26];
 }
 
 /** Bars without a value are left out behind the last that has one. */
-export function barsOf(points: readonly Point[], mostBars: number): readonly Point[] {
+export function barsOf(points: readonly Point[], maxBars: number): readonly Point[] {
   const last = points.findLastIndex(({ value }) => Number(value ?? 0) !== 0);
-  return points.slice(0, Math.min(mostBars, last + 1));
+  return points.slice(0, Math.min(maxBars, last + 1));
 }
 
-/** The largest lines, the others summed as `other (n)`. */
-export function linesOf(points: readonly Point[]): readonly [string, readonly Point[]][] {
-  const all = largestFirst(points);
-  if (all.length <= MAX_SERIES) return all.sort(([one], [other]) => (one < other ? -1 : 1));
-  const kept = all.slice(0, MAX_SERIES - 1).sort(([one], [other]) => (one < other ? -1 : 1));
+/** Values by month or week, as lines or as stacked columns; an incomplete last one is dashed and labeled. */
+function timeOption(drawing: Drawing): Drawn {
+  const { points, unit, spec, width, incompleteFrom } = drawing;
+  const isStack = spec.kind === 'stack';
+  const hasLegend = spec.roles.series !== undefined;
+  const keys = [...new Set(points.map((point) => point.key))].sort();
+  const series = largestSeries(points);
+  const openAt = incompleteFrom === null ? -1 : keys.indexOf(incompleteFrom);
+  const names = series.map(([name]) => name);
+  const top = 30 + (hasLegend ? legendHeight(names, width) : 0);
+  const dataOf = (members: readonly Point[], includes: (at: number) => boolean) => {
+    const byKey = new Map(members.map((point) => [point.key, point]));
+    return keys.map((key, at) => {
+      const point = byKey.get(key);
+      return point === undefined || point.value === null || !includes(at)
+        ? ('-' as const)
+        : {
+            ...markOf(point, drawing),
+            ...(isStack && at === openAt
+              ? { itemStyle: { opacity: 0.55, borderType: 'dashed', borderColor: INK } }
+              : {}),
+          };
+    });
+  };
+  const lineOf = (at: number) => ({
+    type: 'line',
+    symbol: SYMBOLS[at % SYMBOLS.length],
+    symbolSize: 7,
+    lineStyle: { type: at < 4 ? 'solid' : 'dashed', width: 2 },
+  });
+  const columns = { type: 'bar', stack: 'all', barMaxWidth: 48 };
+  const option = {
+    ...frame('axis'),
+    legend: { show: hasLegend, top: 0, textStyle: { color: INK }, type: 'plain', itemGap: LEGEND_GAP },
+    grid: { left: 24, right: 40, top, bottom: openAt < 0 ? 18 : 34 },
+    xAxis: categoryAxis(keys.map((key, at) => (at === openAt ? `${key}\nincomplete` : key))),
+    yAxis: valueAxis(unit),
+    series: [
+      ...series.map(([name, members], at) => ({
+        ...{ name, ...(isStack ? columns : lineOf(at)) },
+        data: dataOf(members, (index) => isStack || index !== openAt),
+      })),
+      // The last step to an incomplete month is a line of its own.
+      ...(openAt < 1 || isStack
+        ? []
+        : series.map(([name, members], at) => ({
+            ...{ name, ...lineOf(at), lineStyle: { type: 'dotted', width: 2 } },
+            itemStyle: { color: PALETTE[at % PALETTE.length] },
+            data: dataOf(members, (index) => index === openAt || index === openAt - 1),
+          }))),
+    ],
+  };
+  return [option, 220 + top];
+}
+
+/** Members of the largest series, by name; the others are summed as `other (n)`. */
+function largestSeries(points: readonly Point[]): readonly [string, readonly Point[]][] {
+  const total = (members: readonly Point[]): number =>
+    members.reduce((sum, { value }) => sum + Math.abs(Number(value ?? 0)), 0);
+  const all = [...Map.groupBy(points, (point) => point.series)].sort(
+    ([, one], [, other]) => total(other) - total(one),
+  );
+  const byName = (some: typeof all): typeof all => some.sort(([one], [other]) => (one < other ? -1 : 1));
+  if (all.length <= MAX_SERIES) return byName(all);
   const rest = all.slice(MAX_SERIES - 1);
   const name = `other (${rest.length})`;
   const byKey = Map.groupBy(
@@ -115,78 +216,15 @@ export function linesOf(points: readonly Point[]): readonly [string, readonly Po
     ...{ key, series: name, rows: members.flatMap(({ rows }) => rows) },
     value: sumOf(members.map(({ value }) => value)),
   }));
-  return [...kept, [name, summed]];
+  return [...byName(all.slice(0, MAX_SERIES - 1)), [name, summed]];
 }
 
-function lineOption({ points, unit, spec, width, incompleteFrom = null }: Drawing): Drawn {
-  const hasLegend = spec.roles.series !== undefined;
-  const keys = [...new Set(points.map((point) => point.key))].sort();
-  const series = linesOf(points);
-  const openAt = incompleteFrom === null ? -1 : keys.indexOf(incompleteFrom);
-  const top =
-    30 +
-    (hasLegend
-      ? legendHeight(
-          series.map(([name]) => name),
-          width,
-        )
-      : 0);
-  const option = {
-    ...frame(),
-    legend: { show: hasLegend, top: 0, textStyle: { color: INK }, type: 'plain', itemGap: LEGEND_GAP },
-    grid: { left: 24, right: 40, top, bottom: openAt < 0 ? 18 : 34 },
-    xAxis: categoryAxis(keys.map((key, at) => (at === openAt ? `${key}\nincomplete` : key))),
-    yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
-    series: [
-      ...series.map(([name, members], index) =>
-        lineOf(name, members, { keys, index, isShown: (at) => at !== openAt }),
-      ),
-      // The last step to an incomplete month is a line of its own.
-      ...(openAt < 1
-        ? []
-        : series.map(([name, members], index) => ({
-            ...lineOf(name, members, { keys, index, isShown: (at) => at === openAt || at === openAt - 1 }),
-            lineStyle: { type: 'dotted', width: 2 },
-            itemStyle: { color: PALETTE[index % PALETTE.length] },
-          }))),
-    ],
-  };
-  const places = series.map(([, members]) =>
-    keys.map((each) => members.find((point) => point.key === each && point.value !== null)),
-  );
-  return [option, 220 + top, openAt < 1 ? places : [...places, ...places]];
-}
-
-function lineOf(
-  name: string,
-  members: readonly Point[],
-  {
-    keys,
-    index,
-    isShown,
-  }: { readonly keys: readonly string[]; readonly index: number; readonly isShown: (at: number) => boolean },
-) {
-  const byKey = new Map(members.map((point) => [point.key, point.value]));
-  return {
-    type: 'line',
-    name,
-    symbol: SYMBOLS[index % SYMBOLS.length],
-    symbolSize: 7,
-    lineStyle: { type: index < 4 ? 'solid' : 'dashed', width: 2 },
-    connectNulls: false,
-    data: keys.map((each, at) => {
-      const value = byKey.get(each);
-      return value === null || value === undefined || !isShown(at) ? '-' : Number(value);
-    }),
-  };
-}
-
-/** Pixels of a legend whose entries stand side by side as long as they fit. */
+/** Pixels of a legend whose entries are side by side as long as they fit. */
 function legendHeight(names: readonly string[], width: number): number {
   let rows = 1;
   let used = 0;
   for (const name of names) {
-    const size = LEGEND_MARK + stringWidth(name) * LETTER_WIDTH + LEGEND_GAP;
+    const size = LEGEND_SYMBOL + stringWidth(name) * LETTER_WIDTH + LEGEND_GAP;
     if (used > 0 && used + size > width) {
       rows += 1;
       used = 0;
@@ -196,150 +234,182 @@ function legendHeight(names: readonly string[], width: number): number {
   return rows * 24;
 }
 
-const LEGEND_MARK = 30;
+const LEGEND_SYMBOL = 30;
 const LEGEND_GAP = 24;
 
-/** Lines are told apart by their marks as well, for those who do not see the colours. */
+/** Lines differ in their symbols as well, for readers who do not see the colors. */
 const SYMBOLS = [
-  'circle',
-  'rect',
-  'triangle',
-  'diamond',
-  'emptyCircle',
-  'emptyRect',
-  'emptyTriangle',
-  'emptyDiamond',
+  ...['circle', 'rect', 'triangle', 'diamond'],
+  ...['emptyCircle', 'emptyRect', 'emptyTriangle', 'emptyDiamond'],
 ];
 
-function heatmapOption({ spec, points, unit, width }: Drawing): Drawn {
+function heatmapOption(drawing: Drawing): Drawn {
+  const { spec, points, unit, width } = drawing;
   const columns = [...new Set(points.map((point) => point.key))].slice(0, MAX_BARS);
   const lines = [...new Set(points.map((point) => point.series))].slice(0, MAX_BARS);
-  const shown = points.filter(
+  const cells = points.filter(
     (point) => point.value !== null && columns.includes(point.key) && lines.includes(point.series),
   );
-  const cells = shown.map((point) => [
-    columns.indexOf(point.key),
-    lines.indexOf(point.series),
-    Number(point.value),
-  ]);
-  const sizes = cells.map((cell) => cell[2] ?? 0);
-  // Sums begin at nothing. Means lie close together, and nobody would tell their colours apart if they did.
-  const least = Math.min(...(spec.roles.combine === undefined ? sizes : [0, ...sizes]));
-  const most = Math.max(...sizes);
-  const names = lines.map((line) => cut(line, width));
-  const cellWidth = (width - reserveDiskSpace(names) - 20) / columns.length;
+  const sizes = cells.map(({ value }) => Number(value));
+  // Sums begin at zero. Means lie close together, and their colors would be alike if they did.
+  const min = Math.min(...(spec.roles.combine === undefined ? sizes : [0, ...sizes]));
+  const max = Math.max(...sizes);
+  const names = lines.map((line) => shortened(line, width));
+  const cellWidth = (width - widthOf(names) - 20) / columns.length;
   const option = {
-    ...frame(),
-    grid: { left: reserveDiskSpace(names), right: 20, top: 10, bottom: 80, outerBoundsMode: 'none' },
-    xAxis: categoryAxis(columns.map((column) => cut(column, width))),
+    ...frame('item'),
+    grid: { left: widthOf(names), right: 20, top: 10, bottom: 80, outerBoundsMode: 'none' },
+    xAxis: categoryAxis(columns.map((column) => shortened(column, width))),
     yAxis: { ...categoryAxis(names), inverse: true },
     visualMap: {
-      min: least,
-      max: most > least ? most : least + 1,
-      orient: 'horizontal',
-      left: 'center',
-      bottom: 0,
-      text: [`${short(most)} ${unit}`.trim(), short(least)],
+      ...{ min, max: max > min ? max : min + 1, orient: 'horizontal', left: 'center', bottom: 0 },
+      text: [`${short(max)} ${unit}`.trim(), short(min)],
       textStyle: { color: INK },
-      formatter: short,
-      // Cividis: even in lightness, the same to colour-blind eyes.
+      // Cividis: even in lightness, the same to color-blind readers.
       inRange: { color: ['#FEE838', '#BCAF6F', '#7C7B78', '#434E6C', '#00224E'] },
     },
     series: [
       {
         type: 'heatmap',
-        data: cells,
+        data: cells.map((point) => ({
+          ...markOf(point, drawing),
+          value: [columns.indexOf(point.key), lines.indexOf(point.series), Number(point.value)],
+          label: { formatter: short(Number(point.value)) },
+        })),
         itemStyle: { borderColor: '#ffffff', borderWidth: 1 },
         label: {
-          show: cellWidth >= MIN_LABELLED_CELL,
-          formatter: ({ value: cell }: { value: number[] }) => short(cell[2] ?? 0),
-          color: '#000000',
+          ...{ show: cellWidth >= MIN_LABELED_CELL, color: '#000000', padding: 2, borderRadius: 2 },
           backgroundColor: 'rgba(255,255,255,0.75)',
-          padding: 2,
-          borderRadius: 2,
         },
       },
     ],
   };
-  return [option, 110 + lines.length * 30, [shown]];
+  return [option, 110 + lines.length * 30];
 }
 
-const MIN_LABELLED_CELL = 48;
+const MIN_LABELED_CELL = 48;
 
 /**
- * Bars that stand on the sum of those before them; the first and the last stand on the ground. Each stands on an unseen
- * one that reaches to its lower end, below zero as well: stacked by sum, where the usual way puts negative and positive
- * apart.
+ * Columns that begin where the one before them ends; the first and the last begin at zero. Each is stacked by sum on an invisible
+ * one that reaches to its lower end, below zero as well.
  */
-function waterfallOption({ points, unit, width }: Drawing): Drawn {
+function waterfallOption(drawing: Drawing): Drawn {
+  const { unit, width } = drawing;
+  const points = drawing.spec.roles.series === undefined ? drawing.points : changesOf(drawing);
+  const stepWidth = (width - 60) / Math.max(1, points.length);
   let level = 0;
-  const bars = points.map((point, index) => {
+  const bars = points.map((point, at) => {
     const size = Number(point.value ?? 0);
-    const isTotal = index === 0 || index === points.length - 1;
+    const isTotal = at === 0 || at === points.length - 1;
     const start = isTotal ? 0 : level;
     level = isTotal ? size : level + size;
+    const amount = rounded(point.value ?? '0', unit);
+    const text = amount.length * LETTER_WIDTH < stepWidth ? amount : short(size);
     return {
-      name: point.key,
       low: Math.min(start, level),
-      size: Math.abs(level - start),
-      isTotal,
-      signed: size,
+      mark: {
+        ...{ ...markOf(point, drawing), value: Math.abs(level - start) },
+        itemStyle: { color: isTotal ? TOTAL : size < 0 ? LESS : MORE },
+        label: { formatter: `${!isTotal && size > 0 ? '+' : ''}${text}` },
+      },
     };
   });
-  const stepWidth = (width - 60) / Math.max(1, bars.length);
+  const stacked = { type: 'bar', stack: 'steps', stackStrategy: 'all', barMaxWidth: 70 };
+  const names = points.map(({ key }) => shortened(key, width));
   const option = {
-    ...frame(),
-    grid: { left: 44, right: 16, top: 40, bottom: 36, outerBoundsMode: 'none' },
+    ...frame('item'),
+    grid: { left: 56, right: 16, top: 40, bottom: 36, outerBoundsMode: 'none' },
     xAxis: {
-      ...categoryAxis(bars.map((bar) => bar.name)),
+      ...categoryAxis(names),
       axisLabel: { color: INK, interval: 0, width: stepWidth, overflow: 'break' },
     },
-    yAxis: { ...valueAxis(unit), nameLocation: 'end', axisLabel: { color: INK, formatter: short } },
+    yAxis: valueAxis(unit),
     series: [
       {
-        type: 'bar',
-        stack: 'steps',
-        stackStrategy: 'all',
-        silent: true,
-        itemStyle: { color: 'transparent' },
-        data: bars.map((bar) => bar.low),
+        ...{ ...stacked, silent: true, itemStyle: { color: 'transparent' } },
+        data: bars.map(({ low }) => low),
       },
       {
-        type: 'bar',
-        stack: 'steps',
-        stackStrategy: 'all',
-        barMaxWidth: 70,
-        data: bars.map((bar) => ({
-          value: bar.size,
-          itemStyle: { color: bar.isTotal ? TOTAL : bar.signed < 0 ? FALL : RISE },
-        })),
-        label: {
-          show: true,
-          position: 'top',
-          color: INK,
-          formatter: ({ dataIndex }: { dataIndex: number }) => signed(bars[dataIndex], stepWidth),
-        },
+        ...{ ...stacked, data: bars.map(({ mark }) => mark) },
+        label: { show: true, position: 'top', color: INK },
       },
     ],
   };
-  return [option, 340, [[], points]];
+  return [option, 340];
 }
 
-/** To the cent where there is room for it, else in short. */
-function signed(
-  bar: { readonly isTotal: boolean; readonly signed: number } | undefined,
-  room: number,
-): string {
-  if (!bar) return '';
-  const sign = !bar.isTotal && bar.signed > 0 ? '+' : '';
-  const amount = grouped(bar.signed.toFixed(2));
-  return `${sign}${amount.length * LETTER_WIDTH < room ? amount : short(bar.signed)}`;
-}
-
-function largestFirst(points: readonly Point[]): [string, Point[]][] {
-  const total = (members: readonly Point[]): number =>
-    members.reduce((sum, point) => sum + Math.abs(Number(point.value ?? 0)), 0);
-  return [...Map.groupBy(points, (point) => point.series)].sort(
-    ([, one], [, other]) => total(other) - total(one),
+/** A bridge by carrier, tenant or zone as one: both totals, and between them the change of each, the smallest ones summed. */
+function changesOf({ points, width }: Drawing): readonly Point[] {
+  const steps = (step: string) => points.filter(({ key }) => key === step);
+  const totalOf = (step: string): Point => ({
+    ...{ key: step, series: '', rows: steps(step).flatMap(({ rows }) => rows) },
+    value: sumOf(steps(step).map(({ value }) => value)) ?? '0.0000',
+  });
+  const changes = Array.from(
+    Map.groupBy(points, ({ series }) => series),
+    ([series, members]): Point => {
+      const amountOf = (step: string): string => members.find(({ key }) => key === step)?.value ?? '0.0000';
+      const before = amountOf('first period');
+      const value = plus(amountOf('second period'), before.startsWith('-') ? before.slice(1) : `-${before}`);
+      return { key: series, series: '', value, rows: members.flatMap(({ rows }) => rows) };
+    },
   );
+  const most = Math.max(3, Math.floor(width / 90) - 3);
+  const others = changes.length > most ? changes.slice(most - 1) : [];
+  const rest: Point = {
+    ...{ key: `other (${others.length})`, series: '', rows: others.flatMap(({ rows }) => rows) },
+    value: sumOf(others.map(({ value }) => value)),
+  };
+  return [
+    totalOf('first period'),
+    ...changes.slice(0, changes.length - others.length),
+    ...(others.length > 0 ? [rest] : []),
+    totalOf('second period'),
+  ];
+}
+
+function markOf(point: Point, { unit, addressOf }: Pick<Drawing, 'unit' | 'addressOf'>): Mark {
+  const value = point.value ?? '0';
+  return {
+    value: Number(value),
+    name: [point.key, point.series].filter((part) => part !== '').join(', '),
+    rounded: `${rounded(value, unit)} ${unit}`.trim(),
+    exact: `${grouped(value.replace(/(\.\d\d)0+$/, '$1'))} ${unit}`.trim(),
+    address: addressOf(point),
+  };
+}
+
+/** As tables show it. @param unit a currency, or another for two decimals */
+export function rounded(value: string, unit: string): string {
+  return grouped(value.includes('.') ? roundedTo(value, digitsOf(unit)) : value);
+}
+
+/** Pixels that the names beside an axis take; without a screen ECharts measures them too small. */
+function widthOf(names: readonly string[]): number {
+  return 16 + Math.max(0, ...names.map((name) => stringWidth(name))) * LETTER_WIDTH;
+}
+
+const LETTER_WIDTH = 7;
+
+/** A name that takes at most a third of the drawing. */
+function shortened(name: string, width: number): string {
+  const max = Math.min(40, Math.floor(width / 3 / LETTER_WIDTH));
+  if (stringWidth(name) <= max) return name;
+  let kept = '';
+  for (const letter of name) {
+    if (stringWidth(kept + letter) > max - 1) break;
+    kept += letter;
+  }
+  return `${kept}…`;
+}
+
+/** 1.2 M instead of 1200000, where room is short. */
+function short(size: number): string {
+  const [scaled, unit] =
+    Math.abs(size) >= 1_000_000
+      ? [size / 1_000_000, ' M']
+      : Math.abs(size) >= 1000
+        ? [size / 1000, ' k']
+        : [size, ''];
+  return `${Number(scaled.toPrecision(3))}${unit}`;
 }

@@ -1,21 +1,20 @@
-/** Turns a report's rows into what stands where in a chart: one exact value for each place. */
+/** Turns the rows of a report into the points of a chart: one exact value for each place. */
 
 import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportRow } from '../cells.ts';
 
-/** A place in the chart and what stands there. */
 export interface Point {
   readonly key: string;
   /** The name of the line, or of the row of a heat map; empty when there is only one. */
   readonly series: string;
-  /** Exact text; null: nothing is known there. */
+  /** Exact text; null: unknown. */
   readonly value: string | null;
   /** Rows of the point. */
   readonly rows: readonly ReportRow[];
 }
 
-/** One point for each place. `combine=sum` adds up what several rows say of one place, in whole numbers. */
+/** One point for each place. `combine=sum` adds up several rows of one place, in whole numbers. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
   const { key: across, series: line, y, value: shown = '', combine } = spec.roles;
   const placed = Map.groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
@@ -34,7 +33,7 @@ export function sumOf(values: readonly (string | null)[]): string | null {
   );
 }
 
-/** `a+b` as a role names two columns, whose values stand together. */
+/** `a+b` as a role names two columns, whose values are joined. */
 function joined(row: ReportRow, names: string | undefined): string {
   return names === undefined
     ? ''
@@ -45,7 +44,7 @@ function joined(row: ReportRow, names: string | undefined): string {
 }
 
 /** The sum of two decimals of the same scale. */
-function plus(one: string, other: string): string {
+export function plus(one: string, other: string): string {
   const scale = one.split('.')[1]?.length ?? 0;
   const sum = BigInt(one.replace('.', '')) + BigInt(other.replace('.', ''));
   const digits = String(sum < 0n ? -sum : sum).padStart(scale + 1, '0');

@@ -1,15 +1,22 @@
-/** Has charts drawn by one thread, which is started with the first of them and again after it ended. */
+/** Draws charts in one thread, which starts with the first of them and again after it ended. */
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Drawing } from './chart-options.ts';
+import type { ChartOption } from './chart-options.ts';
 
-export interface Wanted {
-  readonly id: number;
-  readonly drawing: Drawing;
+export interface DrawingRequest {
+  readonly option: ChartOption;
+  /** In pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly title: string;
 }
 
-export type Drawn =
+export interface NumberedRequest extends DrawingRequest {
+  readonly id: number;
+}
+
+export type DrawingResult =
   | { readonly id: number; readonly svg: string }
   | { readonly id: number; readonly error: Error };
 
@@ -27,17 +34,15 @@ let thread: DrawingThread | null = null;
 let drawings = 0;
 
 /** @returns the SVG. @throws what the library threw, or that the thread ended */
-export function drawInThread(drawing: Drawing): Promise<string> {
+export function drawInThread(request: DrawingRequest): Promise<string> {
   thread ??= startThread();
   const { worker, waiting } = thread;
   drawings += 1;
   const id = drawings;
-  // Rows are for links, which the caller makes.
-  const points = drawing.points.map((point) => ({ ...point, rows: [] }));
   return new Promise((resolve, reject) => {
     waiting.set(id, { resolve, reject });
     worker.ref();
-    worker.postMessage({ id, drawing: { ...drawing, points } } satisfies Wanted);
+    worker.postMessage({ id, ...request } satisfies NumberedRequest);
   });
 }
 
@@ -49,12 +54,12 @@ function startThread(): DrawingThread {
     for (const { reject } of started.waiting.values()) reject(error);
     started.waiting.clear();
   };
-  worker.on('message', (drawn: Drawn) => {
-    const asked = started.waiting.get(drawn.id);
+  worker.on('message', (drawn: DrawingResult) => {
+    const waiting = started.waiting.get(drawn.id);
     started.waiting.delete(drawn.id);
-    if ('svg' in drawn) asked?.resolve(drawn.svg);
-    else asked?.reject(drawn.error);
-    // An idle thread keeps no process from its end.
+    if ('svg' in drawn) waiting?.resolve(drawn.svg);
+    else waiting?.reject(drawn.error);
+    // An idle thread does not keep the process alive.
     if (started.waiting.size === 0) worker.unref();
   });
   worker.on('error', end);

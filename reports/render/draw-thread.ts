@@ -1,41 +1,37 @@
 /**
- * The thread that draws. The chart library keeps names in plain objects, so a name can change its realm or end it: that of this thread,
- * which a new one replaces, and not that of the process that loads.
+ * The thread that draws. The chart library keeps names in plain objects, so a name can change or end the realm that it runs in:
+ * that of this thread, which a new one replaces, and not that of the process that loads.
  */
 
 import { createRequire } from 'node:module';
 import { parentPort } from 'node:worker_threads';
-import { GRID_LINE, INK, PALETTE } from './chart-look.ts';
-import { type Drawing, optionOf } from './chart-options.ts';
-import type { Drawn, Wanted } from './draw-in-thread.ts';
+import type { DrawingRequest, DrawingResult, NumberedRequest } from './draw-in-thread.ts';
 import { escapeAttribute } from './templates.ts';
 
 /** A tenant can be called `__proto__`; here that is a key like any other. */
 Reflect.deleteProperty(Object.prototype, '__proto__');
 
-/** In one file: chosen part by part it is 585, which took half a second of processor time. */
+/** The build in one file: the modules that charts need are 585, which take half a second of processor time. */
 const echarts = createRequire(import.meta.url)(
   'echarts/dist/echarts.min.js',
 ) as typeof import('echarts/core');
 
-parentPort?.on('message', ({ id, drawing }: Wanted) => {
-  let drawn: Drawn;
+parentPort?.on('message', ({ id, ...request }: NumberedRequest) => {
+  let result: DrawingResult;
   try {
-    drawn = { id, svg: toSvg(drawing) };
+    result = { id, svg: toSvg(request) };
   } catch (error) {
-    drawn = { id, error: error instanceof Error ? error : new Error(String(error)) };
+    result = { id, error: error instanceof Error ? error : new Error(String(error)) };
   }
-  parentPort?.postMessage(drawn);
+  parentPort?.postMessage(result);
 });
 
-function toSvg(drawing: Drawing): string {
-  const { width, title } = drawing;
-  const [option, height] = optionOf(drawing);
+function toSvg({ option, width, height, title }: DrawingRequest): string {
   const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
     chart.setOption(option);
-    // The viewBox that ECharts writes lets the page scale it; the style block it adds is for animation only.
-    return inPageColours(
+    // The viewBox that ECharts writes lets the page scale it; its style block is for animation only.
+    return (
       chart
         .renderToSVGString()
         .replace(
@@ -44,23 +40,12 @@ function toSvg(drawing: Drawing): string {
         )
         .replace(/<style[^>]*>[\s\S]*?<\/style>/g, '')
         .replace(/ class="[^"]*"/g, '')
-        // A page with a strict content policy ignores style attributes; the same words as attributes are taken.
-        .replace(/ style="([^"]*)"/g, (_, style: string) => attributesOf(style)),
+        // A page with a strict content policy ignores style attributes; presentation attributes are accepted.
+        .replace(/ style="([^"]*)"/g, (_, style: string) => attributesOf(style))
     );
   } finally {
     chart.dispose();
   }
-}
-
-/** The page decides what a colour is, so that one drawing serves light and dark. */
-function inPageColours(svg: string): string {
-  return PALETTE.reduce(
-    (drawn, colour, index) =>
-      drawn.replaceAll(new RegExp(colour, 'gi'), `var(--chart-${index + 1}, ${colour})`),
-    svg
-      .replaceAll(new RegExp(INK, 'gi'), 'currentColor')
-      .replaceAll(new RegExp(GRID_LINE, 'gi'), 'var(--line, #d8dee4)'),
-  );
 }
 
 function attributesOf(style: string): string {

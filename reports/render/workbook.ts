@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
-import { WorkbookLimitError } from '../errors.ts';
+import { ReportError } from '../errors.ts';
 
 export interface CellStyle {
   /** A number format, as `#,##0.00`. */
@@ -49,7 +49,7 @@ const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 /**
  * The bytes of the file. Sheets are printed in landscape, as wide as the page.
  *
- * @throws WorkbookLimitError from the stream: a sheet has more rows, or a cell more characters, than the format allows
+ * @throws ReportError from the stream: a sheet has more rows, or a cell more characters, than the format allows
  */
 export function writeWorkbook(
   sheets: readonly Sheet[],
@@ -123,7 +123,8 @@ async function* sheetXml(
   let count = 0;
   for await (const row of rows) {
     count += 1;
-    if (count > MAX_ROWS) throw new WorkbookLimitError(`Sheet ${name} has more than the ${MAX_ROWS} rows`);
+    if (count > MAX_ROWS)
+      throw new ReportError('workbook-limit', [`Sheet ${name} has more than the ${MAX_ROWS} rows`]);
     part += `<row r="${count}">`;
     for (let at = 0; at < row.length; at += 1) {
       const cell = row[at] ?? null;
@@ -152,7 +153,9 @@ function cellXml(cell: NonNullable<Cell>, place: string, { styles, texts }: Used
   // Days are counted so that 1970-01-01 is 25569.
   if (value instanceof Date) return `<c ${marks}><v>${value.getTime() / 86_400_000 + 25_569}</v></c>`;
   if (value.length > MAX_CELL_LENGTH)
-    throw new WorkbookLimitError(`Cell ${place} has more than the ${MAX_CELL_LENGTH} characters`);
+    throw new ReportError('workbook-limit', [
+      `Cell ${place} has more than the ${MAX_CELL_LENGTH} characters`,
+    ]);
   const known = texts.get(value) ?? (texts.size < MAX_SHARED ? texts.size : null);
   if (known !== null) {
     texts.set(value, known);

@@ -7,8 +7,8 @@
  */
 
 import { uuidOrNull } from '../../lib/wire/text.ts';
-import { ReportFilterError } from '../errors.ts';
-import { nearestNames } from '../nearest-names.ts';
+import { invalidFilter } from '../errors.ts';
+import { didYouMean } from '../nearest-names.ts';
 import { checkDay } from '../period.ts';
 
 /** As typed, by name; several values of one name mean any of them, several names all of them. */
@@ -19,7 +19,7 @@ export interface BoundConditions {
   readonly sql: string;
   readonly values: Readonly<Record<string, string | readonly string[]>>;
   /** As text, for the head. */
-  readonly shown: Readonly<Record<string, string>>;
+  readonly texts: Readonly<Record<string, string>>;
 }
 
 interface Condition {
@@ -81,24 +81,24 @@ export const TYPED_CONDITIONS = Object.entries(TYPED).map(([name, { label }]) =>
 export const EXACT_CONDITIONS = Object.keys(EXACT).map((name) => `is_${name}`);
 export const CONDITION_NAMES: readonly string[] = [...Object.keys(TYPED), ...EXACT_CONDITIONS];
 
-/** @throws ReportFilterError naming the condition and its value */
+/** @throws ReportError naming the condition and its value */
 export function bindConditions(conditions: ShipmentConditions): BoundConditions {
   const values: Record<string, string | readonly string[]> = {};
   const bind: Bind = (value) => {
-    const name = `asked_${Object.keys(values).length}`;
+    const name = `condition_${Object.keys(values).length}`;
     values[name] = value;
     return `$${name}`;
   };
-  const shown: Record<string, string> = {};
+  const texts: Record<string, string> = {};
   const terms: string[] = [];
-  for (const [name, asked] of Object.entries(conditions)) {
-    const wanted = name.startsWith('is_') ? asked : asked.filter((value) => value.trim() !== '');
-    if (wanted.length === 0) continue;
+  for (const [name, given] of Object.entries(conditions)) {
+    const chosen = name.startsWith('is_') ? given : given.filter((value) => value.trim() !== '');
+    if (chosen.length === 0) continue;
     const { sql } = conditionOf(name);
-    terms.push(`(${sql([...new Set(wanted)], bind).join(' or ')})`);
-    shown[name] = wanted.map((value) => (value === '' ? '(none)' : value)).join(' or ');
+    terms.push(`(${sql([...new Set(chosen)], bind).join(' or ')})`);
+    texts[name] = chosen.map((value) => (value === '' ? '(none)' : value)).join(' or ');
   }
-  return { sql: terms.length === 0 ? 'true' : terms.join(' and '), values, shown };
+  return { sql: terms.length === 0 ? 'true' : terms.join(' and '), values, texts };
 }
 
 function conditionOf(name: string): Condition {
@@ -106,9 +106,7 @@ function conditionOf(name: string): Condition {
   if (typed) return typed;
   const column = name.replace(/^is_/, '');
   if (column === name || !Object.hasOwn(EXACT, column)) {
-    const near = nearestNames(name, CONDITION_NAMES);
-    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-    throw new ReportFilterError(name, `Shipments cannot be asked by "${name}".${hint}`);
+    throw invalidFilter(`Shipments have no condition "${name}".${didYouMean(name, CONDITION_NAMES)}`);
   }
   return { label: column, sql: (values, bind) => exactSql(column, values, bind) };
 }
@@ -121,7 +119,7 @@ function exactSql(column: string, values: readonly string[], bind: Bind): readon
   const none = known.length < values.length ? [`${expression} is null`] : [];
   if (column === 'problem') {
     if (known.length > MAX_PROBLEMS)
-      throw new ReportFilterError('is_problem', `There are no more than ${MAX_PROBLEMS} kinds of problems.`);
+      throw invalidFilter(`There are no more than ${MAX_PROBLEMS} kinds of problems.`);
     return [...none, ...known.flatMap((value) => anyOf(expression, compared)([value], bind))];
   }
   if (column !== 'month') return [...none, ...anyOf(expression, compared)(known, bind)];
@@ -192,10 +190,7 @@ function linesSql(values: readonly string[]): readonly string[] {
   return values.map((value) => {
     const found = Object.hasOwn(LINES, value) ? LINES[value] : undefined;
     if (found !== undefined) return found;
-    throw new ReportFilterError(
-      'lines',
-      `"${value}" is no value for lines: take ${Object.keys(LINES).join(', ')}.`,
-    );
+    throw invalidFilter(`"${value}" is no value for lines: take ${Object.keys(LINES).join(', ')}.`);
   });
 }
 
@@ -224,10 +219,7 @@ function amountIn(label: string, value: string): string {
   const text = value.trim();
   if (/^-?\d{1,14}(\.\d{1,4})?$/.test(text)) return text;
   const what = `"${value}" is no amount for ${label.toLowerCase()}`;
-  throw new ReportFilterError(
-    label,
-    `${what}: write digits with a point and at most four decimals, as in 12.50.`,
-  );
+  throw invalidFilter(`${what}: write digits with a point and at most four decimals, as in 12.50.`);
 }
 
 function day(label: string, operator: '>=' | '<='): Condition {

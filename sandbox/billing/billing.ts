@@ -1,47 +1,67 @@
 /**
- * Billing: invoices are generated, submitted, approved and canceled here (spec 3). Status and event are written together, so that a restart never
- * finds one without the other.
+ * The lifecycle of invoices and their events (spec 3, 6). The status of an invoice and its event are written together, so that a
+ * restart never finds one without the other.
  */
 
-import type { FileLocation } from '../delivery/events.ts';
-import { assertMove } from '../lifecycle.ts';
-import type { Delivery, EventType, ExportFile, InternalStatus, Invoice, Tenant } from '../model.ts';
+import type { Deliveries } from '../delivery/deliveries.ts';
+import { buildEvent, type FileLocation, ofUnknownType, strikeTotals } from '../delivery/events.ts';
+import type { Registrations } from '../delivery/registrations.ts';
+import {
+  type BillingEvent,
+  type Delivery,
+  EVENTS,
+  type EventType,
+  type ExportFile,
+  type InternalStatus,
+  type Invoice,
+  type Tenant,
+} from '../model.ts';
+import { uuidFrom } from '../randomness.ts';
 import { RefusalError, requireBilling } from '../refusal.ts';
-import { stampOf } from '../stamp.ts';
-import { Announcements, type AnnouncementsOptions } from './announcements.ts';
+import type { Activity } from '../state/activity.ts';
 import { Exports, type ExportsOptions } from './exports.ts';
-import { InvoiceBook } from './invoice-book.ts';
+import { InvoiceBook, type InvoiceBookOptions } from './invoice-book.ts';
 import { makeInvoice, type NewInvoice, sourcesOf } from './new-invoice.ts';
 
-export interface BillingOptions extends ExportsOptions, AnnouncementsOptions {
+export interface BillingOptions extends ExportsOptions, InvoiceBookOptions {
+  readonly activity: Activity;
+  readonly deliveries: Deliveries;
+  readonly registrations: Registrations;
+  readonly wirePrefix: string;
   readonly hasBilling: boolean;
 }
 
+/** The allowed transitions (spec 3). */
+const MOVES: Readonly<Record<InternalStatus, readonly InternalStatus[]>> = {
+  DRAFT: ['PENDING_APPROVAL', 'CANCELED'],
+  PENDING_APPROVAL: ['APPROVED', 'CANCELED'],
+  APPROVED: ['CANCELED'],
+  CANCELED: [],
+};
+
 export class Billing extends InvoiceBook {
   readonly #options: BillingOptions;
-  readonly #exports: Exports;
-  readonly #announcements: Announcements;
+  readonly exports: Exports;
 
   constructor(options: BillingOptions) {
     super(options);
     this.#options = options;
-    this.#exports = new Exports(options, this);
-    this.#announcements = new Announcements(options, { exports: this.#exports, book: this });
+    this.exports = new Exports(options, this);
   }
 
   /** Generates an invoice in DRAFT, which emits invoice_created (spec 3). */
-  async create(wanted: NewInvoice = {}): Promise<Invoice> {
-    const { store, seed, environment, partner, now, hasBilling } = this.#options;
+  async create(request: NewInvoice = {}): Promise<Invoice> {
+    const { store, seed, environment, partner, now, hasBilling, activity } = this.#options;
     requireBilling(hasBilling);
     const sequence = store.count('invoices');
-    const sources = sourcesOf(wanted, this);
-    const tenant = this.#tenantOf(wanted, sequence);
+    const sources = sourcesOf(request, this);
+    const tenant = this.#tenantOfNew(request, sequence);
     const find = (id: string) => this.invoice(id);
     const plan = { seed, environment, sequence, now: now(), partner, tenant, sources, find };
-    const invoice = await makeInvoice(wanted, plan);
+    const invoice = await makeInvoice(request, plan);
     store.put('invoice', invoice.invoiceId, invoice);
-    this.#options.activity.add('invoice', `${invoice.invoiceNumber} generated in DRAFT`, invoice.invoiceId);
-    this.#announcements.emit('invoice_created', invoice);
+    activity.add('invoice', `${invoice.invoiceNumber} generated in DRAFT`, invoice.invoiceId);
+    this.#emit('invoice_created', invoice);
     return this.invoice(invoice.invoiceId);
   }
 
@@ -51,20 +71,21 @@ export class Billing extends InvoiceBook {
   }
 
   /**
-   * PENDING_APPROVAL to APPROVED, export, invoice_finalized; without an export no event (spec 6, rule 6). What takes
-   * time comes first: status, file, event and deliveries then reach the journal in one piece.
+   * PENDING_APPROVAL to APPROVED, export, invoice_finalized; without an export no event (spec 6, rule 6). The file is prepared
+   * first, so that status, file, event and deliveries are written together.
    */
   async approve(invoiceId: string): Promise<Invoice> {
+    const { faults, activity } = this.#options;
     const pending = this.invoice(invoiceId);
     assertMove(pending.status, 'APPROVED');
     const moment = this.moment('export', pending);
-    if (this.#options.faults.strike('export-failure', moment) !== null) {
-      this.#options.activity.add('invoice', `${pending.invoiceNumber}: the export failed`, invoiceId);
+    if (faults.strike('export-failure', moment) !== null) {
+      activity.add('invoice', `${pending.invoiceNumber}: the export failed`, invoiceId);
       return this.#move(invoiceId, 'APPROVED');
     }
-    const file = await this.#exports.prepare(pending, this.#exports.drawMalformation(pending, moment));
-    this.#announcements.emit('invoice_finalized', this.#move(invoiceId, 'APPROVED', file));
-    if (pending.tenantId !== null && this.#options.faults.strike('partner-level-double', moment) !== null) {
+    const file = await this.exports.prepare(pending, this.exports.drawMalformation(pending, moment));
+    this.#emit('invoice_finalized', this.#move(invoiceId, 'APPROVED', file));
+    if (pending.tenantId !== null && faults.strike('partner-level-double', moment) !== null) {
       const double = await this.create({ partnerLevel: true, sources: [invoiceId] });
       await this.finalize(double.invoiceId);
     }
@@ -73,18 +94,17 @@ export class Billing extends InvoiceBook {
 
   /** To CANCELED, from anywhere but CANCELED; emits invoice_voided. */
   cancel(invoiceId: string): Invoice {
-    const invoice = this.#move(invoiceId, 'CANCELED');
-    this.#announcements.emit('invoice_voided', invoice);
+    this.#emit('invoice_voided', this.#move(invoiceId, 'CANCELED'));
     return this.invoice(invoiceId);
   }
 
-  /** The way from DRAFT or PENDING_APPROVAL to APPROVED, in one step for callers in a hurry. */
+  /** From DRAFT or PENDING_APPROVAL to APPROVED. */
   async finalize(invoiceId: string): Promise<Invoice> {
     if (this.invoice(invoiceId).status === 'DRAFT') this.submit(invoiceId);
     return this.approve(invoiceId);
   }
 
-  /** Exports an approved invoice again, rightly: after a failed export, or a malformed file. No event. */
+  /** Exports an approved invoice again without a fault: after a failed export, or a malformed file. No event. */
   async repair(invoiceId: string): Promise<Invoice> {
     const invoice = this.invoice(invoiceId);
     if (invoice.status !== 'APPROVED') {
@@ -93,21 +113,35 @@ export class Billing extends InvoiceBook {
         `The invoice is ${invoice.status}; only APPROVED ones are exported.`,
       );
     }
-    const file = await this.#exports.prepare(invoice, null);
+    const file = await this.exports.prepare(invoice, null);
     const current = this.invoice(invoiceId);
     const next = { ...current, exports: [...current.exports, file] };
     this.#options.store.put('invoice', invoiceId, next);
     return next;
   }
 
-  /** Delivers an event once more to those who hear of it, or to one registration. */
+  /** Delivers an event once more, to its subscribers or to one registration. */
   resend(eventId: string, registrationId?: string): readonly Delivery[] {
-    return this.#announcements.resend(eventId, registrationId);
+    const { store, registrations, deliveries } = this.#options;
+    const event = store.get('event', eventId);
+    if (event === undefined) throw new RefusalError('not_found', `There is no event "${eventId}".`);
+    const receivers =
+      registrationId === undefined ? registrations.forEvent(event) : [registrations.get(registrationId)];
+    return receivers.map((registration) => deliveries.send(event, registration));
   }
 
   /** Sends a test payload to one registration, active or not (spec 2.3). */
-  testEvent(registrationId: string, eventType?: EventType): Promise<Delivery> {
-    return this.#announcements.test(registrationId, eventType);
+  async testEvent(registrationId: string, eventType: EventType = 'invoice_finalized'): Promise<Delivery> {
+    const { store, registrations, deliveries } = this.#options;
+    const registration = registrations.get(registrationId);
+    const { status, bringsFile } = EVENTS[eventType];
+    const invoice = { ...(await this.exports.sampleInvoice()), status };
+    const moment = this.moment('event', invoice);
+    const location = bringsFile ? this.exports.locate(invoice, invoice.file, moment, 0) : null;
+    const parts = { ...this.#eventParts(eventType, invoice, location), testEvent: true, skewMs: 0 };
+    const event = buildEvent(parts, null, moment);
+    store.put('event', event.eventId, event);
+    return deliveries.send(event, registration);
   }
 
   /** A fresh presigned URL for the newest export; null when there is none (spec 4.3, 7). */
@@ -116,39 +150,75 @@ export class Billing extends InvoiceBook {
     const file = invoice.exports.at(-1);
     if (file === undefined) return null;
     const moment = this.moment('regenerate', invoice);
-    return this.#exports.locate(invoice, file, moment, this.#exports.skewMs(moment));
+    return this.exports.locate(invoice, file, moment, this.exports.skewMs(moment));
   }
 
-  /** The file that lies under a key of object storage, null when none does. */
-  stored(key: string): Promise<{ invoice: Invoice; file: ExportFile } | null> {
-    return this.#exports.stored(key);
+  /** Sends a change of an invoice to all subscribed webhooks. */
+  #emit(eventType: EventType, current: Invoice): void {
+    const { store, faults, activity, registrations, deliveries } = this.#options;
+    const moment = this.moment('event', current, eventType);
+    const stated = strikeTotals(faults, moment, current);
+    const invoice = stated === null ? current : { ...current, stated };
+    if (stated !== null) store.put('invoice', invoice.invoiceId, invoice);
+    const file = EVENTS[eventType].bringsFile ? invoice.exports.at(-1) : undefined;
+    const skewMs = this.exports.skewMs(moment);
+    const location = file === undefined ? null : this.exports.locate(invoice, file, moment, skewMs);
+    const parts = { ...this.#eventParts(eventType, invoice, location), testEvent: false, skewMs };
+    const event = buildEvent(parts, faults, moment);
+    const events: BillingEvent[] = [event];
+    const unknown = faults.strike('unknown-event-type', moment);
+    if (unknown !== null) {
+      events.push(ofUnknownType(event, this.#nextEventId(), String(unknown.params.eventType)));
+    }
+    for (const one of events) {
+      store.put('event', one.eventId, one);
+      activity.add('event', `${one.eventType} for ${invoice.invoiceNumber}`, invoice.invoiceId);
+      for (const registration of registrations.forEvent(one)) deliveries.send(one, registration);
+    }
   }
 
-  /** The bytes of a file. */
-  read(invoice: Invoice, file: ExportFile): Generator<Buffer> {
-    return this.#exports.read(invoice, file);
+  #eventParts(eventType: EventType, invoice: Invoice, location: FileLocation | null) {
+    const { now, partner, wirePrefix } = this.#options;
+    const partnerTenantId = this.tenantOf(invoice)?.partnerTenantId ?? null;
+    const eventId = this.#nextEventId();
+    return { eventId, eventType, at: now(), partner, invoice, partnerTenantId, wirePrefix, location };
+  }
+
+  #nextEventId(): string {
+    const { seed, environment, store } = this.#options;
+    return uuidFrom(seed, environment, 'event', store.count('events'));
   }
 
   #move(invoiceId: string, to: InternalStatus, file?: ExportFile): Invoice {
     const { store, now, activity } = this.#options;
     const invoice = this.invoice(invoiceId);
     assertMove(invoice.status, to);
-    const history = [...invoice.history, { status: to, at: stampOf(now()) }];
+    const history = [...invoice.history, { status: to, at: now().toISOString() }];
     const exports = file === undefined ? invoice.exports : [...invoice.exports, file];
     const next: Invoice = { ...invoice, status: to, history, exports };
-    const change = file === undefined ? { status: to, history } : { status: to, history, exports };
-    store.put('invoice', invoiceId, next, change);
+    store.put('invoice', invoiceId, next);
     activity.add('invoice', `${invoice.invoiceNumber}: ${invoice.status} to ${to}`, invoiceId);
     return next;
   }
 
-  #tenantOf(wanted: NewInvoice, sequence: number): Tenant | null {
-    if (wanted.partnerLevel === true || this.partner.kind === 'enterprise') {
-      if (wanted.tenant === undefined) return null;
+  #tenantOfNew({ partnerLevel, tenant }: NewInvoice, sequence: number): Tenant | null {
+    if (partnerLevel === true || this.partner.kind === 'enterprise') {
+      if (tenant === undefined) return null;
       throw new RefusalError('invalid_request', 'A partner-level invoice has no tenant (spec 2.9).');
     }
-    if (wanted.tenant !== undefined) return this.tenant(wanted.tenant);
+    if (tenant !== undefined) return this.tenant(tenant);
     const tenants = this.tenants();
     return tenants[(sequence - 1) % tenants.length] ?? null;
   }
+}
+
+/** @throws RefusalError when the table of spec 3 has no such move */
+function assertMove(from: InternalStatus, to: InternalStatus): void {
+  const allowed = MOVES[from];
+  if (allowed.includes(to)) return;
+  const reason = allowed.length === 0 ? `${from} is final` : `${from} moves to ${allowed.join(' or ')} only`;
+  throw new RefusalError(
+    'refused_transition',
+    `An invoice cannot move from ${from} to ${to}: ${reason} (spec 3).`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * The export of invoices to object storage, and the presigned URLs to what it wrote (spec 2.7, 4.3). Only the facts
- * of a file are kept; its bytes are generated again for each reader.
+ * The export of invoices to object storage, and the presigned URLs of the files (spec 2.7, 4.3). Only size and hash of a file are
+ * stored; its bytes are generated again for each reader.
  */
 
 import type { FileLocation } from '../delivery/events.ts';
@@ -8,7 +8,6 @@ import { type Faults, type Moment, numberParam, switchParam } from '../faults/fa
 import { MALFORMATION_NAMES } from '../faults/malformed-csv.ts';
 import type { Environment, ExportFile, Invoice } from '../model.ts';
 import { bytesFrom, fractionFrom, uuidFrom } from '../randomness.ts';
-import { stampOf } from '../stamp.ts';
 import type { Store } from '../state/store.ts';
 import { csvChunks, measureCsv } from '../storage/csv-file.ts';
 import { presign } from '../storage/presigned.ts';
@@ -38,7 +37,7 @@ export class Exports {
     this.#sampleId = uuidFrom(options.seed, options.environment, 'invoice', 0);
   }
 
-  /** The file that lies under a key of object storage, null when none does. */
+  /** The file under a key of object storage, null when there is none. */
   async stored(key: string): Promise<{ invoice: Invoice; file: ExportFile } | null> {
     const invoiceId = key.split('/')[1] ?? '';
     const sample = invoiceId === this.#sampleId ? await this.sampleInvoice() : null;
@@ -54,22 +53,18 @@ export class Exports {
   }
 
   /**
-   * The next file of an invoice: the right one, or one broken in the way named. Nothing is kept yet, so that the
-   * caller can keep it together with what follows from it.
+   * The next file of an invoice: the right one, or one with the named malformation. The caller stores it together with the
+   * new status.
    */
   async prepare(invoice: Invoice, malformation: string | null): Promise<ExportFile> {
     const folder = invoice.file.key.slice(0, invoice.file.key.lastIndexOf('/'));
     const key = `${folder}/${invoice.exports.length + 1}.csv`;
     if (malformation === null) return { ...invoice.file, key };
-    return { ...(await this.#measure(invoice, malformation)), key, malformation };
-  }
-
-  async #measure(invoice: Invoice, malformation: string): Promise<Pick<ExportFile, 'sha256' | 'sizeBytes'>> {
     const { sha256, sizeBytes } = await measureCsv(this.#book.csvSource(invoice), malformation);
-    return { sha256, sizeBytes };
+    return { sha256, sizeBytes, key, malformation };
   }
 
-  /** How a fault breaks the file of this invoice; null when none strikes. */
+  /** The malformation that a fault gives the file of this invoice; null when none strikes. */
   drawMalformation(invoice: Invoice, moment: Moment): string | null {
     const rule = this.#options.faults.strike('malformed-csv', moment);
     if (rule === null) return null;
@@ -78,13 +73,13 @@ export class Exports {
     return MALFORMATION_NAMES[Math.floor(draw * MALFORMATION_NAMES.length)] ?? 'empty-file';
   }
 
-  /** How far the service's clock is off in what it writes; expiry itself is never off. */
+  /** The clock skew in the instants that the service writes; URLs expire by the right clock. */
   skewMs(moment: Moment): number {
     const rule = this.#options.faults.strike('clock-skew', moment);
     return rule === null ? 0 : numberParam(rule, 'hours') * 3_600_000;
   }
 
-  /** A fresh presigned URL and what is announced with it. */
+  /** A fresh presigned URL with its expiry, hash and size. */
   locate(invoice: Invoice, file: ExportFile, moment: Moment, skewMs: number): FileLocation {
     const { faults, signingSecret, storageUrl, urlLifetimeSeconds, now } = this.#options;
     const expired = faults.strike('expired-url', moment);
@@ -95,13 +90,13 @@ export class Exports {
     const announced = expired !== null && switchParam(expired, 'silent') ? usual : expiresAt;
     return {
       presignedUrl: presign({ storageUrl: storageUrl(), signingSecret, key: file.key, expiresAt }),
-      presignedUrlExpiresAt: stampOf(new Date(announced.getTime() + skewMs)),
+      presignedUrlExpiresAt: new Date(announced.getTime() + skewMs).toISOString(),
       fileHashSha256: wrongHash ? otherHash(invoice.invoiceId) : file.sha256,
       fileSizeBytes: file.sizeBytes + (wrongSize === null ? 0 : numberParam(wrongSize, 'by')),
     };
   }
 
-  /** The invoice of test payloads: its file can be downloaded, but no list or endpoint knows it. */
+  /** The invoice of test payloads: its file can be downloaded, but it is in no list and has no endpoint. */
   sampleInvoice(): Promise<Invoice> {
     const { seed, environment, now } = this.#options;
     const { partner } = this.#book;

@@ -38,10 +38,10 @@ export class InvoiceBook {
   }
 
   /** By name, id or the partner's own id. @throws RefusalError when there is none */
-  tenant(word: string): Tenant {
-    const found = this.tenants().find((tenant) => wordsOf(tenant).includes(word));
+  tenant(name: string): Tenant {
+    const found = this.tenants().find((tenant) => namesOf(tenant).includes(name));
     if (found !== undefined) return found;
-    throw new RefusalError('not_found', `There is no tenant "${word}".`);
+    throw new RefusalError('not_found', `There is no tenant "${name}".`);
   }
 
   /** The rows as billed. */
@@ -54,13 +54,13 @@ export class InvoiceBook {
   }
 
   moment(place: Place, { invoiceId, tenantId }: Invoice, eventType?: EventType): Moment {
-    return { place, invoiceId, tenantWords: this.tenantWords(tenantId), eventType };
+    return { place, invoiceId, tenantNames: this.tenantNames(tenantId), eventType };
   }
 
-  /** Every word by which a fault's target may name a tenant. */
-  tenantWords(tenantId: string | null): readonly string[] {
+  /** The names by which the target of a fault may name a tenant. */
+  tenantNames(tenantId: string | null): readonly string[] {
     const tenant = tenantId === null ? undefined : this.#store.get('tenant', tenantId);
-    return tenant === undefined ? [] : wordsOf(tenant);
+    return tenant === undefined ? [] : namesOf(tenant);
   }
 
   /** The data of an invoice's CSV. */
@@ -70,6 +70,6 @@ export class InvoiceBook {
   }
 }
 
-function wordsOf(tenant: Tenant): readonly string[] {
+function namesOf(tenant: Tenant): readonly string[] {
   return [tenant.name, tenant.tenantId, tenant.partnerTenantId];
 }

@@ -1,9 +1,8 @@
 /**
- * Months of invoices as a year of business leaves them, one for each tenant and month, at prices that follow from carrier,
- * service, zone and weight, and with everything planted that an auditor looks for: a price increase, shipments billed
- * twice, costs far off, parcels billed by their size, a minimum charge, second charges, late lines, credits that answer some of these a month later, an invoice that was
- * canceled and billed again, one that was canceled and never came back, a month without an invoice, and a last one that is
- * not approved.
+ * Months of invoices, one for each tenant and month, at prices that depend on carrier, service, zone and weight. They contain the
+ * findings of an audit: a price increase, shipments billed twice, outliers, parcels billed by their size, a minimum charge, second
+ * charges, late lines, credits for some of these a month later, an invoice that was canceled and billed again, one that was canceled
+ * for good, a month without an invoice, and a last invoice that is not approved.
  */
 
 import type { Shipment, Tenant } from '../model.ts';
@@ -17,29 +16,29 @@ export interface PlannedInvoice {
   readonly planted: readonly Planted[];
 }
 
-/** A line of an invoice that an auditor is to find; a line may be one for several reasons. */
+/** A finding in a line of an invoice; a line may have several. */
 export interface Planted {
-  readonly what: Plant;
+  readonly what: Finding;
   /** Row number in the invoice's file, from 1. */
   readonly rowNumber: number;
-  /** Decimal text: what is wrong of its cost; of a credit, what is given back. */
+  /** Decimal text: the wrong part of the cost; for a credit, the credited amount. */
   readonly amount: string;
 }
 
-export interface MonthsWanted {
+export interface MonthsRequest {
   readonly seed: number;
-  /** How many, up to the last complete one. */
+  /** Number of months, up to the last complete one. */
   readonly months: number;
-  /** Shipments of each invoice, before what is planted. */
+  /** Shipments of each invoice, without the planted ones. */
   readonly shipments: number;
   readonly now: Date;
-  /** null stands for the partner of an enterprise, who has no tenants. */
+  /** `[null]` for an enterprise partner, which has no tenants. */
   readonly tenants: readonly (Tenant | null)[];
 }
 
-/** In the order in which the service would have made them. */
-export function* planMonths(wanted: MonthsWanted): Generator<PlannedInvoice> {
-  const { months, now, tenants, shipments } = wanted;
+/** In the order in which the service would have generated them. */
+export function* planMonths(request: MonthsRequest): Generator<PlannedInvoice> {
+  const { months, now, tenants, shipments } = request;
   const raisedFrom = periodOf(now, months - Math.ceil(months / 2)).start;
   const before = new Map<number, LeftOver>();
   for (let month = 0; month < months; month += 1) {
@@ -47,18 +46,18 @@ export function* planMonths(wanted: MonthsWanted): Generator<PlannedInvoice> {
     for (const [index, tenant] of tenants.entries()) {
       const earlier = before.get(index) ?? NOTHING_LEFT;
       before.delete(index);
-      // A month that was never billed: the third tenant's, in the middle.
+      // A month that was never billed, of the third tenant, in the middle.
       if (index === 2 && months > 2 && month === Math.floor(months / 2)) continue;
-      const random = randomFrom(wanted.seed, 'month', period.start, index);
+      const random = randomFrom(request.seed, 'month', period.start, index);
       const { lines, leftOver } = billMonth({
         ...{ random, tenant, period, shipments, raisedFrom, earlier },
-        // A carrier that is late is late once in a while, not with every invoice.
+        // Late lines come only in some months.
         lateLines: month % 3 === 2 ? Math.ceil(shipments / 20) : 0,
         credits: index % 2 === 0 ? 'far above the usual' : 'billed twice',
       });
-      const isGone = index === 1 && month === 1;
-      // Lines that were never billed are neither billed twice nor credited.
-      if (!isGone) before.set(index, leftOver);
+      const isCanceledForGood = index === 1 && month === 1;
+      // Lines of an invoice that was canceled for good are neither billed twice nor credited.
+      if (!isCanceledForGood) before.set(index, leftOver);
       const plan = (billed: readonly BilledLine[], ends: PlannedInvoice['ends']): PlannedInvoice => ({
         ...{ invoice: invoiceOf(tenant, period, billed), ends, planted: plantedIn(billed) },
       });
@@ -66,7 +65,7 @@ export function* planMonths(wanted: MonthsWanted): Generator<PlannedInvoice> {
       else if (index === 0 && month === 1) {
         yield plan(lines, 'canceled');
         yield plan(repriced(lines), 'approved');
-      } else yield plan(lines, isGone ? 'canceled' : 'approved');
+      } else yield plan(lines, isCanceledForGood ? 'canceled' : 'approved');
     }
   }
 }
@@ -89,11 +88,11 @@ function invoiceOf(tenant: Tenant | null, period: Period, lines: readonly Billed
 
 function plantedIn(lines: readonly BilledLine[]): readonly Planted[] {
   return lines.flatMap(({ wrong }, at) =>
-    Object.entries(wrong).map(([what, amount]) => ({ what: what as Plant, rowNumber: at + 1, amount })),
+    Object.entries(wrong).map(([what, amount]) => ({ what: what as Finding, rowNumber: at + 1, amount })),
   );
 }
 
-/** Billed again with one cost put right, and one that became higher. */
+/** The lines billed again, with one cost corrected and one raised. */
 function repriced(lines: readonly BilledLine[]): readonly BilledLine[] {
   return lines.map((billed, at) => {
     const { line, wrong } = billed;
@@ -107,8 +106,7 @@ function repriced(lines: readonly BilledLine[]): readonly BilledLine[] {
 
 // The lines of one planned invoice, and the planted errors in some of them.
 
-/** Why an auditor is to find a line. */
-export type Plant =
+export type Finding =
   | 'raised price'
   | 'billed twice'
   | 'second charge'
@@ -120,8 +118,8 @@ export type Plant =
 
 export interface BilledLine {
   readonly line: Shipment;
-  /** Planted findings with their amounts: see `Planted`. */
-  readonly wrong: Readonly<Partial<Record<Plant, string>>>;
+  /** The findings with their amounts: see `Planted`. */
+  readonly wrong: Readonly<Partial<Record<Finding, string>>>;
 }
 
 export interface Period {
@@ -131,7 +129,7 @@ export interface Period {
   readonly invoiced: string;
 }
 
-/** Lines that the tenant's next invoice takes from this one. */
+/** Lines of this invoice that the tenant's next one bills again or credits. */
 export interface LeftOver {
   /** Billed a second time. */
   readonly twice: BilledLine | null;
@@ -144,7 +142,7 @@ export interface MonthToBill {
   readonly random: Random;
   readonly tenant: Tenant | null;
   readonly period: Period;
-  /** Before what is planted. */
+  /** Without the planted ones. */
   readonly shipments: number;
   readonly lateLines: number;
   /** First day of the higher prices. */
@@ -182,14 +180,14 @@ export function billMonth(month: MonthToBill): {
   };
 }
 
-/** A second charge for a package: found heavier when it was weighed. */
+/** A second charge for a package that was found heavier. */
 function weighedAgain(month: MonthToBill, { line }: BilledLine): BilledLine {
   const second = { ...line, billableWeight: times(line.billableWeight, 300) };
   const priced = pricedAt(850, second, month);
   return { ...priced, wrong: { ...priced.wrong, 'second charge': priced.line.billingCost } };
 }
 
-/** Far above what its like cost. */
+/** An outlier. */
 function sixfold({ line, wrong }: BilledLine): BilledLine {
   return {
     line: { ...line, billingCost: times(line.billingCost, 600) },
@@ -197,7 +195,7 @@ function sixfold({ line, wrong }: BilledLine): BilledLine {
   };
 }
 
-/** Billed by its size, three times the weight of the heaviest that are usual. */
+/** Billed by its size, at three times the heaviest usual weight. */
 function sizedUp(month: MonthToBill, { line }: BilledLine): BilledLine {
   const cell = { ...line, carrier: CARRIERS[0], carrierZone: '5', serviceLevel: SERVICES[0].name };
   const [usual, billed] = [8, 24].map((pounds) =>
@@ -210,32 +208,32 @@ function sizedUp(month: MonthToBill, { line }: BilledLine): BilledLine {
   return { line: billed.line, wrong: { ...billed.wrong, 'far heavier than usual': more } };
 }
 
-function alsoWrong({ line, wrong }: BilledLine, what: Plant): BilledLine {
+function alsoWrong({ line, wrong }: BilledLine, what: Finding): BilledLine {
   return { line, wrong: { ...wrong, [what]: line.billingCost } };
 }
 
-function creditOf({ line, wrong }: BilledLine, what: Plant): BilledLine {
+function creditOf({ line, wrong }: BilledLine, what: Finding): BilledLine {
   const amount = wrong[what] ?? line.billingCost;
   return { line: { ...line, billingCost: `-${amount}` }, wrong: { credit: amount } };
 }
 
 const CARRIERS = ['ups', 'fedex', 'usps', 'ontrac'] as const;
-/** Few of each, so that every price has others to be compared with. */
+/** Few of each, so that every price occurs often enough to be compared. */
 const ZONES = [2, 5, 8] as const;
 const POUNDS = [1, 3, 8] as const;
-/** Cents to begin with, and for each zone and pound; nothing costs less than the least. */
+/** Prices in cents: a base, an amount for each zone and pound, and a minimum. */
 const SERVICES = [
-  { name: 'GROUND', base: 620, zone: 85, pound: 42, least: 1_090 },
-  { name: 'TWO_DAY', base: 1_420, zone: 160, pound: 95, least: 0 },
-  { name: 'NEXT_DAY_AIR', base: 2_790, zone: 310, pound: 180, least: 0 },
+  { name: 'GROUND', base: 620, zone: 85, pound: 42, min: 1_090 },
+  { name: 'TWO_DAY', base: 1_420, zone: 160, pound: 95, min: 0 },
+  { name: 'NEXT_DAY_AIR', base: 2_790, zone: 310, pound: 180, min: 0 },
 ] as const;
 const ORIGINS = ['98101', '60607', '30301', '10001', '75201'] as const;
 /**
- * Zones of a tenant's first lines, which are parcels of three pounds by ground. So many of one price show which of them is
- * far off, and prices of three zones that a raise is general, in an invoice of any tenant.
+ * Zones of a tenant's first lines, which are parcels of three pounds by ground: enough of one price to detect an outlier, and enough
+ * zones to detect a general price increase, in each invoice.
  */
 const USUAL_ZONES = [5, 5, 5, 5, 5, 5, 5, 5, 2, 2, 2, 8, 8, 8] as const;
-/** The line after these is billed by its size. */
+/** Index of the line that is billed by its size. */
 const BULKY_AT = USUAL_ZONES.length;
 
 /** @param shippedOn a day of the period when it is left out */
@@ -248,7 +246,7 @@ function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
     SERVICES[usual !== undefined || random.below(10) < 7 ? 0 : 1 + random.below(2)] ?? SERVICES[0];
   const zone = usual ?? random.pick(ZONES);
   const pounds = usual === undefined ? random.pick(POUNDS) : 3;
-  // Lines that are billed twice a month later are not late as well.
+  // Lines that are billed twice a month later are not late at the same time.
   const firstDay = at < 3 ? 9 : 0;
   const shipDate =
     shippedOn ?? daysAfter(period.start, firstDay + random.below(Number(period.end.slice(8)) - firstDay));
@@ -270,7 +268,7 @@ function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
 }
 
 function centsOf(service: (typeof SERVICES)[number], zone: number, pounds: number): number {
-  return Math.max(service.base + service.zone * zone + service.pound * pounds, service.least);
+  return Math.max(service.base + service.zone * zone + service.pound * pounds, service.min);
 }
 
 function weightOf(
@@ -303,7 +301,7 @@ function daysAfter(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** A decimal text times so many hundredths, to the cent. */
+/** A decimal text multiplied by a percentage, rounded to the cent. */
 export function times(text: string, hundredths: number): string {
   return fixedText(Math.round(Number(text) * hundredths) * 100, 2);
 }

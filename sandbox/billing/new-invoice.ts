@@ -1,6 +1,6 @@
 /**
- * New invoices, with the tenants of the sandbox's partner. Their names are difficult for software, each in its own way, because the CSV's Tenant column has
- * them in every row (spec 2.8, 2.9).
+ * New invoices, and the tenants of the sandbox's partner. The names of the tenants are difficult for software in different ways,
+ * because the CSV's Tenant column has them in every row (spec 2.8, 2.9).
  */
 
 import type { Environment, Invoice, Partner, PartnerKind, Shipment, Tenant } from '../model.ts';
@@ -40,15 +40,15 @@ export function seededPartner(seed: number, environment: Environment, kind: Part
 // Partner-level invoices (spec 2.9).
 
 /** The invoices that a partner-level invoice sums: all shipments of all tenants in one currency (spec 2.9). */
-export function sourcesOf(wanted: NewInvoice, book: InvoiceBook): readonly Invoice[] {
-  if (wanted.partnerLevel !== true || book.partner.kind === 'enterprise') return [];
-  if (wanted.shipments !== undefined) {
+export function sourcesOf(request: NewInvoice, book: InvoiceBook): readonly Invoice[] {
+  if (request.partnerLevel !== true || book.partner.kind === 'enterprise') return [];
+  if (request.shipments !== undefined) {
     throw new RefusalError(
       'invalid_request',
       'A partner-level invoice has the rows of the invoices it sums.',
     );
   }
-  const sources = wanted.sources?.map((id) => book.invoice(id)) ?? unsummed(book, wanted.set?.currencyCode);
+  const sources = request.sources?.map((id) => book.invoice(id)) ?? unsummed(book, request.set?.currencyCode);
   const currencies = new Set(sources.map(({ currencyCode }) => currencyCode));
   if (currencies.size > 1) {
     throw new RefusalError('invalid_request', 'Invoices of several currencies cannot be summed.');
@@ -70,7 +70,7 @@ function unsummed(book: InvoiceBook, currencyCode = 'USD'): readonly Invoice[] {
 
 // A new invoice from a request: numbers, dates, tenant, rows, and their exact total.
 
-/** Fields that may be set by hand, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
+/** Fields that a request may set, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
 export interface InvoiceSettings {
   readonly invoiceNumber?: string;
   readonly partnerInvoiceId?: string | null;
@@ -119,12 +119,12 @@ const SETTABLE = [
   'weightUnit',
 ];
 
-/** @throws RefusalError naming the field that cannot be */
-export async function makeInvoice(wanted: NewInvoice, plan: InvoicePlan): Promise<Invoice> {
-  const set = wanted.set ?? {};
+/** @throws RefusalError with the wrong field */
+export async function makeInvoice(request: NewInvoice, plan: InvoicePlan): Promise<Invoice> {
+  const set = request.set ?? {};
   checkSettings(set);
   const { seed, environment, sequence, tenant, sources, partner } = plan;
-  const lines = Array.isArray(wanted.shipments) ? readLines(wanted.shipments) : null;
+  const lines = Array.isArray(request.shipments) ? readLines(request.shipments) : null;
   const dates = planDates(set, plan.now);
   const invoiceId = uuidFrom(seed, environment, 'invoice', sequence);
   const content = {
@@ -134,7 +134,7 @@ export async function makeInvoice(wanted: NewInvoice, plan: InvoicePlan): Promis
     currencyCode: set.currencyCode ?? sources[0]?.currencyCode ?? tenant?.currencyCode ?? 'USD',
     weightUnit: set.weightUnit ?? tenant?.weightUnit ?? 'LB',
     contentSeed: `${seed}/${environment}/${sequence}`,
-    shipmentCount: lines?.length ?? countOf(wanted.shipments),
+    shipmentCount: lines?.length ?? countOf(request.shipments),
     sources: sources.map((source) => source.invoiceId),
     lines,
   };
@@ -153,7 +153,7 @@ export async function makeInvoice(wanted: NewInvoice, plan: InvoicePlan): Promis
     file: fileOf(partner, invoiceId, facts),
     exports: [],
     stated: null,
-    scheduleId: wanted.scheduleId ?? null,
+    scheduleId: request.scheduleId ?? null,
     history: [{ status: 'DRAFT', at: plan.now.toISOString() }],
   };
 }
@@ -207,7 +207,7 @@ function readLines(lines: readonly Partial<Shipment>[]): Shipment[] {
   });
 }
 
-/** Rows given by hand have to be amounts the service could have billed. */
+/** Given rows have to contain amounts that the service could bill. */
 function checkCells(content: InvoiceContent, find: InvoicePlan['find']): void {
   if (content.lines === null) return;
   try {

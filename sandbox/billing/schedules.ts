@@ -13,7 +13,7 @@ import type { Billing } from './billing.ts';
 export interface NewSchedule {
   readonly name: string;
   readonly enabled?: boolean;
-  /** Seconds between runs, at least 1; null or left out runs only when asked to. */
+  /** Seconds between runs, at least 1; null or left out runs only on request. */
   readonly everySeconds?: number | null;
   readonly level?: 'tenant' | 'partner';
   /** `all`, or tenants by name, id or the partner's own id. */
@@ -53,10 +53,10 @@ export class Schedules {
     throw new RefusalError('not_found', `There is no billing schedule "${scheduleId}".`);
   }
 
-  add(wanted: NewSchedule): Schedule {
+  add(request: NewSchedule): Schedule {
     const { seed, store } = this.#options;
     const scheduleId = uuidFrom(seed, 'schedule', store.count('schedules'));
-    return this.#save({ scheduleId, lastRunAt: null, ...this.#check(wanted) });
+    return this.#save({ scheduleId, lastRunAt: null, ...this.#check(request) });
   }
 
   /** Changes the settings given and leaves the others. */
@@ -94,8 +94,8 @@ export class Schedules {
     const { store, billing, now } = this.#options;
     store.put('schedule', schedule.scheduleId, { ...schedule, lastRunAt: now().toISOString() });
     const invoices: Invoice[] = [];
-    for (const wanted of this.#wantedOf(schedule)) {
-      const { invoiceId, tenantId } = await billing.create({ ...wanted, scheduleId: schedule.scheduleId });
+    for (const request of this.#requestsOf(schedule)) {
+      const { invoiceId, tenantId } = await billing.create({ ...request, scheduleId: schedule.scheduleId });
       const override = tenantId === null ? undefined : schedule.tenantOverrides[tenantId];
       if (override ?? schedule.autoApprove) await billing.finalize(invoiceId);
       invoices.push(billing.invoice(invoiceId));
@@ -103,7 +103,7 @@ export class Schedules {
     return invoices;
   }
 
-  #wantedOf(schedule: Schedule) {
+  #requestsOf(schedule: Schedule) {
     const { billing } = this.#options;
     const { shipments, level, tenants } = schedule;
     if (billing.partner.kind === 'enterprise') return [{ shipments }];
@@ -114,21 +114,21 @@ export class Schedules {
     return chosen.map(({ tenantId }) => ({ tenant: tenantId, shipments }));
   }
 
-  #check(wanted: NewSchedule): Omit<Schedule, 'scheduleId' | 'lastRunAt'> {
+  #check(request: NewSchedule): Omit<Schedule, 'scheduleId' | 'lastRunAt'> {
     const { billing } = this.#options;
-    const { everySeconds = null, shipments = 25, tenants = 'all' } = wanted;
-    if (wanted.name.trim() === '') refuse('The name is empty.');
+    const { everySeconds = null, shipments = 25, tenants = 'all' } = request;
+    if (request.name.trim() === '') refuse('The name is empty.');
     if (everySeconds !== null && !(everySeconds >= 1)) refuse('everySeconds has to be at least 1.');
     if (!Number.isInteger(shipments) || shipments < 0) refuse('shipments has to be a whole number.');
-    const overrides = Object.entries(wanted.tenantOverrides ?? {});
+    const overrides = Object.entries(request.tenantOverrides ?? {});
     return {
-      name: wanted.name,
-      enabled: wanted.enabled ?? true,
+      name: request.name,
+      enabled: request.enabled ?? true,
       everySeconds,
-      level: wanted.level ?? 'tenant',
-      tenants: tenants === 'all' ? 'all' : tenants.map((word) => billing.tenant(word).tenantId),
-      autoApprove: wanted.autoApprove ?? false,
-      tenantOverrides: Object.fromEntries(overrides.map(([word, on]) => [billing.tenant(word).tenantId, on])),
+      level: request.level ?? 'tenant',
+      tenants: tenants === 'all' ? 'all' : tenants.map((name) => billing.tenant(name).tenantId),
+      autoApprove: request.autoApprove ?? false,
+      tenantOverrides: Object.fromEntries(overrides.map(([name, on]) => [billing.tenant(name).tenantId, on])),
       shipments,
     };
   }

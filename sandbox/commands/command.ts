@@ -1,7 +1,14 @@
 /** The command group of the sandbox. */
 import { Command } from 'commander';
-import { connectionCommand, eventsCommand, statusCommand, tenantsCommand } from './account.ts';
-import { apiKeysCommand, logsCommand, resetCommand, revokeTokensCommand, seedCommand } from './data.ts';
+import {
+  apiKeysCommand,
+  connectionCommand,
+  eventsCommand,
+  revokeTokensCommand,
+  statusCommand,
+  tenantsCommand,
+} from './account.ts';
+import { logsCommand, resetCommand, seedCommand } from './data.ts';
 import { deliveriesCommand, resendCommand, testEventCommand } from './deliveries.ts';
 import { faultCommand } from './faults.ts';
 import { invoicesCommand, moveCommands, triggerCommand } from './invoices.ts';
@@ -10,10 +17,10 @@ import { serveCommand } from './serve.ts';
 import { EXIT } from './verb.ts';
 import { webhooksCommand } from './webhooks.ts';
 
-/** `sandbox` with all its verbs; each finds its own sandbox by its flags and SANDBOX_DATA_DIR. */
+/** `sandbox` with all its commands; each finds its sandbox by its flags and SANDBOX_DATA_DIR. */
 export function sandboxCommand(): Command {
   const sandbox = new Command('sandbox')
-    .description('the billing service itself, on this machine, to rehearse against')
+    .description('run and control a local stand-in of the billing service')
     .addHelpText('after', '\nExample:\n  billsync sandbox serve --json');
   const verbs = [
     serveCommand(),
@@ -41,7 +48,7 @@ export function sandboxCommand(): Command {
   return sandbox;
 }
 
-/** A wrong usage ends with 2 wherever the command is mounted; commander's own choice is 1. */
+/** Wrong usage exits with 2; commander's default is 1. */
 function exitAsConvention(command: Command): void {
   command.exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT.usage));
   for (const below of command.commands) exitAsConvention(below);

@@ -1,10 +1,10 @@
-/** Commands for faults: switch one on by name, show its count, switch it off. */
+/** Commands for faults: switch one on by name, list them, switch them off. */
+
 import type { Command } from 'commander';
 import type { FaultDefinition } from '../faults/fault-catalogue.ts';
-import type { FaultRule } from '../faults/faults.ts';
-import { group } from './invoices.ts';
-import { ask, conclude, table, type VerbOptions, verb } from './verb.ts';
-import { collect, decimalNumber, given, pairs, wholeNumber } from './words.ts';
+import type { FaultRule } from '../model.ts';
+import { collect, decimalNumber, given, pairs, path, wholeNumber } from './arguments.ts';
+import { group, table, type VerbOptions, verb } from './verb.ts';
 
 interface AddOptions extends VerbOptions {
   readonly rate?: number;
@@ -26,66 +26,56 @@ interface Catalogue {
 }
 
 export function faultCommand(): Command {
-  const list = verb('list', { description: 'list the faults that are on', example: 'fault list' }).action(
-    (options: VerbOptions) =>
-      ask(options, { method: 'GET', path: '/faults' }, (answer) => ruleTable(answer as readonly FaultRule[])),
-  );
+  const list = verb('list', {
+    description: 'list the active faults',
+    example: 'fault list',
+    call: () => ({ method: 'GET', path: '/faults' }),
+    lines: (answer) => ruleTable(answer as readonly FaultRule[]),
+  });
   const names = verb('names', {
     description: 'list every fault and every kind of malformed CSV',
     example: 'fault names',
-  }).action((options: VerbOptions) =>
-    ask(options, { method: 'GET', path: '/fault-catalogue' }, (answer) =>
-      catalogueTable(answer as Catalogue),
-    ),
-  );
+    call: () => ({ method: 'GET', path: '/fault-catalogue' }),
+    lines: (answer) => catalogueTables(answer as Catalogue),
+  });
   const clear = verb('clear [faultId]', {
     description: 'switch one fault off, or all',
     example: 'fault clear fault-1',
     writes: true,
-  }).action((faultId: string | undefined, options: VerbOptions) => {
-    const path = faultId === undefined ? '/faults' : `/faults/${encodeURIComponent(faultId)}`;
-    return ask(options, { method: 'DELETE', path }, () => [
-      faultId === undefined ? 'All faults are off' : `${faultId} is off`,
-    ]);
+    call: (id) => ({ method: 'DELETE', path: id === '' ? '/faults' : path`/faults/${id}` }),
+    lines: () => ['Switched off'],
   });
   return group('fault', 'faults by name', [list, names, addCommand(), clear]);
 }
 
 function addCommand(): Command {
-  return verb('add <name>', {
+  return verb<AddOptions>('add <name>', {
     description: 'switch a fault on',
     example: 'fault add malformed-csv --tenant 000417 --count 1 --set kind=bare-quote',
     writes: true,
-  })
-    .option('--rate <share>', 'share of the moments at which it strikes, 0 to 1 (1)', decimalNumber)
-    .option('--count <number>', 'how many times at most', wholeNumber)
-    .option('--after <number>', 'how many matching moments pass first', wholeNumber)
-    .option('--for <seconds>', 'how long it stays on', decimalNumber)
-    .option('--seed <number>', 'what its draws follow from', wholeNumber)
-    .option('--invoice <invoiceId>', 'only this invoice')
-    .option('--tenant <tenant>', 'only this tenant')
-    .option('--endpoint <place>', 'only here; may be repeated', collect)
-    .option('--event, --event-type <type>', 'only this event type')
-    .option('--webhook <registrationId>', 'only this webhook')
-    .option('--set <setting=value>', 'a setting of the fault; may be repeated', collect)
-    .action((name: string, options: AddOptions) =>
-      conclude(options, async () => {
-        const target = given({
-          invoiceId: options.invoice,
-          tenant: options.tenant,
-          endpoint: options.endpoint,
-          eventType: options.eventType,
-          registrationId: options.webhook,
-        });
-        const { rate, count, after, seed } = options;
-        const forMs = options.for === undefined ? undefined : options.for * 1_000;
-        const params = options.set === undefined ? undefined : pairs(options.set);
-        const body = { name, target, ...given({ rate, count, after, seed, forMs, params }) };
-        await ask(options, { method: 'POST', path: '/faults', body }, (answer) =>
-          ruleTable([answer as FaultRule]),
-        );
-      }),
-    );
+    options: (command) =>
+      command
+        .option('--rate <share>', 'share of the moments at which it strikes, 0 to 1 (1)', decimalNumber)
+        .option('--count <number>', 'maximum number of strikes', wholeNumber)
+        .option('--after <number>', 'matching moments that pass first', wholeNumber)
+        .option('--for <seconds>', 'duration', decimalNumber)
+        .option('--seed <number>', 'seed of its draws', wholeNumber)
+        .option('--invoice <invoiceId>', 'only this invoice')
+        .option('--tenant <tenant>', 'only this tenant')
+        .option('--endpoint <place>', 'only here; repeatable', collect)
+        .option('--event, --event-type <type>', 'only this event type')
+        .option('--webhook <registrationId>', 'only this webhook')
+        .option('--set <setting=value>', 'a setting of the fault; repeatable', collect),
+    call: (name, options) => {
+      const { rate, count, after, seed, invoice, tenant, endpoint, eventType, webhook } = options;
+      const target = given({ invoiceId: invoice, tenant, endpoint, eventType, registrationId: webhook });
+      const forMs = options.for === undefined ? undefined : options.for * 1_000;
+      const params = options.set === undefined ? undefined : pairs(options.set);
+      const body = { name, target, ...given({ rate, count, after, seed, forMs, params }) };
+      return { method: 'POST', path: '/faults', body };
+    },
+    lines: (answer) => ruleTable([answer as FaultRule]),
+  });
 }
 
 function ruleTable(rules: readonly FaultRule[]): string[] {
@@ -97,29 +87,27 @@ function ruleTable(rules: readonly FaultRule[]): string[] {
       one.rate,
       one.struck,
       one.count ?? 'any',
-      Object.entries(one.target)
-        .map(([key, value]) => `${key}=${value}`)
-        .join(' '),
+      settings(one.target),
     ]),
   );
 }
 
-function catalogueTable({ faults, malformations }: Catalogue): string[] {
+function catalogueTables({ faults, malformations }: Catalogue): string[] {
   return [
     ...table(
-      ['FAULT', 'WHERE', 'SETTINGS', 'WHAT'],
-      faults.map((one) => [one.name, one.places.join(','), settingsOf(one), one.description]),
+      ['FAULT', 'PLACES', 'SETTINGS', 'EFFECT'],
+      faults.map((one) => [one.name, one.places.join(','), settings(one.params), one.description]),
     ),
     '',
     ...table(
-      ['MALFORMED CSV', 'WHAT'],
+      ['MALFORMED CSV', 'EFFECT'],
       malformations.map(({ kind, description }) => [kind, description]),
     ),
   ];
 }
 
-function settingsOf({ params }: FaultDefinition): string {
-  return Object.entries(params)
+function settings(values: object): string {
+  return Object.entries(values)
     .map(([key, value]) => `${key}=${value}`)
     .join(' ');
 }

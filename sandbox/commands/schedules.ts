@@ -1,9 +1,10 @@
 /** Commands for billing schedules. */
+
 import { type Command, Option } from 'commander';
 import type { Invoice, Schedule } from '../model.ts';
-import { group } from './invoices.ts';
-import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.ts';
-import { collect, decimalNumber, given, pairs, wholeNumber } from './words.ts';
+import { collect, decimalNumber, given, pairs, path, wholeNumber } from './arguments.ts';
+import { moved } from './invoices.ts';
+import { group, table, type VerbOptions, verb } from './verb.ts';
 
 interface ScheduleOptions extends VerbOptions {
   readonly name?: string;
@@ -17,80 +18,61 @@ interface ScheduleOptions extends VerbOptions {
 }
 
 export function schedulesCommand(): Command {
-  const list = verb('list', { description: 'list billing schedules', example: 'schedules list' }).action(
-    (options: VerbOptions) =>
-      ask(options, { method: 'GET', path: '/schedules' }, (answer) =>
-        scheduleTable(answer as readonly Schedule[]),
+  const list = verb('list', {
+    description: 'list billing schedules',
+    example: 'schedules list',
+    call: () => ({ method: 'GET', path: '/schedules' }),
+    lines: (answer) => scheduleTable(answer as readonly Schedule[]),
+  });
+  const add = verb<ScheduleOptions>('add', {
+    description: 'create a billing schedule',
+    example: 'schedules add --name weekly --auto-approve --override 000417=false',
+    writes: true,
+    options: (command) => withSettings(command.requiredOption('--name <name>', 'its name')),
+    call: (_, options) => ({ method: 'POST', path: '/schedules', body: bodyOf(options) }),
+    lines: (answer) => scheduleTable([answer as Schedule]),
+  });
+  const edit = verb<ScheduleOptions>('edit <scheduleId>', {
+    description: 'change settings of a billing schedule',
+    example: 'schedules edit 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --no-auto-approve',
+    writes: true,
+    options: (command) =>
+      withSettings(command.option('--name <name>', 'its name')).option(
+        '--no-auto-approve',
+        'leave invoices in DRAFT',
       ),
-  );
+    call: (id, options) => ({ method: 'PATCH', path: path`/schedules/${id}`, body: bodyOf(options) }),
+    lines: (answer) => scheduleTable([answer as Schedule]),
+  });
   const run = verb('run <scheduleId>', {
     description: 'generate its invoices now',
     example: 'schedules run 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11',
     writes: true,
-  }).action((id: string, options: VerbOptions) =>
-    ask(options, { method: 'POST', path: `${pathOf(id)}/run` }, (answer) =>
-      (answer as readonly Invoice[]).map((one) => `${one.invoiceId}  ${one.invoiceNumber}  ${one.status}`),
-    ),
-  );
+    call: (id) => ({ method: 'POST', path: path`/schedules/${id}/run` }),
+    lines: (answer) => moved(answer as readonly Invoice[]),
+  });
   const remove = verb('delete <scheduleId>', {
     description: 'delete a billing schedule; its invoices stay',
     example: 'schedules delete 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --yes',
     writes: true,
-    destroys: true,
-  }).action((id: string, options: VerbOptions) =>
-    conclude(options, async () => {
-      await confirm(options, `Delete the billing schedule ${id}?`);
-      await ask(options, { method: 'DELETE', path: pathOf(id) }, () => [`Deleted ${id}`]);
-    }),
-  );
-  return group('schedules', 'billing schedules', [list, addCommand(), editCommand(), run, remove]);
-}
-
-function addCommand(): Command {
-  return withSettings(
-    verb('add', {
-      description: 'create a billing schedule',
-      example: 'schedules add --name weekly --auto-approve --override 000417=false',
-      writes: true,
-    }).requiredOption('--name <name>', 'its name'),
-  ).action((options: ScheduleOptions) =>
-    conclude(options, () =>
-      ask(options, { method: 'POST', path: '/schedules', body: bodyOf(options) }, (answer) =>
-        scheduleTable([answer as Schedule]),
-      ),
-    ),
-  );
-}
-
-function editCommand(): Command {
-  return withSettings(
-    verb('edit <scheduleId>', {
-      description: 'change settings of a billing schedule',
-      example: 'schedules edit 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --no-auto-approve',
-      writes: true,
-    }).option('--name <name>', 'its name'),
-  )
-    .option('--no-auto-approve', 'leave invoices in DRAFT')
-    .action((id: string, options: ScheduleOptions) =>
-      conclude(options, () =>
-        ask(options, { method: 'PATCH', path: pathOf(id), body: bodyOf(options) }, (answer) =>
-          scheduleTable([answer as Schedule]),
-        ),
-      ),
-    );
+    confirm: (id) => `Delete the billing schedule ${id}?`,
+    call: (id) => ({ method: 'DELETE', path: path`/schedules/${id}` }),
+    lines: () => ['Deleted'],
+  });
+  return group('schedules', 'billing schedules', [list, add, edit, run, remove]);
 }
 
 function withSettings(command: Command): Command {
   return command
     .option(
       '--every <seconds>',
-      'run automatically, this often; without it only when asked to',
+      'interval of automatic runs; without it, runs only on request',
       decimalNumber,
     )
-    .addOption(new Option('--level <level>', 'what it generates').choices(['tenant', 'partner']))
-    .option('--tenant <tenant>', 'tenant; may be repeated (all)', collect)
+    .addOption(new Option('--level <level>', 'level of its invoices').choices(['tenant', 'partner']))
+    .option('--tenant <tenant>', 'tenant; repeatable (all)', collect)
     .option('--auto-approve', 'take its invoices to APPROVED at once')
-    .option('--override <tenant=true|false>', 'auto-approve of one tenant; may be repeated', collect)
+    .option('--override <tenant=true|false>', 'auto-approve of one tenant; repeatable', collect)
     .option('--shipments <number>', 'rows of each invoice', wholeNumber)
     .option('--enabled', 'run automatically')
     .option('--no-enabled', 'do not run automatically');
@@ -110,10 +92,6 @@ function bodyOf(options: ScheduleOptions): Record<string, unknown> {
   });
 }
 
-function pathOf(scheduleId: string): string {
-  return `/schedules/${encodeURIComponent(scheduleId)}`;
-}
-
 function scheduleTable(schedules: readonly Schedule[]): string[] {
   return table(
     ['SCHEDULE ID', 'NAME', 'LEVEL', 'AUTO-APPROVE', 'EVERY', 'LAST RUN'],
@@ -122,7 +100,7 @@ function scheduleTable(schedules: readonly Schedule[]): string[] {
       one.name,
       one.level,
       one.autoApprove ? 'yes' : 'no',
-      one.everySeconds === null ? 'when asked' : `${one.everySeconds} s`,
+      one.everySeconds === null ? 'on request' : `${one.everySeconds} s`,
       one.lastRunAt,
     ]),
   );

@@ -1,11 +1,9 @@
 /** `sandbox serve`: runs the service in the foreground until it is stopped. */
-import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
 import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
-import { DataDirLockedError } from '../state/address-file.ts';
-import { FolderSettingsError } from '../state/folder-settings.ts';
-import { CommandFailure, conclude, dataDirOf, EXIT, refusedBySystem } from './verb.ts';
-import { decimalNumber, given, wholeNumber } from './words.ts';
+import { DataDirLockedError, FolderSettingsError } from '../state/data-folder.ts';
+import { decimalNumber, given, wholeNumber } from './arguments.ts';
+import { CommandFailure, conclude, dataDirOf, EXIT, systemFailure } from './verb.ts';
 
 interface ServeOptions extends SandboxOptions {
   readonly data?: string;
@@ -26,15 +24,15 @@ export function serveCommand(): Command {
     .option('--port <port>', 'port of API, admin and page; 0 takes a free one', wholeNumber)
     .option('--storage-port <port>', 'port of object storage; 0 takes a free one', wholeNumber)
     .option('--host <address>', 'address to listen at (127.0.0.1)')
-    .option('--admin-open', 'let other machines work the admin API and the page, which show the credentials')
-    .option('--without-billing', 'an account that lacks the billing feature: only tokens and ping work')
-    .option('--data <dir>', 'where state and keys are kept (./sandbox-data, or SANDBOX_DATA_DIR)')
+    .option('--admin-open', 'let other machines use the admin API and the page, which show the credentials')
+    .option('--without-billing', 'an account without the billing feature: only tokens and ping work')
+    .option('--data <dir>', 'folder of state and keys (./sandbox-data, or SANDBOX_DATA_DIR)')
     .option(
       '--seed <number>',
-      'what ids, credentials, amounts and texts follow from (1, or that of the folder)',
+      'seed of ids, credentials, amounts and texts (1, or that of the folder)',
       wholeNumber,
     )
-    .option('--invoices <number>', 'invoices that a new folder starts with', wholeNumber, 0)
+    .option('--invoices <number>', 'number of invoices in a new folder', wholeNumber, 0)
     .option(
       '--wire-prefix <prefix>',
       "maker's prefix of the two id fields (shipium); service is the neutral one",
@@ -43,7 +41,7 @@ export function serveCommand(): Command {
     .option('--token-lifetime <seconds>', 'expires_in of access tokens (3600)', wholeNumber)
     .option('--url-lifetime <seconds>', 'lifetime of presigned URLs (86400)', decimalNumber)
     .option('--retry-delay <seconds>', 'pause before the one retry of a delivery (5)', decimalNumber)
-    .option('--delivery-timeout <seconds>', 'how long an endpoint may take to answer (30)', decimalNumber)
+    .option('--delivery-timeout <seconds>', 'time an endpoint has to answer (30)', decimalNumber)
     .option('--json', 'print the addresses as one line of JSON when ready')
     .option('--verbose', 'show the stack of an error')
     .addHelpText('after', '\nExample:\n  billsync sandbox serve --port 9443 --data ./sandbox-data --json')
@@ -51,15 +49,13 @@ export function serveCommand(): Command {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  // Rows are drawn, written and forgotten at once: a larger nursery of the heap would hold 30 MiB of them for nothing.
-  setFlagsFromString('--semi-space-growth-factor=1');
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
   const sandbox = await start(options);
   if (sandbox.invoices().length === 0 && options.invoices > 0) await sandbox.seedInvoices(options.invoices);
   announce(sandbox, options.json === true);
-  warnOfStrangers(options);
+  warnOfOpenHost(options);
   await stopped;
   await sandbox.close();
 }
@@ -90,7 +86,7 @@ async function start(options: ServeOptions): Promise<Sandbox> {
     if (error instanceof FolderSettingsError) {
       throw new CommandFailure(EXIT.usage, [
         error.message,
-        'Leave it out, or use another folder with --data.',
+        'Remove the option, or use another folder with --data.',
       ]);
     }
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
@@ -99,24 +95,24 @@ async function start(options: ServeOptions): Promise<Sandbox> {
         'Use another port with --port, or 0.',
       ]);
     }
-    throw refusedBySystem(error, dataDirOf(options)) ?? error;
+    throw systemFailure(error, dataDirOf(options)) ?? error;
   }
 }
 
-/** The names that scripts read (`base_url` …); the production account's stand below `production`. */
+/** The names that scripts read (`base_url` …), those of the production account below `production`. */
 function announce(sandbox: Sandbox, json: boolean): void {
   const addresses = addressesOf(sandbox);
   const production = addressesOf(sandbox.production);
   if (json) process.stdout.write(`${JSON.stringify({ ...addresses, production })}\n`);
-  else say(addresses);
+  else printAddresses(addresses);
   process.stderr.write(
     `The sandbox is ready; Ctrl-C stops it. Its page: ${sandbox.pageUrl}\n` +
       'The production account: billsync sandbox connection --production\n',
   );
 }
 
-/** Other machines reach the API and storage then, as they should; whoever opened that should know what it means. */
-function warnOfStrangers({ host = '127.0.0.1', adminOpen = false }: ServeOptions): void {
+/** Warns that other machines can reach the sandbox. */
+function warnOfOpenHost({ host = '127.0.0.1', adminOpen = false }: ServeOptions): void {
   if (/^(127\.|localhost$|::1$)/.test(host)) return;
   process.stderr.write(
     adminOpen
@@ -125,7 +121,7 @@ function warnOfStrangers({ host = '127.0.0.1', adminOpen = false }: ServeOptions
   );
 }
 
-function say(addresses: Readonly<Record<string, string>>): void {
+function printAddresses(addresses: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(addresses))
     process.stderr.write(`${name.padEnd(14)} ${value}\n`);
 }

@@ -1,11 +1,11 @@
-/** The parts that all commands share, and the client of the admin API: it finds a running sandbox by its data folder or a given address. */
+/** The declaration of a command, and the client of the admin API, which finds a running sandbox by its data folder or a given address. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
 import { Agent, request } from 'undici';
-import { readAddresses } from '../state/address-file.ts';
+import { readAddresses } from '../state/data-folder.ts';
 
 export interface ConnectionOptions {
   readonly data?: string;
@@ -43,7 +43,7 @@ export class AdminClient {
     });
   }
 
-  /** The parsed answer, null for an empty one. @throws CommandFailure with the sandbox's own words */
+  /** The parsed answer, null for an empty one. @throws CommandFailure with the sandbox's message */
   async call({ method, path, body }: AdminCall): Promise<unknown> {
     const response = await this.#request(method, path, body);
     const text = await response.body.text();
@@ -97,8 +97,8 @@ function readCa(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const words = refusedBySystem(error, path)?.lines[0] ?? `The CA file ${path} cannot be read.`;
-    throw new CommandFailure(EXIT.usage, [words, '  → name the CA of the sandbox with --ca-file']);
+    const message = systemFailure(error, path)?.message ?? `The CA file ${path} cannot be read.`;
+    throw new CommandFailure(EXIT.usage, [message, '  → name the CA of the sandbox with --ca-file']);
   }
 }
 
@@ -107,14 +107,14 @@ function exitCodeOf(status: number): number {
   return status === 400 ? EXIT.usage : EXIT.serviceError;
 }
 
-const REFUSALS: Readonly<Record<string, readonly [why: string, whatToDo: string]>> = {
+const SYSTEM_ERRORS: Readonly<Record<string, readonly [reason: string, advice: string]>> = {
   ENOENT: ['there is no such file or folder', 'check its name'],
   EACCES: ['this user may not read or write it', 'give this user the right to it, or name another'],
   EPERM: ['this user may not do that', 'give this user the right to it, or name another'],
   EISDIR: ['it is a folder', 'name a file instead'],
   ENOTDIR: ['a part of its path is not a folder', 'check its path'],
   EEXIST: ['a part of its path is not a folder', 'check its path'],
-  ELOOP: ['its symbolic links lead round in a circle', 'mend the links, or name what they should lead to'],
+  ELOOP: ['its symbolic links form a circle', 'correct the links'],
   EROFS: ['the file system is read-only', 'name a place that can be written'],
   ENOSPC: ['the disk is full', 'free some space there, then try again'],
   EDQUOT: ["the user's disk quota is used up", 'free some space there, then try again'],
@@ -123,20 +123,23 @@ const REFUSALS: Readonly<Record<string, readonly [why: string, whatToDo: string]
   ENAMETOOLONG: ['the name is too long', 'choose a shorter name'],
 };
 
-/** @param path where the error itself does not say it; @returns null for anything else */
-export function refusedBySystem(error: unknown, path?: string): CommandFailure | null {
-  const { code, path: own, syscall } = error as NodeJS.ErrnoException;
-  // So Node tells of a folder with its parents on a read-only file system.
-  const isMade = code === 'ENOENT' && syscall === 'mkdir';
-  const refusal = isMade ? REFUSALS.EROFS : typeof code === 'string' ? REFUSALS[code] : undefined;
-  if (refusal === undefined) return null;
-  const [why, whatToDo] = refusal;
-  const place = own ?? path;
-  const what = place === undefined ? why : `${place}: ${why}`;
-  return new CommandFailure(code === 'ENOSPC' ? EXIT.diskFull : EXIT.usage, [what, `  → ${whatToDo}`]);
+/**
+ * The failure for an error of the operating system, null for any other error.
+ *
+ * @param path used when the error itself has none
+ */
+export function systemFailure(error: unknown, path?: string): CommandFailure | null {
+  const { code = '', path: ownPath, syscall } = error as NodeJS.ErrnoException;
+  // Node reports a folder that cannot be made, with its parents, on a read-only file system as ENOENT.
+  const known = SYSTEM_ERRORS[code === 'ENOENT' && syscall === 'mkdir' ? 'EROFS' : code];
+  if (known === undefined) return null;
+  const [reason, advice] = known;
+  const place = ownPath ?? path;
+  const message = place === undefined ? reason : `${place}: ${reason}`;
+  return new CommandFailure(code === 'ENOSPC' ? EXIT.diskFull : EXIT.usage, [message, `  → ${advice}`]);
 }
 
-/** Exit codes of the commands, and the one error they end with: three lines at most for people. */
+/** Exit codes of the commands. */
 export const EXIT = {
   diskFull: 1,
   usage: 2,
@@ -147,6 +150,7 @@ export const EXIT = {
   bug: 70,
 } as const;
 
+/** Ends a command with its exit code and at most three lines. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: number;
@@ -159,8 +163,6 @@ export class CommandFailure extends Error {
   }
 }
 
-// Shared by all commands: address of the sandbox, output, dry runs, confirmation, and exit codes.
-
 export interface VerbOptions extends ConnectionOptions {
   readonly json?: boolean;
   readonly dryRun?: boolean;
@@ -168,38 +170,72 @@ export interface VerbOptions extends ConnectionOptions {
   readonly verbose?: boolean;
 }
 
-export interface VerbSettings {
+/** A command that sends one call to a running sandbox and prints the answer. */
+export interface Verb<Options> {
   readonly description: string;
-  /** Shown by --help, without the name of the program. */
+  /** Printed by --help, without the name of the program. */
   readonly example: string;
   /** Takes --dry-run. */
   readonly writes?: boolean;
-  /** Asks on a terminal and needs --yes elsewhere. */
-  readonly destroys?: boolean;
+  /** The confirmation of a command that cannot be undone: a prompt on a terminal, `--yes` elsewhere. */
+  readonly confirm?: (argument: string) => string;
+  readonly options?: (command: Command) => Command;
+  /** @param argument the first positional argument, empty when it is left out */
+  readonly call: (argument: string, options: Options) => AdminCall;
+  /** The answer as lines for people; `--json` prints it whole. */
+  readonly lines: (answer: unknown) => readonly string[];
 }
 
-/** A verb that talks to a running sandbox. */
-export function verb(nameAndArguments: string, settings: VerbSettings): Command {
-  const command = new Command(nameAndArguments.split(' ')[0])
-    .description(settings.description)
+export function verb<Options = VerbOptions>(nameAndArgument: string, definition: Verb<Options>): Command {
+  const { description, example, writes = false, confirm, options: addOptions, call, lines } = definition;
+  const [name, argument] = nameAndArgument.split(' ');
+  const command = verbCommand(name ?? '', { description, example });
+  if (argument !== undefined) command.argument(argument);
+  if (writes) command.option('--dry-run', 'print the request instead of sending it');
+  const yes = new Option('--yes', 'skip the confirmation');
+  // Accepted by every command that writes, so that scripts can always pass it.
+  if (confirm !== undefined) command.addOption(yes);
+  else if (writes) command.addOption(yes.hideHelp());
+  addOptions?.(command);
+  command.action((...actionArguments: unknown[]) => {
+    const count = command.registeredArguments.length;
+    const value = count === 0 ? '' : String(actionArguments[0] ?? '');
+    const options = actionArguments[count] as Options;
+    const verbOptions = options as VerbOptions;
+    return conclude(verbOptions, async () => {
+      const request = call(value, options);
+      if (confirm !== undefined) await requireConfirmation(verbOptions, confirm(value));
+      await send(verbOptions, request, lines);
+    });
+  });
+  return command;
+}
+
+/** A command with the options that all commands for a running sandbox share. */
+export function verbCommand(
+  name: string,
+  { description, example }: Pick<Verb<never>, 'description' | 'example'>,
+): Command {
+  return new Command(name)
+    .description(description)
     .option('--data <dir>', 'data folder of the running sandbox (or SANDBOX_DATA_DIR)')
     .option('--admin-url <url>', 'address of its admin API, instead of --data')
     .option('--ca-file <file>', 'CA to trust when calling it')
     .option('--production', 'the production account instead of the test account')
     .option('--json', 'print one JSON document')
     .option('--verbose', 'show the stack of an error')
-    .addHelpText('after', `\nExample:\n  billsync sandbox ${settings.example}`);
-  for (const argument of nameAndArguments.split(' ').slice(1)) command.argument(argument);
-  if (settings.writes === true)
-    command.option('--dry-run', 'show what would be asked of the sandbox, and stop');
-  const yes = new Option('--yes', 'skip the confirmation');
-  // Where nothing is asked it is taken too, for scripts that say it with whatever writes.
-  if (settings.destroys === true) command.addOption(yes);
-  else if (settings.writes === true) command.addOption(yes.hideHelp());
+    .addHelpText('after', `\nExample:\n  billsync sandbox ${example}`);
+}
+
+/** A command with commands below it. */
+export function group(name: string, description: string, verbs: readonly Command[]): Command {
+  const example = `\nExample:\n  billsync sandbox ${name} ${verbs[0]?.name() ?? ''}`;
+  const command = new Command(name).description(description).addHelpText('after', example);
+  for (const one of verbs) command.addCommand(one);
   return command;
 }
 
-/** Runs the work of a verb and ends the process as the conventions say. */
+/** Runs a command and sets the exit code of the process. */
 export async function conclude(
   options: { readonly verbose?: boolean },
   work: () => Promise<void>,
@@ -207,7 +243,7 @@ export async function conclude(
   try {
     await work();
   } catch (error) {
-    const failure = error instanceof CommandFailure ? error : refusedBySystem(error);
+    const failure = error instanceof CommandFailure ? error : systemFailure(error);
     const lines = failure?.lines ?? [`This is a bug of the sandbox: ${(error as Error).message}`];
     process.stderr.write(`${lines.slice(0, 3).join('\n')}\n`);
     if (options.verbose === true) process.stderr.write(`${(error as Error).stack}\n`);
@@ -215,37 +251,35 @@ export async function conclude(
   }
 }
 
-/** Asks the sandbox and prints its answer: JSON with snake_case keys, or lines for people. */
-export async function ask(
+async function send(
   options: VerbOptions,
   call: AdminCall,
-  say: (answer: unknown) => readonly string[],
+  lines: (answer: unknown) => readonly string[],
 ): Promise<void> {
-  await conclude(options, async () => {
-    if (options.dryRun === true) return printCall(options, call);
-    const client = new AdminClient(options);
-    try {
-      const answer = await client.call(call);
-      const nothing = Array.isArray(answer) && answer.length === 0 && call.method === 'GET';
-      if (options.json === true) printJson(answer);
-      else print(say(answer));
-      if (nothing) throw new CommandFailure(EXIT.nothingMatched, ['There is nothing to show.']);
-    } finally {
-      await client.close();
+  if (options.dryRun === true) return printCall(options, call);
+  const client = new AdminClient(options);
+  try {
+    const answer = await client.call(call);
+    if (options.json === true) printJson(answer);
+    else print(lines(answer));
+    if (Array.isArray(answer) && answer.length === 0 && call.method === 'GET') {
+      throw new CommandFailure(EXIT.nothingMatched, ['Nothing matched.']);
     }
-  });
+  } finally {
+    await client.close();
+  }
 }
 
-/** @throws CommandFailure when the person does not agree */
-export async function confirm(options: VerbOptions, question: string): Promise<void> {
+/** @throws CommandFailure without consent */
+async function requireConfirmation(options: VerbOptions, question: string): Promise<void> {
   if (options.yes === true || options.dryRun === true) return;
   if (!process.stdin.isTTY) {
-    throw new CommandFailure(EXIT.usage, [`${question} This cannot be undone.`, 'Say so with --yes.']);
+    throw new CommandFailure(EXIT.usage, [`${question} This cannot be undone.`, 'Confirm with --yes.']);
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await terminal.question(`${question} [y/N] `);
   terminal.close();
-  if (!/^y(es)?$/i.test(answer)) throw new CommandFailure(EXIT.usage, ['Nothing was done.']);
+  if (!/^y(es)?$/i.test(answer)) throw new CommandFailure(EXIT.usage, ['Nothing was changed.']);
 }
 
 export function print(lines: readonly string[]): void {
@@ -256,7 +290,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(snakeKeys(value), null, 2)}\n`);
 }
 
-/** Columns as wide as they need to be; control characters show as what they are. */
+/** Aligned columns; control characters are escaped. */
 export function table(headers: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
   const cells = [headers, ...rows.map((row) => row.map(plain))];
   const widths = headers.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
@@ -268,7 +302,7 @@ export function table(headers: readonly string[], rows: readonly (readonly unkno
   );
 }
 
-/** Keys as the commands' JSON spells them; maps whose keys are people's own words stay as they are. */
+/** Keys in snake_case; maps whose keys were chosen by the user stay unchanged. */
 export function snakeKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeKeys);
   if (value === null || typeof value !== 'object') return value;

@@ -2,9 +2,8 @@
 
 import type { Command } from 'commander';
 import type { Registration } from '../model.ts';
-import { group } from './invoices.ts';
-import { ask, conclude, confirm, table, type VerbOptions, verb } from './verb.ts';
-import { collect, collectWords, given, headerLines, textOf } from './words.ts';
+import { collect, collectList, given, headerLines, path, textOf } from './arguments.ts';
+import { group, table, type VerbOptions, verb } from './verb.ts';
 
 interface SettingsOptions extends VerbOptions {
   readonly url?: string;
@@ -13,86 +12,76 @@ interface SettingsOptions extends VerbOptions {
   readonly tenant?: readonly string[];
   readonly header?: readonly string[];
   readonly endpointCa?: string;
+  readonly enable?: boolean;
 }
 
 export function webhooksCommand(): Command {
-  const list = verb('list', { description: 'list all registered webhooks', example: 'webhooks list' }).action(
-    (options: VerbOptions) =>
-      ask(options, { method: 'GET', path: '/registrations' }, (answer) =>
-        registrationTable(answer as readonly Registration[]),
-      ),
-  );
-  const moves = (['enable', 'disable'] as const).map((name) =>
+  const list = verb('list', {
+    description: 'list all registered webhooks',
+    example: 'webhooks list',
+    call: () => ({ method: 'GET', path: '/registrations' }),
+    lines: (answer) => registrationTable(answer as readonly Registration[]),
+  });
+  const add = verb<SettingsOptions>('add', {
+    description: 'register a webhook, inactive until it is enabled',
+    example:
+      'webhooks add --url https://127.0.0.1:8443/webhooks/billing --header "Authorization: Basic …" --enable',
+    writes: true,
+    options: (command) =>
+      withSettings(command)
+        .requiredOption('--url <url>', 'https URL that receives notifications')
+        .option('--enable', 'enable it at once'),
+    call: (_, options) => ({
+      method: 'POST',
+      path: '/registrations',
+      body: { name: options.url, ...settingsOf(options), ...given({ active: options.enable }) },
+    }),
+    lines: (answer) => registrationTable([answer as Registration]),
+  });
+  const edit = verb<SettingsOptions>('edit <registrationId>', {
+    description: 'change the given settings of a webhook',
+    example: 'webhooks edit 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --event invoice_finalized',
+    writes: true,
+    options: (command) =>
+      withSettings(command).option('--url <url>', 'https URL that receives notifications'),
+    call: (id, options) => ({
+      method: 'PATCH',
+      path: path`/registrations/${id}`,
+      body: settingsOf(options),
+    }),
+    lines: (answer) => registrationTable([answer as Registration]),
+  });
+  const switches = (['enable', 'disable'] as const).map((name) =>
     verb(`${name} <registrationId>`, {
       description: `${name} a webhook`,
       example: `webhooks ${name} 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11`,
       writes: true,
-    }).action((id: string, options: VerbOptions) =>
-      ask(options, { method: 'POST', path: `${pathOf(id)}/${name}` }, (answer) =>
-        registrationTable([answer as Registration]),
-      ),
-    ),
+      call: (id) => ({ method: 'POST', path: path`/registrations/${id}/${name}` }),
+      lines: (answer) => registrationTable([answer as Registration]),
+    }),
   );
   const remove = verb('delete <registrationId>', {
     description: 'delete a webhook',
     example: 'webhooks delete 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --yes',
     writes: true,
-    destroys: true,
-  }).action((id: string, options: VerbOptions) =>
-    conclude(options, async () => {
-      await confirm(options, `Delete the webhook ${id}?`);
-      await ask(options, { method: 'DELETE', path: pathOf(id) }, () => [`Deleted ${id}`]);
-    }),
-  );
-  return group('webhooks', 'webhook registrations', [list, addCommand(), editCommand(), ...moves, remove]);
+    confirm: (id) => `Delete the webhook ${id}?`,
+    call: (id) => ({ method: 'DELETE', path: path`/registrations/${id}` }),
+    lines: () => ['Deleted'],
+  });
+  return group('webhooks', 'webhook registrations', [list, add, edit, ...switches, remove]);
 }
 
-function addCommand(): Command {
-  return withSettings(
-    verb('add', {
-      description: 'register a webhook, inactive until it is enabled',
-      example:
-        'webhooks add --url https://127.0.0.1:8443/webhooks/billing --header "Authorization: Basic …" --enable',
-      writes: true,
-    }),
-  )
-    .requiredOption('--url <url>', 'https URL that receives notifications')
-    .option('--enable', 'make it active at once')
-    .action((options: SettingsOptions & { readonly enable?: boolean }) =>
-      conclude(options, async () => {
-        const body = { name: options.url, ...settingsOf(options), ...given({ active: options.enable }) };
-        await ask(options, { method: 'POST', path: '/registrations', body }, (answer) =>
-          registrationTable([answer as Registration]),
-        );
-      }),
-    );
-}
-
-function editCommand(): Command {
-  return withSettings(
-    verb('edit <registrationId>', {
-      description: 'change settings of a webhook; what is not named stays',
-      example: 'webhooks edit 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --event invoice_finalized',
-      writes: true,
-    }),
-  )
-    .option('--url <url>', 'https URL that receives notifications')
-    .action((id: string, options: SettingsOptions) =>
-      conclude(options, () =>
-        ask(options, { method: 'PATCH', path: pathOf(id), body: settingsOf(options) }, (answer) =>
-          registrationTable([answer as Registration]),
-        ),
-      ),
-    );
-}
-
-/** The settings of spec 2.3; both spellings of a word that people try first. */
+/** The settings of spec 2.3. */
 function withSettings(command: Command): Command {
   return command
     .option('--name <name>', 'descriptive name')
-    .option('--event, --event-type <types>', 'event type; repeated or with commas (all three)', collectWords)
-    .option('--tenant <tenant>', "tenant by name, id or the partner's own id; may be repeated (all)", collect)
-    .option('--header <line>', '"Name: value" sent with every request; may be repeated', collect)
+    .option(
+      '--event, --event-type <types>',
+      'event types, repeated or separated by commas (all three)',
+      collectList,
+    )
+    .option('--tenant <tenant>', "tenant by name, id or the partner's own id; repeatable (all)", collect)
+    .option('--header <line>', '"Name: value" sent with every request; repeatable', collect)
     .option(
       '--endpoint-ca <file>',
       'verify the endpoint against this CA; without it any certificate is accepted',
@@ -110,11 +99,6 @@ function settingsOf(options: SettingsOptions): Record<string, unknown> {
     headers: header === undefined ? undefined : headerLines(header),
     caPem: endpointCa === undefined ? undefined : textOf(endpointCa),
   });
-}
-
-/** Path of a registration in the admin API. */
-export function pathOf(registrationId: string): string {
-  return `/registrations/${encodeURIComponent(registrationId)}`;
 }
 
 function registrationTable(registrations: readonly Registration[]): string[] {

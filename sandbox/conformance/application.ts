@@ -1,6 +1,6 @@
 /**
- * What a person does in the billing application. The specification describes it and gives it no API (spec 1), so
- * a real account is checked without it; the sandbox offers it through its admin API.
+ * The actions of a person in the billing application. The specification defines no API for them (spec 1), so a real account is
+ * checked without them; the sandbox offers them through its admin API.
  */
 
 import type { Call, Http } from './http.ts';
@@ -27,8 +27,8 @@ export interface Webhook extends WebhookSettings {
   readonly active: boolean;
 }
 
-export interface WantedInvoice {
-  /** Tenant id; left out, the service chooses. */
+export interface InvoiceRequest {
+  /** Tenant id; without it the service chooses. */
   readonly tenant?: string;
   readonly partnerLevel?: boolean;
   /** The invoices that a partner-level one sums. */
@@ -51,7 +51,7 @@ export interface LoggedDelivery {
   readonly attempts: number;
 }
 
-/** The application will not do what it was asked; `status` is the HTTP status of its answer. */
+/** The application refused a request; `status` is the HTTP status of its answer. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError';
   readonly status: number;
@@ -63,7 +63,7 @@ export class RefusalError extends Error {
 }
 
 export interface Application {
-  /** The partner's name, which stands in the CSV of partner-level invoices (spec 2.9). */
+  /** The partner's name, which is in the CSV of partner-level invoices (spec 2.9). */
   partnerName(): Promise<string>;
   /** Empty for partners that do not use the tenant feature. */
   tenants(): Promise<readonly Tenant[]>;
@@ -76,7 +76,7 @@ export interface Application {
   deleteWebhook(webhookId: string): Promise<void>;
   sendTest(webhookId: string): Promise<void>;
 
-  createInvoice(wanted: WantedInvoice): Promise<ApplicationInvoice>;
+  createInvoice(request: InvoiceRequest): Promise<ApplicationInvoice>;
   /** @throws RefusalError when the table of spec 3 has no such move */
   submit(invoiceId: string): Promise<ApplicationInvoice>;
   approve(invoiceId: string): Promise<ApplicationInvoice>;
@@ -127,61 +127,61 @@ export class AdminApplication implements Application {
   }
 
   async partnerName(): Promise<string> {
-    const { partner } = await this.#ask<{ partner: { name: string } }>('GET', '/status');
+    const { partner } = await this.#call<{ partner: { name: string } }>('GET', '/status');
     return partner.name;
   }
 
   tenants(): Promise<readonly Tenant[]> {
-    return this.#ask('GET', '/tenants');
+    return this.#call('GET', '/tenants');
   }
 
   async addWebhook(settings: WebhookSettings): Promise<Webhook> {
-    return toWebhook(await this.#ask<AdminRegistration>('POST', '/registrations', settings));
+    return toWebhook(await this.#call<AdminRegistration>('POST', '/registrations', settings));
   }
 
   async webhooks(): Promise<readonly Webhook[]> {
-    return (await this.#ask<readonly AdminRegistration[]>('GET', '/registrations')).map(toWebhook);
+    return (await this.#call<readonly AdminRegistration[]>('GET', '/registrations')).map(toWebhook);
   }
 
   async enableWebhook(webhookId: string): Promise<void> {
-    await this.#ask('POST', `/registrations/${webhookId}/enable`);
+    await this.#call('POST', `/registrations/${webhookId}/enable`);
   }
 
   async disableWebhook(webhookId: string): Promise<void> {
-    await this.#ask('POST', `/registrations/${webhookId}/disable`);
+    await this.#call('POST', `/registrations/${webhookId}/disable`);
   }
 
   async deleteWebhook(webhookId: string): Promise<void> {
-    await this.#ask('DELETE', `/registrations/${webhookId}`);
+    await this.#call('DELETE', `/registrations/${webhookId}`);
   }
 
   async sendTest(webhookId: string): Promise<void> {
-    await this.#ask('POST', `/registrations/${webhookId}/test-event`);
+    await this.#call('POST', `/registrations/${webhookId}/test-event`);
   }
 
-  createInvoice(wanted: WantedInvoice): Promise<ApplicationInvoice> {
-    return this.#ask('POST', '/invoices', wanted);
+  createInvoice(request: InvoiceRequest): Promise<ApplicationInvoice> {
+    return this.#call('POST', '/invoices', request);
   }
 
   submit(invoiceId: string): Promise<ApplicationInvoice> {
-    return this.#ask('POST', `/invoices/${invoiceId}/submit`);
+    return this.#call('POST', `/invoices/${invoiceId}/submit`);
   }
 
   approve(invoiceId: string): Promise<ApplicationInvoice> {
-    return this.#ask('POST', `/invoices/${invoiceId}/approve`);
+    return this.#call('POST', `/invoices/${invoiceId}/approve`);
   }
 
   cancel(invoiceId: string): Promise<ApplicationInvoice> {
-    return this.#ask('POST', `/invoices/${invoiceId}/cancel`);
+    return this.#call('POST', `/invoices/${invoiceId}/cancel`);
   }
 
   invoice(invoiceId: string): Promise<ApplicationInvoice> {
-    return this.#ask('GET', `/invoices/${invoiceId}`);
+    return this.#call('GET', `/invoices/${invoiceId}`);
   }
 
   async deliveryLog(invoiceId: string): Promise<readonly LoggedDelivery[]> {
     const query = `?invoiceId=${encodeURIComponent(invoiceId)}&limit=1000`;
-    const log = await this.#ask<readonly AdminDelivery[]>('GET', `/deliveries${query}`);
+    const log = await this.#call<readonly AdminDelivery[]>('GET', `/deliveries${query}`);
     return log.map(({ registrationId, eventId, state, attempts }) => ({
       webhookId: registrationId,
       eventId,
@@ -195,30 +195,30 @@ export class AdminApplication implements Application {
   ): Promise<readonly ApplicationInvoice[]> {
     const { autoApprove, tenants, overrides } = settings;
     const schedule = { name: 'Conformance', autoApprove, tenants, tenantOverrides: overrides, shipments: 2 };
-    const { scheduleId } = await this.#ask<{ scheduleId: string }>('POST', '/schedules', schedule);
-    const invoices = await this.#ask<readonly ApplicationInvoice[]>('POST', `/schedules/${scheduleId}/run`);
-    await this.#ask('DELETE', `/schedules/${scheduleId}`);
+    const { scheduleId } = await this.#call<{ scheduleId: string }>('POST', '/schedules', schedule);
+    const invoices = await this.#call<readonly ApplicationInvoice[]>('POST', `/schedules/${scheduleId}/run`);
+    await this.#call('DELETE', `/schedules/${scheduleId}`);
     return invoices;
   }
 
   async failExport(invoiceId: string): Promise<void> {
-    await this.#ask('POST', '/faults', { name: 'export-failure', count: 1, target: { invoiceId } });
+    await this.#call('POST', '/faults', { name: 'export-failure', count: 1, target: { invoiceId } });
   }
 
   async failRegenerate(invoiceId: string): Promise<void> {
     const target = { invoiceId, endpoint: 'regenerate' };
-    await this.#ask('POST', '/faults', { name: 'bad-request', count: 1, target });
+    await this.#call('POST', '/faults', { name: 'bad-request', count: 1, target });
   }
 
   addApiKey(): Promise<{ readonly keyId: string; readonly key: string }> {
-    return this.#ask('POST', '/api-keys', { name: 'Conformance' });
+    return this.#call('POST', '/api-keys', { name: 'Conformance' });
   }
 
   async deactivateApiKey(keyId: string): Promise<void> {
-    await this.#ask('POST', `/api-keys/${keyId}/deactivate`);
+    await this.#call('POST', `/api-keys/${keyId}/deactivate`);
   }
 
-  async #ask<T>(method: NonNullable<Call['method']>, path: string, body?: object): Promise<T> {
+  async #call<T>(method: NonNullable<Call['method']>, path: string, body?: object): Promise<T> {
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
     const headers = body === undefined ? {} : { 'content-type': 'application/json' };
     const answer = await this.#http.call({ method, url: `${this.#adminUrl}${path}`, headers, ...json });

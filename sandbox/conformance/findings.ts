@@ -1,9 +1,9 @@
 /**
- * The findings: how this service answers the questions that the specification leaves open, and the report.
+ * How this service answers the questions that the specification leaves open, and the report.
  */
 
 import { parse } from 'lossless-json';
-import { type Answer, glimpse } from './http.ts';
+import { type Answer, excerpt } from './http.ts';
 import { type Row, typeSketch, type Verdict } from './rule.ts';
 import { findApiKeyHeader } from './rules/authorization.ts';
 import { approvedInvoice, download } from './stories.ts';
@@ -47,7 +47,7 @@ const QUESTIONS: readonly Question[] = [
     section: '4.3',
     question: 'How object storage serves the file, and what it calls its parameters',
     look: async (context) => {
-      const { url, answer } = await context.tell(download);
+      const { url, answer } = await context.once(download);
       const names = [...new URL(url).searchParams.keys()].join(', ');
       return `query ${names}; ${headersOf(answer.headers, /^(content-|etag|accept-ranges|server|last-mod)/)}`;
     },
@@ -56,7 +56,7 @@ const QUESTIONS: readonly Question[] = [
     section: '4.6',
     question: 'HTTP method and content type of the delivery',
     look: async (context) => {
-      const { method, headers } = (await context.tell(approvedInvoice)).finalized;
+      const { method, headers } = (await context.once(approvedInvoice)).finalized;
       return `${method}, ${String(headers['content-type'])}`;
     },
   },
@@ -64,7 +64,7 @@ const QUESTIONS: readonly Question[] = [
     section: '5',
     question: 'Signing of webhook deliveries',
     look: async (context) => {
-      const { headers } = (await context.tell(approvedInvoice)).finalized;
+      const { headers } = (await context.once(approvedInvoice)).finalized;
       const own = ['authorization', 'x-partner-system'];
       const further = Object.keys(headers).filter((name) => ![...ORDINARY_HEADERS, ...own].includes(name));
       return further.length === 0
@@ -95,7 +95,7 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     section: '7',
-    question: 'Shape of the 400 error body (asked for with an id that is no UUID)',
+    question: 'Shape of the 400 error body (request with an id that is no UUID)',
     look: async ({ service }) => describe(await service.regenerate('not-an-invoice-id')),
   },
   {
@@ -142,7 +142,7 @@ export async function collectFindings(context: SuiteContext): Promise<readonly F
         return { section, question, found: await look(context), reason: null };
       } catch (error) {
         const reason =
-          error instanceof SkippedRuleError ? error.message : `not seen: ${(error as Error).message}`;
+          error instanceof SkippedRuleError ? error.message : `not observed: ${(error as Error).message}`;
         return { section, question, found: null, reason };
       }
     }),
@@ -150,7 +150,7 @@ export async function collectFindings(context: SuiteContext): Promise<readonly F
 }
 
 async function invoiceId(context: SuiteContext): Promise<string> {
-  if (context.hasApplication) return (await context.tell(approvedInvoice)).invoiceId;
+  if (context.hasApplication) return (await context.once(approvedInvoice)).invoiceId;
   return context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
 }
 
@@ -163,7 +163,7 @@ function sketchOf(body: Buffer): string {
   try {
     return typeSketch(parse(body.toString('utf8')));
   } catch {
-    return body.length === 0 ? '(empty)' : glimpse(body, 80);
+    return body.length === 0 ? '(empty)' : excerpt(body, 80);
   }
 }
 
@@ -204,7 +204,7 @@ export function renderReport({ rows, findings, service }: Report, { isColored }:
   return [
     ...lines,
     '',
-    paint('What the shapes that the specification does not show turned out to be', '1'),
+    paint('Questions that the specification leaves open', '1'),
     ...open,
     '',
     `${summary(rows)} (${service})`,

@@ -19,7 +19,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Nobody answered: no connection, no trust in the certificate, or silence. */
+/** No answer: no connection, an untrusted certificate, or a timeout. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 
@@ -83,8 +83,8 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The beginning of a body, fit for one line of a report. */
-export function glimpse(body: Buffer, characters = 120): string {
+/** The start of a body on one line of a report. */
+export function excerpt(body: Buffer, characters = 120): string {
   const text = body
     .subarray(0, characters * 4)
     .toString('utf8')

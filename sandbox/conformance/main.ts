@@ -1,11 +1,11 @@
 /**
  * `npm run conformance`: checks a billing service against its specification, over HTTPS and nothing else.
  *
- * Without arguments it starts the sandbox and looks at everything. With the addresses and credentials of a real
- * account it leaves out whatever would change data there, and says what the shapes that the specification does
- * not show turned out to be. Exit codes: 0 every rule holds, 1 one does not, 2 wrong usage, 4 refused
- * credentials, 5 unreachable.
+ * Without arguments it starts the sandbox and checks every rule. With the addresses and credentials of a real account it skips the
+ * rules that would change data there, and reports the shapes that the specification leaves open. Exit codes: 0 every rule holds,
+ * 1 one does not, 2 wrong usage, 4 refused credentials, 5 unreachable.
  */
+
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { collectFindings, type Report, renderReport, summary } from './findings.ts';
@@ -62,10 +62,10 @@ function program(): Command {
       '--client-secret <secret>',
       'OAuth client secret (BILLSYNC_CLIENT_SECRET, BILLSYNC_CLIENT_SECRET_FILE)',
     )
-    .option('--api-key <key>', 'API key, to find out how it is presented (BILLSYNC_API_KEY)')
+    .option('--api-key <key>', 'API key, to find the header that takes it (BILLSYNC_API_KEY)')
     .option('--ca-file <file>', 'further CA to trust')
     .option('--invoice <id>', 'finalized invoice that may be read; repeatable', collect, [])
-    .option('--admin-url <url>', 'admin API of a running sandbox, to look at everything there')
+    .option('--admin-url <url>', 'admin API of a running sandbox, to check every rule there')
     .option('--only <rule>', 'section (6, 6.7) or id of the rules to check; repeatable', collect, [])
     .option(
       '--response-limit <seconds>',
@@ -84,9 +84,8 @@ function program(): Command {
 }
 
 async function run(options: Options): Promise<number> {
-  const unknown = options.only.filter((word) => !RULES.some((rule) => isNamed(rule, word)));
-  if (unknown.length > 0)
-    throw new UsageError(`No rule is called ${unknown.join(', ')}; the rows name them.`);
+  const unknown = options.only.filter((name) => !RULES.some((rule) => isNamed(rule, name)));
+  if (unknown.length > 0) throw new UsageError(`Unknown rule: ${unknown.join(', ')}; the report lists them.`);
   const own = options.baseUrl === undefined ? await startOwn(options) : null;
   try {
     const report = await checkContext(own?.options ?? realAccount(options), options);
@@ -101,8 +100,8 @@ function startOwn({ responseLimit, ...options }: Options) {
   const stray = (['authUrl', 'clientId', 'clientSecret', 'caFile', 'adminUrl'] as const).filter(
     (name) => options[name],
   );
-  if (stray.length > 0) throw new UsageError(`${stray.join(', ')} mean nothing without --base-url.`);
-  return startOwnSandboxes({ responseLimitSeconds: responseLimit });
+  if (stray.length > 0) throw new UsageError(`${stray.join(', ')} need --base-url.`);
+  return startOwnSandboxes(responseLimit);
 }
 
 async function checkContext(where: OpenContextOptions, options: Options): Promise<Report> {
@@ -128,7 +127,7 @@ async function checkContext(where: OpenContextOptions, options: Options): Promis
   }
 }
 
-/** @throws UsageError for everything that is missing, at once */
+/** @throws UsageError with all missing options */
 function realAccount(options: Options): OpenContextOptions {
   const { env } = process;
   const clientId = options.clientId ?? env.BILLSYNC_CLIENT_ID;

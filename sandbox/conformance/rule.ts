@@ -1,6 +1,6 @@
 /**
- * A rule's type, and the shape of a JSON value without its values, so that the answers of a real account can be shown to others:
- * `{ invoiceId: uuid, lineItems: [{ billingCost: decimal }] }`.
+ * The type of a rule, and the shape of a JSON value without its values, so that a report on a real account contains none of its
+ * data: `{ invoiceId: uuid, lineItems: [{ billingCost: decimal }] }`.
  */
 
 import { digitsOf, isObject } from './http.ts';
@@ -45,8 +45,6 @@ function nameOf(value: unknown): string {
   return FORMS.find(([, form]) => form.test(value))?.[0] ?? 'string';
 }
 
-// A rule: a sentence of the specification, and a test of whether a service keeps it.
-
 export type Verdict = 'pass' | 'fail' | 'skipped';
 
 /** A line of the report. */
@@ -65,18 +63,18 @@ export interface Rule {
   readonly section: string;
   readonly id: string;
   readonly rule: string;
-  /** Seconds it waits by design; such rules start first. */
+  /** Seconds that it has to wait; such rules start first. */
   readonly slow?: number;
   /**
    * Resolves with what was seen when the rule holds.
    *
-   * @throws BrokenRuleError the service does otherwise
+   * @throws BrokenRuleError the service breaks it
    * @throws SkippedRuleError it cannot be checked here, for instance because it would change a real account
    */
   readonly check: (context: SuiteContext) => Promise<string>;
 }
 
-/** The service does otherwise; the message says what was seen. */
+/** The service breaks the rule; the message is the observation. */
 export class BrokenRuleError extends Error {
   override readonly name = 'BrokenRuleError';
 }
@@ -89,7 +87,7 @@ export function hold(condition: boolean, seen: string): asserts condition {
   if (!condition) broken(seen);
 }
 
-/** Holds that nothing is wrong; the complaints are what was seen otherwise. */
+/** @throws BrokenRuleError with the complaints, when there are any */
 export function holdAll(complaints: readonly string[]): void {
   if (complaints.length > 0) broken(complaints.join('; '));
 }

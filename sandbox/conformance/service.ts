@@ -22,7 +22,7 @@ export interface TokenRequest {
   readonly body?: string;
 }
 
-/** Neither credentials nor anything else could be tried: the service refused the ones it was given. */
+/** The service refused the given credentials. */
 export class RefusedCredentialsError extends Error {
   override readonly name = 'RefusedCredentialsError';
 }
@@ -40,7 +40,7 @@ export class Service {
     this.apiKey = options.apiKey;
   }
 
-  /** The token call of spec 4.1, right unless a rule says otherwise. */
+  /** The token call of spec 4.1; a rule may replace parts of it by wrong ones. */
   requestToken(request: TokenRequest = {}): Promise<Answer> {
     const { http, authUrl, clientId, clientSecret } = this.#options;
     const { authorization = basic(clientId, clientSecret) } = request;
@@ -56,7 +56,7 @@ export class Service {
     });
   }
 
-  /** A token that is good for the next calls. @throws RefusedCredentialsError */
+  /** A valid token, cached for half its lifetime. @throws RefusedCredentialsError */
   token(): Promise<string> {
     if (this.#token === null || performance.now() > this.#goodUntilMs) {
       this.#goodUntilMs = Number.POSITIVE_INFINITY;
@@ -65,7 +65,7 @@ export class Service {
     return this.#token;
   }
 
-  /** A call that carries a good token, or the headers given in its place. */
+  /** A call with a valid token, or with the given headers instead. */
   async call(call: Omit<Call, 'url'> & { readonly path: string }): Promise<Answer> {
     const { path, headers, ...rest } = call;
     const own = headers ?? { authorization: `Bearer ${await this.token()}` };
@@ -76,7 +76,7 @@ export class Service {
     });
   }
 
-  /** A call without credentials of ours: to storage, or to see what happens. */
+  /** A call without credentials, for example to storage. */
   plain(call: Call): Promise<Answer> {
     return this.#options.http.call(call);
   }

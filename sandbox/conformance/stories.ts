@@ -1,21 +1,22 @@
-/** The preparations of rules in the application. Each story runs once for all its rules. */
+/** The preparations of rules in the application. Each runs once for all its rules. */
+
 import { createHash } from 'node:crypto';
 import { Decimal } from 'decimal.js';
 import type {
   Application,
   ApplicationInvoice,
+  InvoiceRequest,
   Tenant,
-  WantedInvoice,
   WebhookSettings,
 } from './application.ts';
 import { type Csv, readCsv } from './csv.ts';
-import { type Answer, digitsOf, glimpse, jsonObject, textOf } from './http.ts';
+import { type Answer, digitsOf, excerpt, jsonObject, textOf } from './http.ts';
 import type { Choose, ReceivedRequest } from './receiver.ts';
 import { broken, hold } from './rule.ts';
 import type { Service } from './service.ts';
 import { type SuiteContext, skip } from './suite-context.ts';
 
-/** Longest wait for something that should come at once. */
+/** Maximum wait for something that should arrive at once. */
 export const SOON_MS = 10_000;
 /** Headers that the suite's registrations carry; HTTP Basic is what the specification calls common (spec 2.3). */
 export const CUSTOM_HEADERS = {
@@ -30,7 +31,7 @@ export interface Endpoint {
   readonly webhookId: string;
 }
 
-export interface WantedEndpoint extends Partial<WebhookSettings> {
+export interface EndpointSettings extends Partial<WebhookSettings> {
   /** The application to register with; the context's own when left out. */
   readonly at?: Application;
   readonly reply?: Choose;
@@ -38,9 +39,9 @@ export interface WantedEndpoint extends Partial<WebhookSettings> {
   readonly active?: boolean;
 }
 
-/** Registers a fresh endpoint of ours and enables it. */
-export async function openEndpoint(context: SuiteContext, wanted: WantedEndpoint = {}): Promise<Endpoint> {
-  const { reply, active = true, at: application = context.application, ...settings } = wanted;
+/** Registers a new endpoint of the suite and enables it. */
+export async function openEndpoint(context: SuiteContext, request: EndpointSettings = {}): Promise<Endpoint> {
+  const { reply, active = true, at: application = context.application, ...settings } = request;
   endpoints += 1;
   const path = `endpoint-${endpoints}`;
   const url = context.receiver.at(path, reply);
@@ -49,7 +50,7 @@ export async function openEndpoint(context: SuiteContext, wanted: WantedEndpoint
   return { path, webhookId };
 }
 
-/** The requests that came to an endpoint for one invoice, once there are enough of them. */
+/** The requests that an endpoint received for one invoice, as soon as there are `count` of them. */
 export async function receive(
   context: SuiteContext,
   { path, invoiceId, count }: { path: string; invoiceId: string; count: number },
@@ -64,7 +65,7 @@ export async function receive(
   return all.filter(isOurs);
 }
 
-/** The one delivery of an event; holds that it came. */
+/** The delivery of an event. @throws BrokenRuleError when it does not arrive */
 export async function receiveEvent(
   context: SuiteContext,
   path: string,
@@ -117,8 +118,8 @@ export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvo
     await application.submit(invoiceId);
     await application.approve(invoiceId);
   }
-  const wanted = { partnerLevel: true, sources: sources.map(({ invoiceId }) => invoiceId) };
-  return { ...(await approve(context, path, wanted, null)), sources };
+  const request = { partnerLevel: true, sources: sources.map(({ invoiceId }) => invoiceId) };
+  return { ...(await approve(context, path, request, null)), sources };
 }
 
 /** An approved invoice that was canceled afterwards, and its three events in the order they came. */
@@ -141,8 +142,8 @@ export async function unexportedInvoice(context: SuiteContext) {
   await application.failExport(invoiceId);
   await application.submit(invoiceId);
   await application.approve(invoiceId);
-  const fence = await application.createInvoice({ shipments: 1 });
-  await receiveEvent(context, path, fence.invoiceId, 'invoice_created');
+  const marker = await application.createInvoice({ shipments: 1 });
+  await receiveEvent(context, path, marker.invoiceId, 'invoice_created');
   return { invoiceId, received: await receive(context, { path, invoiceId, count: 1 }) };
 }
 
@@ -163,7 +164,7 @@ export interface Download {
 
 /** The file of the first invoice that may be read. */
 export async function download(context: SuiteContext): Promise<Download> {
-  const approved = context.hasApplication ? await context.tell(approvedInvoice) : null;
+  const approved = context.hasApplication ? await context.once(approvedInvoice) : null;
   const invoiceId =
     approved?.invoiceId ?? context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
   return downloadOf(context.service, invoiceId, approved);
@@ -177,9 +178,9 @@ export async function downloadOf(
   const regenerated = await service.regenerate(invoiceId);
   const location = jsonObject(regenerated.body) ?? {};
   const url = textOf(location.presignedUrl);
-  hold(url !== null, `regenerate answered ${regenerated.status} ${glimpse(regenerated.body)}`);
+  hold(url !== null, `regenerate answered ${regenerated.status} ${excerpt(regenerated.body)}`);
   const answer = await service.plain({ url });
-  hold(answer.status === 200, `the presigned URL answered ${answer.status} ${glimpse(answer.body)}`);
+  hold(answer.status === 200, `the presigned URL answered ${answer.status} ${excerpt(answer.body)}`);
   const sha256 = createHash('sha256').update(answer.body).digest('hex');
   return { invoiceId, location, url, answer, sha256, approved, ...tryCsv(answer.body) };
 }
@@ -212,9 +213,9 @@ export function decimalOf(value: unknown, name: string): Decimal {
   return new Decimal(digits);
 }
 
-async function approve(context: SuiteContext, path: string, wanted: WantedInvoice, tenant: Tenant | null) {
+async function approve(context: SuiteContext, path: string, request: InvoiceRequest, tenant: Tenant | null) {
   const { application } = context;
-  const { invoiceId } = await application.createInvoice(wanted);
+  const { invoiceId } = await application.createInvoice(request);
   const created = await receiveEvent(context, path, invoiceId, 'invoice_created');
   await application.submit(invoiceId);
   await application.approve(invoiceId);

@@ -5,8 +5,8 @@ import { Http } from './http.ts';
 import { Receiver } from './receiver.ts';
 import { Service } from './service.ts';
 
-/** A service that grants short lives, spells the id fields neutrally and has a partner without tenants. */
-export interface HastyService {
+/** A service with short lifetimes, neutral spelling of the id fields, and a partner without tenants. */
+export interface ShortLivedService {
   readonly service: Service;
   readonly application: Application;
 }
@@ -15,7 +15,7 @@ export interface SuiteContextOptions {
   readonly service: Service;
   /** null on a real account, where nothing may be changed. */
   readonly application: Application | null;
-  readonly hasty: HastyService | null;
+  readonly shortLived: ShortLivedService | null;
   /** The same service in its other environment (spec 5), called with this environment's credentials. */
   readonly otherEnvironment: Service | null;
   readonly receiver: Receiver | null;
@@ -34,7 +34,7 @@ export class SuiteContext {
   readonly responseLimitMs: number;
   readonly briefDelayMs: number;
   readonly #options: SuiteContextOptions;
-  readonly #told = new Map<(context: SuiteContext) => unknown, unknown>();
+  readonly #results = new Map<(context: SuiteContext) => unknown, unknown>();
 
   constructor(options: SuiteContextOptions) {
     this.service = options.service;
@@ -60,17 +60,17 @@ export class SuiteContext {
   }
 
   /** @throws SkippedRuleError on a real account */
-  get hasty(): HastyService {
-    return this.#options.hasty ?? skip('it would take as long as the lifetimes of the account');
+  get shortLived(): ShortLivedService {
+    return this.#options.shortLived ?? skip('it would take as long as the lifetimes of the account');
   }
 
-  /** Lets a story happen once, however many rules look at it. */
-  tell<T>(story: (context: SuiteContext) => Promise<T>): Promise<T> {
-    const told = this.#told.get(story) as Promise<T> | undefined;
-    if (told !== undefined) return told;
-    const telling = story(this);
-    this.#told.set(story, telling);
-    return telling;
+  /** Runs a preparation once for all the rules that use it. */
+  once<T>(story: (context: SuiteContext) => Promise<T>): Promise<T> {
+    const earlier = this.#results.get(story) as Promise<T> | undefined;
+    if (earlier !== undefined) return earlier;
+    const result = story(this);
+    this.#results.set(story, result);
+    return result;
   }
 }
 
@@ -96,7 +96,7 @@ export interface Target {
 export interface OpenContextOptions {
   readonly target: Target;
   /** A sandbox that grants short lives, spells neutrally and has a partner without tenants. */
-  readonly hasty?: Target;
+  readonly shortLived?: Target;
   /** Addresses of the target's other environment (spec 5). */
   readonly otherEnvironment?: Pick<Target, 'baseUrl' | 'authUrl'>;
   readonly invoiceIds?: readonly string[];
@@ -110,7 +110,7 @@ export interface OpenSuiteContext {
 }
 
 export async function openSuiteContext(options: OpenContextOptions): Promise<OpenSuiteContext> {
-  const { target, hasty, otherEnvironment } = options;
+  const { target, shortLived, otherEnvironment } = options;
   const https: Http[] = [];
   const open = (one: Target) => {
     const http = new Http(one.caPem);
@@ -120,11 +120,11 @@ export async function openSuiteContext(options: OpenContextOptions): Promise<Ope
   };
   const { service, application } = open(target);
   const receiver = application === null ? null : await Receiver.start();
-  const second = hasty === undefined ? null : open(hasty);
+  const second = shortLived === undefined ? null : open(shortLived);
   const context = new SuiteContext({
     service,
     application,
-    hasty:
+    shortLived:
       second === null || second.application === null ? null : { ...second, application: second.application },
     otherEnvironment:
       otherEnvironment === undefined ? null : open({ ...target, ...otherEnvironment }).service,
@@ -140,7 +140,7 @@ export async function openSuiteContext(options: OpenContextOptions): Promise<Ope
   return { context, close };
 }
 
-/** The rule cannot be checked here; the message says why. */
+/** The rule cannot be checked here; the message is the reason. */
 export class SkippedRuleError extends Error {
   override readonly name = 'SkippedRuleError';
 }

@@ -41,9 +41,9 @@ export async function runSuite(
   { only = [], onRow = () => {} }: SuiteOptions = {},
 ): Promise<Row[]> {
   await context.service.token();
-  const wanted = RULES.filter((rule) => only.length === 0 || only.some((word) => isNamed(rule, word)));
+  const selected = RULES.filter((rule) => only.length === 0 || only.some((name) => isNamed(rule, name)));
   const rows = new Map<Rule, Row>();
-  const queue = [...wanted].sort((one, other) => (other.slow ?? 0) - (one.slow ?? 0));
+  const queue = [...selected].sort((one, other) => (other.slow ?? 0) - (one.slow ?? 0));
   const work = async () => {
     for (let rule = queue.shift(); rule !== undefined; rule = queue.shift()) {
       const row = await rowOf(rule, context);
@@ -52,11 +52,11 @@ export async function runSuite(
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return wanted.flatMap((rule) => rows.get(rule) ?? []);
+  return selected.flatMap((rule) => rows.get(rule) ?? []);
 }
 
-export function isNamed({ section, id }: Rule, word: string): boolean {
-  return id === word || section === word || section.startsWith(`${word}.`);
+export function isNamed({ section, id }: Rule, name: string): boolean {
+  return id === name || section === name || section.startsWith(`${name}.`);
 }
 
 async function rowOf({ section, id, rule, check }: Rule, context: SuiteContext): Promise<Row> {

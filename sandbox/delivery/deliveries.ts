@@ -1,342 +1,251 @@
 /**
- * Sends events to partner endpoints (spec 4.6, 6, 8): right away, 30 seconds for the answer, one retry after a
- * brief delay, then logged and not requeued. Registrations do not wait for one another: each has its own
- * connections and its own line. Once there was a burst, what no fault can strike is sent by a thread.
+ * Sends events to partner endpoints (spec 4.6, 6, 8): immediately, 30 seconds for the answer, one retry after a brief delay,
+ * then logged and not requeued. Registrations do not wait for one another.
  */
 
+import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Faults, type Moment, numberParam } from '../faults/faults.ts';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.ts';
-import { stampOf } from '../stamp.ts';
-import { DeliveryLog, type DeliveryLogOptions } from './delivery-log.ts';
-import { ReceiverPool, type Release } from './receiver-pool.ts';
-import type { MadeAttempt } from './sender.ts';
-import { SenderThread } from './sender-thread.ts';
+import type { Activity } from '../state/activity.ts';
+import type { Store } from '../state/store.ts';
+import { type AttemptResult, Receiver } from './receiver.ts';
 
-export interface DeliveriesOptions extends DeliveryLogOptions {
+export interface DeliveriesOptions {
+  readonly store: Store;
+  readonly activity: Activity;
   readonly faults: Faults;
+  readonly now: () => Date;
   readonly retryDelayMs: number;
   readonly timeoutMs: number;
-  readonly tenantWords: (tenantId: string | null) => readonly string[];
+  readonly tenantNames: (tenantId: string | null) => readonly string[];
 }
 
-/** Initial attempt and one retry (spec 8). */
+/** The initial attempt and one retry (spec 8). */
 const ATTEMPTS = 2;
-/** When more than this many deliveries wait for the connections of one endpoint, that is a burst. */
-const WAITING_IN_A_BURST = 200;
-/** Bursts that come one after the other find the thread there. */
-const THREAD_RESTS_MS = 30_000;
-
-/** A delivery under way. */
-interface Job {
-  readonly delivery: Delivery;
-  readonly event: BillingEvent;
-  /** Journal position when it was queued. */
-  readonly position: number;
-}
-
-/** A connection that a delivery has for one attempt. */
-interface Slot {
-  readonly registration: Registration;
-  readonly release: Release;
-}
+/** The log keeps this many deliveries; the oldest finished ones are removed. */
+const MAX_DELIVERIES = 50_000;
 
 export class Deliveries {
   readonly #options: DeliveriesOptions;
-  readonly #log: DeliveryLog;
-  readonly #detours: DeliveryDetours;
-  readonly #pool: ReceiverPool;
-  readonly #thread: SenderThread;
-  readonly #underWay = new UnderWay();
+  readonly #receivers = new Map<string, Receiver>();
+  readonly #inProgress = new Set<Promise<void>>();
+  /** Deliveries that a fault holds back until a later event of the same invoice was delivered. */
+  readonly #held = new Map<string, AbortController>();
+  #stopping = stopController();
 
   constructor(options: DeliveriesOptions) {
-    const { store, faults, timeoutMs } = options;
     this.#options = options;
-    this.#log = new DeliveryLog(options);
-    this.#detours = new DeliveryDetours(faults);
-    this.#pool = new ReceiverPool(timeoutMs);
-    // Delivered events are in the journal, so that a restart after a kill does not send them under another id.
-    const beforeSending = () => store.flush();
-    this.#thread = new SenderThread({ ...options, beforeSending, restMs: THREAD_RESTS_MS });
   }
 
   /** Newest last. */
   list(): readonly Delivery[] {
-    return this.#log.list();
+    return [...this.#options.store.all('delivery').values()];
   }
 
-  /** Starts delivering and returns at once; `idle` tells when it is over. */
+  /** Starts delivering and returns at once; `idle` resolves when it is over. */
   send(event: BillingEvent, registration: Registration): Delivery {
-    const delivery = this.#log.open(event, registration);
-    this.#start(this.#jobOf(delivery, event), registration);
+    const delivery: Delivery = {
+      deliveryId: randomUUID(),
+      eventId: event.eventId,
+      eventType: event.eventType,
+      invoiceId: event.invoiceId,
+      registrationId: registration.registrationId,
+      registrationName: registration.name,
+      url: registration.url,
+      testEvent: event.testEvent,
+      state: 'pending',
+      queuedAt: this.#options.now().toISOString(),
+      attempts: [],
+    };
+    this.#put(delivery);
+    this.#trimLog();
+    this.#track(this.#deliverWithFaults(delivery, event));
     return delivery;
   }
 
-  /** Takes up what a stop or a kill left unfinished; at least one attempt is made again. */
+  /** Continues what a stop or a kill left unfinished; makes at least one more attempt. */
   resume(): void {
     for (const delivery of this.list()) {
       const event = this.#options.store.get('event', delivery.eventId);
-      if (delivery.state === 'pending' && event !== undefined) {
-        void this.#underWay.track(this.#deliver(this.#jobOf(delivery, event)));
-      }
+      if (delivery.state === 'pending' && event !== undefined) this.#track(this.#deliver(delivery, event));
     }
   }
 
-  /** Resolves when no delivery is under way or scheduled. */
-  idle(): Promise<void> {
-    return this.#underWay.idle();
+  /** Resolves when no delivery is in progress or scheduled. */
+  async idle(): Promise<void> {
+    while (this.#inProgress.size > 0) await Promise.all(this.#inProgress);
   }
 
-  /** Stops what is under way or scheduled and forgets it, for a reset. */
+  /** Stops deliveries for a reset; later ones are sent again. */
   async abandon(): Promise<void> {
     await this.close();
-    this.#underWay.goOn();
+    this.#stopping = stopController();
   }
 
-  /** Stops at once; unfinished deliveries stay pending and are taken up by `resume` of the next start. */
+  /** Stops at once; unfinished deliveries stay pending, and `resume` of the next start continues them. */
   async close(): Promise<void> {
-    this.#underWay.stop();
-    await Promise.all([this.#pool.close(), this.#thread.close()]);
+    this.#stopping.abort();
+    await Promise.all([...this.#receivers.values()].map((receiver) => receiver.close()));
+    this.#receivers.clear();
     await this.idle();
   }
 
-  #jobOf(delivery: Delivery, event: BillingEvent): Job {
-    this.#underWay.begun();
-    return { delivery, event, position: this.#options.store.position };
+  /** An error that is not caused by a stop is a defect and ends the process. */
+  #track(delivering: Promise<void>): void {
+    const { signal } = this.#stopping;
+    const settled = delivering
+      .catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      })
+      .finally(() => this.#inProgress.delete(settled));
+    this.#inProgress.add(settled);
   }
 
-  /** Without faults nothing comes before the wait for a connection, so nothing is begun before there is one. */
-  #start(job: Job, registration: Registration): void {
-    if (this.#options.faults.some) {
-      void this.#underWay.track(this.#deliverWithFaults(job));
-    } else if (this.#thread.isUp) {
-      this.#thread.post(registration, job.event.body, (made) => this.#sentByThread(job, made));
-    } else {
-      const waiting = this.#pool.whenFree(registration, (release) => {
-        void this.#underWay.track(this.#deliver(job, { registration, release }));
-      });
-      if (waiting > WAITING_IN_A_BURST) this.#thread.start();
-    }
-  }
-
-  /** After the first attempt; the retry, if there is one, is not the thread's. */
-  #sentByThread(job: Job, made: MadeAttempt | null): void {
-    if (made === null) {
-      this.#underWay.ended();
-      return;
-    }
-    const { startedAtMs, durationMs, status, error, responseBody } = made;
-    const startedAt = stampOf(new Date(startedAtMs));
-    const attempt = { number: 1, startedAt, durationMs, status, error, responseBody };
-    if (error !== null) {
-      const delivery = this.#log.attempted(job.delivery, attempt);
-      void this.#underWay.track(this.#deliver({ ...job, delivery }));
-      return;
-    }
-    this.#finish(job.delivery, 'delivered', attempt);
-    this.#underWay.ended();
-  }
-
-  async #deliverWithFaults(job: Job): Promise<void> {
-    const { delivery, event } = job;
-    const detour = await this.#detours.take(delivery, this.#moment(delivery, event), this.#underWay.signal);
-    if (detour === null) {
-      this.#finish(delivery, 'dropped');
-      return;
-    }
-    const sent = [this.#deliver(job)];
-    for (let copy = 0; copy < detour.copies; copy += 1) {
-      sent.push(this.#deliverCopy(job, detour.copyDelayMs));
+  async #deliverWithFaults(delivery: Delivery, event: BillingEvent): Promise<void> {
+    const { faults } = this.#options;
+    const moment = this.#moment(delivery, event);
+    if (faults.strike('drop', moment) !== null) return this.#finish(delivery, 'dropped');
+    const duplicate = faults.strike('duplicate', moment);
+    const reorder = faults.strike('reorder', moment);
+    const delay = faults.strike('delay', moment);
+    if (delay !== null) await this.#wait(numberParam(delay, 'delayMs'));
+    if (reorder !== null) await this.#holdForLater(delivery, numberParam(reorder, 'delayMs'));
+    const sent = [this.#deliver(delivery, event)];
+    const copies = duplicate === null ? 0 : numberParam(duplicate, 'times');
+    for (let copy = 0; copy < copies; copy += 1) {
+      sent.push(
+        this.#deliverCopy(delivery, event, duplicate === null ? 0 : numberParam(duplicate, 'delayMs')),
+      );
     }
     await Promise.all(sent);
   }
 
-  async #deliverCopy({ delivery, event }: Job, delayMs: number): Promise<void> {
-    const copy = this.#log.openCopy(delivery);
+  async #deliverCopy(delivery: Delivery, event: BillingEvent, delayMs: number): Promise<void> {
+    const queuedAt = this.#options.now().toISOString();
+    const copy = { ...delivery, deliveryId: randomUUID(), queuedAt };
+    this.#put(copy);
     await this.#wait(delayMs);
-    await this.#deliver({ delivery: copy, event, position: this.#options.store.position });
+    await this.#deliver(copy, event);
   }
 
-  /** @param first the connection for the first attempt; left out, one is waited for */
-  async #deliver(job: Job, first?: Slot): Promise<void> {
-    let { delivery } = job;
-    let slot = first;
-    const begin = Math.min(delivery.attempts.length + 1, ATTEMPTS);
-    for (let number = begin; number <= ATTEMPTS; number += 1) {
-      if (number > 1) await this.#wait(this.#options.retryDelayMs);
-      slot ??= await this.#slotFor(delivery);
-      if (slot === undefined) break;
-      const attempt = await this.#attempt(number, slot, job);
-      slot = undefined;
-      const delivered = attempt.error === null;
-      if (delivered || number === ATTEMPTS) {
-        return this.#finish(delivery, delivered ? 'delivered' : 'failed', attempt);
-      }
-      delivery = this.#log.attempted(delivery, attempt);
+  async #deliver(delivery: Delivery, event: BillingEvent): Promise<void> {
+    const { store, retryDelayMs } = this.#options;
+    let current = delivery;
+    const first = Math.min(delivery.attempts.length + 1, ATTEMPTS);
+    for (let number = first; number <= ATTEMPTS; number += 1) {
+      if (number > 1) await this.#wait(retryDelayMs);
+      const registration = store.get('registration', delivery.registrationId);
+      if (registration === undefined) break;
+      const attempt = await this.#attempt(number, registration, current, event);
+      current = { ...current, attempts: [...current.attempts, attempt] };
+      if (attempt.error === null) return this.#finish(current, 'delivered');
+      if (number < ATTEMPTS) this.#put(current);
     }
-    this.#finish(delivery, 'failed');
+    this.#finish(current, 'failed');
   }
 
-  /** Waits for a connection; there is none to a registration that was deleted. */
-  async #slotFor({ registrationId }: Delivery): Promise<Slot | undefined> {
-    const registration = this.#options.store.get('registration', registrationId);
-    if (registration === undefined) return undefined;
-    const release = await new Promise<Release>((resolve) => this.#pool.whenFree(registration, resolve));
-    return { registration, release };
-  }
-
-  async #attempt(
+  #attempt(
     number: number,
-    { registration, release }: Slot,
-    { delivery, event, position }: Job,
+    registration: Registration,
+    delivery: Delivery,
+    event: BillingEvent,
   ): Promise<DeliveryAttempt> {
     const { faults, now, store } = this.#options;
     const moment = this.#moment(delivery, event);
-    try {
-      this.#underWay.signal.throwIfAborted();
+    const receiver = this.#receiverOf(registration);
+    return receiver.withConnection(async () => {
+      this.#stopping.signal.throwIfAborted();
       // Delivered events are in the journal, so that a restart after a kill does not send them under another id.
-      store.flush(position);
-      const startedAt = stampOf(now());
+      store.flush();
+      const startedAt = now().toISOString();
       const start = performance.now();
-      const result = await this.#pool.post(registration, {
-        body: event.body,
-        cutOff: faults.strike('cut-off-body', moment) !== null,
-        reset: faults.strike('connection-reset', moment) !== null,
-      });
-      this.#underWay.signal.throwIfAborted();
-      const lost = faults.strike('execute-then-drop', moment) !== null;
-      return {
-        number,
-        startedAt,
-        durationMs: Math.round(performance.now() - start),
-        ...(lost ? { status: null, error: 'The answer was lost (fault).', responseBody: '' } : result),
-      };
-    } finally {
-      release();
+      const cutOff = faults.strike('cut-off-body', moment) !== null;
+      const isReset = faults.strike('connection-reset', moment) !== null;
+      const result = isReset
+        ? lost('The connection was reset (fault).')
+        : await receiver.post(registration, event.body, cutOff);
+      this.#stopping.signal.throwIfAborted();
+      const isLost = faults.strike('execute-then-drop', moment) !== null;
+      const durationMs = Math.round(performance.now() - start);
+      return { number, startedAt, durationMs, ...(isLost ? lost('The answer was lost (fault).') : result) };
+    });
+  }
+
+  /** An edited registration has connections of its own. */
+  #receiverOf(registration: Registration): Receiver {
+    const key = `${registration.registrationId} ${registration.url} ${registration.caPem ?? ''}`;
+    let receiver = this.#receivers.get(key);
+    if (receiver === undefined) {
+      receiver = new Receiver(registration, this.#options.timeoutMs);
+      this.#receivers.set(key, receiver);
+    }
+    return receiver;
+  }
+
+  #finish(delivery: Delivery, state: DeliveryState): void {
+    this.#put({ ...delivery, state });
+    const last = delivery.attempts.at(-1);
+    const outcome = last === undefined ? '' : ` (${last.status ?? last.error}, attempt ${last.number})`;
+    const message = `${delivery.eventType} to ${delivery.registrationName}: ${state}${outcome}`;
+    this.#options.activity.add('delivery', message, delivery.invoiceId);
+    this.#held.get(sequenceOf(delivery))?.abort();
+  }
+
+  /** A delivery that arrives while another is held is the later event: it overtakes. */
+  async #holdForLater(delivery: Delivery, maxMs: number): Promise<void> {
+    const sequence = sequenceOf(delivery);
+    if (this.#held.has(sequence)) return;
+    const overtaken = new AbortController();
+    this.#held.set(sequence, overtaken);
+    const stopping = this.#stopping.signal;
+    const signal = AbortSignal.any([overtaken.signal, stopping]);
+    await sleep(maxMs, undefined, { signal }).catch(() => {});
+    this.#held.delete(sequence);
+    stopping.throwIfAborted();
+  }
+
+  #put(delivery: Delivery): void {
+    this.#options.store.put('delivery', delivery.deliveryId, delivery);
+  }
+
+  #trimLog(): void {
+    const { store } = this.#options;
+    const log = store.all('delivery');
+    if (log.size <= MAX_DELIVERIES) return;
+    for (const [id, { state }] of log) {
+      if (log.size <= MAX_DELIVERIES) return;
+      if (state !== 'pending') store.remove('delivery', id);
     }
   }
 
-  #finish(delivery: Delivery, state: DeliveryState, attempt?: DeliveryAttempt): void {
-    this.#log.finish(delivery, state, attempt);
-    this.#detours.ended(delivery);
-  }
-
   async #wait(ms: number): Promise<void> {
-    if (ms > 0) await sleep(ms, undefined, { signal: this.#underWay.signal });
+    if (ms > 0) await sleep(ms, undefined, { signal: this.#stopping.signal });
   }
 
   #moment(delivery: Delivery, event: BillingEvent): Moment {
     return {
       place: 'delivery',
       invoiceId: event.invoiceId,
-      tenantWords: this.#options.tenantWords(event.tenantId),
+      tenantNames: this.#options.tenantNames(event.tenantId),
       eventType: event.eventType,
       registrationId: delivery.registrationId,
     };
   }
 }
 
-// Faults on the way of a delivery: it is dropped, delayed, doubled, or reordered.
-
-/** How a delivery goes on: so many times more than once, each after a pause. null when it is never sent. */
-export type Detour = { readonly copies: number; readonly copyDelayMs: number } | null;
-
-export class DeliveryDetours {
-  readonly #faults: Faults;
-  /** Lets go of a delivery that waits for a later event of its invoice; one at a time for each line. */
-  readonly #held = new Map<string, () => void>();
-
-  constructor(faults: Faults) {
-    this.#faults = faults;
-  }
-
-  /** Resolves when the delivery may be sent. @throws what `signal` was aborted with */
-  async take(delivery: Delivery, moment: Moment, signal: AbortSignal): Promise<Detour> {
-    if (this.#faults.strike('drop', moment) !== null) return null;
-    const duplicate = this.#faults.strike('duplicate', moment);
-    const reorder = this.#faults.strike('reorder', moment);
-    const delay = this.#faults.strike('delay', moment);
-    if (delay !== null) await sleep(numberParam(delay, 'delayMs'), undefined, { signal });
-    // One that comes while another waits is the later event: it overtakes.
-    if (reorder !== null && !this.#held.has(lineOf(delivery))) {
-      await this.#holdForLater(lineOf(delivery), numberParam(reorder, 'delayMs'), signal);
-    }
-    if (duplicate === null) return { copies: 0, copyDelayMs: 0 };
-    return { copies: numberParam(duplicate, 'times'), copyDelayMs: numberParam(duplicate, 'delayMs') };
-  }
-
-  /** The end of a delivery lets an earlier one go that it has overtaken. */
-  ended(delivery: Delivery): void {
-    if (this.#held.size > 0) this.#held.get(lineOf(delivery))?.();
-  }
-
-  async #holdForLater(line: string, atMostMs: number, closing: AbortSignal): Promise<void> {
-    const timer = new AbortController();
-    this.#held.set(line, () => timer.abort());
-    const signal = AbortSignal.any([timer.signal, closing]);
-    await sleep(atMostMs, undefined, { signal }).catch(() => {});
-    this.#held.delete(line);
-    closing.throwIfAborted();
-  }
+function lost(error: string): AttemptResult {
+  return { status: null, error, responseBody: '' };
 }
 
-/** Deliveries of one invoice to one registration: only among these there is an order to upset. */
-function lineOf({ invoiceId, registrationId }: Delivery): string {
+/** Deliveries of one invoice to one registration: only these have an order that a fault can change. */
+function sequenceOf({ invoiceId, registrationId }: Delivery): string {
   return `${registrationId} ${invoiceId}`;
 }
 
-// Counts deliveries in progress or scheduled, so that callers can wait for them or stop them.
-
-export class UnderWay {
-  #stopping = patientController();
-  #count = 0;
-  readonly #awaitingIdle: (() => void)[] = [];
-
-  /** Aborts when all of them are to stop. */
-  get signal(): AbortSignal {
-    return this.#stopping.signal;
-  }
-
-  stop(): void {
-    this.#stopping.abort();
-  }
-
-  /** After a stop, for those to come. */
-  goOn(): void {
-    this.#stopping = patientController();
-  }
-
-  /** Resolves when there is none. */
-  async idle(): Promise<void> {
-    while (this.#count > 0) await new Promise<void>((resolve) => this.#awaitingIdle.push(resolve));
-  }
-
-  /** To be followed by `track`, or `ended`. */
-  begun(): void {
-    this.#count += 1;
-  }
-
-  /** @throws what the delivery threw, unless that is the stop's doing: a defect, which ends the process */
-  async track(delivering: Promise<void>): Promise<void> {
-    const { signal } = this.#stopping;
-    try {
-      await delivering;
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      this.ended();
-    }
-  }
-
-  ended(): void {
-    this.#count -= 1;
-    if (this.#count === 0) for (const go of this.#awaitingIdle.splice(0)) go();
-  }
-}
-
-/** Every delivery under way listens to it; thousands are no leak. */
-function patientController(): AbortController {
+/** Thousands of deliveries wait for its signal, which is no leak. */
+function stopController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   return controller;

@@ -20,7 +20,7 @@ export interface RegistrationsOptions {
   readonly now: () => Date;
   readonly hasTenants: boolean;
   readonly hasBilling: boolean;
-  readonly findTenantId: (word: string) => string;
+  readonly findTenantId: (name: string) => string;
 }
 
 /** Headers that HTTP itself needs; a custom one of these would break the request. */
@@ -78,7 +78,7 @@ export class Registrations {
     this.#options.store.remove('registration', registrationId);
   }
 
-  /** The active registrations that hear of an event. */
+  /** The active registrations that are subscribed to an event. */
   forEvent(event: Pick<BillingEvent, 'eventType' | 'tenantId'>): readonly Registration[] {
     return this.list().filter((one) => one.active && isSubscribed(one, event));
   }
@@ -129,9 +129,9 @@ function parseUrl(text: string): URL | null {
 function checkEventTypes(types: readonly string[]): readonly EventType[] {
   if (types.length === 0) refuse('Event Type is empty; choose one or more.');
   return [...new Set(types)].map(
-    (word) =>
-      EVENT_TYPES.find((type) => type === word) ??
-      refuse(`Event Type "${word}" is unknown; there are ${EVENT_TYPES.join(', ')}.`),
+    (name) =>
+      EVENT_TYPES.find((type) => type === name) ??
+      refuse(`Event Type "${name}" is unknown; there are ${EVENT_TYPES.join(', ')}.`),
   );
 }
 

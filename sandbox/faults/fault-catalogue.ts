@@ -1,5 +1,6 @@
 /** Every fault: name, effect, places, parameters. */
-/** Where a fault can strike: the HTTP endpoints, and the steps inside the service. */
+
+/** The places where a fault can strike: the HTTP endpoints, and the steps inside the service. */
 export const PLACES = [
   'token',
   'ping',
@@ -16,7 +17,7 @@ export type Place = (typeof PLACES)[number];
 export interface FaultDefinition {
   readonly description: string;
   readonly places: readonly Place[];
-  /** Where it strikes when the rule names no endpoint. */
+  /** The places of a rule that names no endpoint. */
   readonly defaultPlaces: readonly Place[];
   readonly params: Readonly<Record<string, string | number | boolean>>;
 }
@@ -42,7 +43,7 @@ export const FAULTS = {
     ['delivery'],
     { delayMs: 5_000 },
   ),
-  delay: fault('comes late', [...HTTP, 'delivery'], ['delivery'], { delayMs: 2_000 }),
+  delay: fault('the answer or delivery is late', [...HTTP, 'delivery'], ['delivery'], { delayMs: 2_000 }),
   drop: fault('a delivery is never sent', ['delivery']),
   'wrong-hash': fault('the announced SHA-256 is not that of the file', ['event', 'regenerate']),
   'wrong-size': fault('the announced size is off', ['event', 'regenerate'], ['event', 'regenerate'], {
@@ -57,24 +58,24 @@ export const FAULTS = {
   ),
   'slow-drip': fault('the body comes a few bytes at a time', HTTP, ['storage'], { bytes: 1, everyMs: 100 }),
   'no-content-length': fault('the length is not announced', HTTP, FILES),
-  gzip: fault('the body is compressed though nobody asked', HTTP, FILES),
+  gzip: fault('the body is compressed without a request for it', HTTP, FILES),
   redirect: fault('the answer is a redirect', HTTP, ['storage'], {
     status: 302,
     location: 'https://127.0.0.1:9/elsewhere',
   }),
   'expired-url': fault(
-    'the presigned URL is dead on arrival; silent announces a later expiry all the same',
+    'the presigned URL has expired already; silent announces a later expiry',
     ['event', 'regenerate'],
     ['event'],
     { silent: false },
   ),
   'clock-skew': fault(
-    'instants that the service writes are hours off, expiry itself is not',
+    'the instants that the service writes are hours off; URLs expire by the right clock',
     ['event', 'regenerate'],
     ['event', 'regenerate'],
     { hours: 2 },
   ),
-  unauthorized: fault('a good token is refused with 401 invalid_token', HTTP, [
+  unauthorized: fault('a valid token is refused with 401 invalid_token', HTTP, [
     'ping',
     'regenerate',
     'details',
@@ -94,7 +95,7 @@ export const FAULTS = {
     API,
   ),
   hang: fault('no answer ever comes', HTTP),
-  'html-body': fault('200 with an HTML page instead of what was asked for', HTTP, ['storage']),
+  'html-body': fault('200 with an HTML page', HTTP, ['storage']),
   'wrong-totals': fault('total and count of the header differ from the rows', ['event'], ['event'], {
     amountBy: '1.00',
     countBy: 1,
@@ -111,7 +112,7 @@ export const FAULTS = {
     },
   ),
   'partner-level-double': fault('a partner-level invoice bills the same shipments again', ['export']),
-  'unknown-event-type': fault('a further event of a type nobody knows', ['event'], ['event'], {
+  'unknown-event-type': fault('a further event with an unknown type', ['event'], ['event'], {
     eventType: 'invoice_adjusted',
   }),
   'schema-v2': fault('the event has payloadSchemaVersion v2 and another shape of total', ['event']),
@@ -120,7 +121,7 @@ export const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
-/** Other words for a fault: the status it answers with, as people call it. */
+/** Other names of faults: the status of their answer. */
 const ALIASES: Readonly<Record<string, FaultName>> = {
   '400': 'bad-request',
   '401': 'unauthorized',
@@ -133,8 +134,8 @@ const ALIASES: Readonly<Record<string, FaultName>> = {
 };
 
 /** A fault by its name, however it is spelt (`No Content-Length`), or by the status it answers with (`429`). */
-export function findFault(words: string): FaultName | null {
-  const name = words
+export function findFault(text: string): FaultName | null {
+  const name = text
     .trim()
     .toLowerCase()
     .replaceAll(/[\s_]+/g, '-');

@@ -1,38 +1,14 @@
-/** The rules of active faults, and the moments at which they may strike. */
+/**
+ * The rules of active faults. A rule states probability, count and place of a fault. Whether it strikes follows from its seed and
+ * the requests it has matched, never from timing, so that the same seed gives the same sequence.
+ */
 
+import type { FaultRule, FaultTarget } from '../model.ts';
 import { fractionFrom } from '../randomness.ts';
 import { RefusalError } from '../refusal.ts';
+import type { Store } from '../state/store.ts';
 import { FAULT_NAMES, FAULTS, type FaultName, findFault, type Place } from './fault-catalogue.ts';
 import { MALFORMATION_NAMES } from './malformed-csv.ts';
-
-/** Only what is named is struck; everything left out matches all. */
-export interface FaultTarget {
-  readonly invoiceId?: string;
-  /** Tenant name, id, or the partner's own id of the tenant. */
-  readonly tenant?: string;
-  readonly endpoint?: Place | readonly Place[];
-  readonly eventType?: string;
-  readonly registrationId?: string;
-}
-
-export interface FaultRule {
-  readonly faultId: string;
-  readonly name: FaultName;
-  /** Share of the moments at which it strikes, 0 to 1. */
-  readonly rate: number;
-  /** How many times it strikes at most; null has no limit. */
-  readonly count: number | null;
-  /** How many matching moments pass before it may strike. */
-  readonly after: number;
-  readonly target: FaultTarget;
-  readonly seed: number;
-  /** Settings of this kind of fault; the catalogue names them with their defaults. */
-  readonly params: Readonly<Record<string, string | number | boolean>>;
-  /** ISO instant from which it no longer strikes, null for ever. */
-  readonly until: string | null;
-  readonly struck: number;
-  readonly met: number;
-}
 
 export interface NewFault {
   readonly name: string;
@@ -50,8 +26,8 @@ export interface NewFault {
 export interface Moment {
   readonly place: Place;
   readonly invoiceId?: string | undefined;
-  /** Every word by which a rule may name the tenant. */
-  readonly tenantWords?: readonly string[] | undefined;
+  /** The names by which a rule may name the tenant. */
+  readonly tenantNames?: readonly string[] | undefined;
   readonly eventType?: string | undefined;
   readonly registrationId?: string | undefined;
 }
@@ -66,27 +42,14 @@ export function switchParam(rule: FaultRule, name: string): boolean {
   return rule.params[name] === true || rule.params[name] === 'true';
 }
 
-/** Where it strikes; none: at the usual places of its kind. */
-export function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
+/** The places of the rule's target; empty for a rule without one, which strikes at the default places of its fault. */
+function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
   if (target.endpoint === undefined) return [];
   return typeof target.endpoint === 'string' ? [target.endpoint] : target.endpoint;
 }
 
-// Faults by name. A rule states probability, count and place of a fault. Whether it strikes follows from its seed and the requests it has seen, never
-// from timing, so that the same seed gives the same sequence.
-
-/** Where rules are kept: the store, which knows the kind of thing that each name stands for. */
-export interface RuleStore {
-  all(kind: 'fault'): ReadonlyMap<string, FaultRule>;
-  get(kind: 'fault', faultId: string): FaultRule | undefined;
-  put(kind: 'fault', faultId: string, rule: FaultRule): void;
-  remove(kind: 'fault', faultId: string): void;
-  /** The next number of a sequence. */
-  count(name: 'faults'): number;
-}
-
 export interface FaultsOptions {
-  readonly store: RuleStore;
+  readonly store: Store;
   readonly seed: number;
   readonly now: () => Date;
   readonly onStrike: (rule: FaultRule, moment: Moment) => void;
@@ -94,8 +57,8 @@ export interface FaultsOptions {
 
 export class Faults {
   readonly #options: FaultsOptions;
-  /** How often each rule met each kind of moment; makes the draws of one moment differ from the next. */
-  readonly #meetings = new Map<string, number>();
+  /** How often each rule matched each kind of moment; makes the draws of one moment differ from the next. */
+  readonly #matchCounts = new Map<string, number>();
 
   constructor(options: FaultsOptions) {
     this.#options = options;
@@ -144,11 +107,6 @@ export class Faults {
     return [...this.#options.store.all('fault').values()];
   }
 
-  /** Whether there is any rule at all. */
-  get some(): boolean {
-    return this.#options.store.all('fault').size > 0;
-  }
-
   /** Ends one rule, or all of them. @throws RefusalError when there is no such rule */
   clear(faultId?: string): void {
     const { store } = this.#options;
@@ -160,15 +118,14 @@ export class Faults {
     }
   }
 
-  /** Forgets every rule and all that was met, so that the next story starts at its beginning. */
+  /** Removes every rule and its history, so that a rule added later draws from the start of its sequence. */
   reset(): void {
-    this.#meetings.clear();
+    this.#matchCounts.clear();
     this.clear();
   }
 
   /** The rule of this name that strikes now, if any; counts the strike. */
   strike(name: FaultName, moment: Moment): FaultRule | null {
-    if (!this.some) return null;
     for (const rule of this.#options.store.all('fault').values()) {
       if (rule.name === name && this.#matches(rule, moment) && this.#draw(rule, moment)) return rule;
     }
@@ -182,7 +139,7 @@ export class Faults {
     const here = places.length === 0 ? FAULTS[rule.name].defaultPlaces : places;
     if (!here.includes(moment.place)) return false;
     if (target.invoiceId !== undefined && target.invoiceId !== moment.invoiceId) return false;
-    if (target.tenant !== undefined && !moment.tenantWords?.includes(target.tenant)) return false;
+    if (target.tenant !== undefined && !moment.tenantNames?.includes(target.tenant)) return false;
     if (target.eventType !== undefined && target.eventType !== moment.eventType) return false;
     return target.registrationId === undefined || target.registrationId === moment.registrationId;
   }
@@ -192,10 +149,10 @@ export class Faults {
     const met = rule.met + 1;
     const kind = [moment.place, moment.invoiceId ?? '', moment.eventType ?? ''].join('|');
     const key = `${rule.faultId}|${kind}`;
-    const meeting = (this.#meetings.get(key) ?? 0) + 1;
-    this.#meetings.set(key, meeting);
-    // By name, not by rule: a rule that is switched off and on again with its seed tells its story again.
-    const draw = fractionFrom(rule.seed, rule.name, kind, meeting);
+    const match = (this.#matchCounts.get(key) ?? 0) + 1;
+    this.#matchCounts.set(key, match);
+    // By name, not by rule: a rule that is switched off and on again with its seed repeats its sequence.
+    const draw = fractionFrom(rule.seed, rule.name, kind, match);
     const strikes = met > rule.after && draw < rule.rate;
     const next = { ...rule, met, struck: rule.struck + (strikes ? 1 : 0) };
     store.put('fault', rule.faultId, next);
@@ -220,7 +177,7 @@ function checkParams(name: FaultName, params: Readonly<Record<string, string | n
   }
 }
 
-function inRange(name: string, value: number, least: number, most: number): number {
-  if (Number.isFinite(value) && value >= least && value <= most) return value;
-  throw new RefusalError('invalid_request', `${name} is ${value}; it goes from ${least} to ${most}.`);
+function inRange(name: string, value: number, min: number, max: number): number {
+  if (Number.isFinite(value) && value >= min && value <= max) return value;
+  throw new RefusalError('invalid_request', `${name} is ${value}; it goes from ${min} to ${max}.`);
 }

@@ -1,11 +1,12 @@
 /**
- * The ways in which an exported file can be broken, by name. Each spoils one thing only, so that a receiver can
- * be asked to say which; the announced hash and size are always true to the broken bytes.
+ * The malformations of an exported file, by name. Each changes one thing only; the announced hash and size match the malformed
+ * bytes.
  */
+
 import { gzipSync } from 'node:zlib';
 import { CSV_HEADERS } from '../model.ts';
 
-/** The right file taken apart: header names, rows of cells, and how a field is quoted. */
+/** The parts of the right file: header names, rows of cells, and the function that quotes a field. */
 export interface Parts {
   readonly header: readonly string[];
   readonly rows: Iterable<readonly string[]>;
@@ -17,14 +18,14 @@ export interface Malformation {
   readonly write: (parts: Parts) => Iterable<string | Buffer>;
 }
 
-/** The row that is spoilt: the second, so that one right row stands before it. A one-row file spoils its first. */
-const SPOILT = 1;
+/** Index of the changed row: a right row precedes it. In a file of one row it is that row. */
+const CHANGED_ROW = 1;
 
 export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
   'swapped-columns': header('two header names are swapped', (names) =>
     names.with(at('Billing Cost'), 'Billable Weight').with(at('Billable Weight'), 'Billing Cost'),
   ),
-  'renamed-column': header('the header says Cost for Billing Cost', (names) =>
+  'renamed-column': header('the header has Cost instead of Billing Cost', (names) =>
     names.map((name) => (name === 'Billing Cost' ? 'Cost' : name)),
   ),
   'short-header': header('the header lacks its last name', (names) => names.slice(0, -1)),
@@ -75,7 +76,7 @@ export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
   'tracking-empty': cell('a tracking number is missing', 'Tracking Number', ''),
   'carrier-empty': cell('a carrier is missing', 'Carrier', ''),
   'nul-byte': cell('a field holds a NUL', 'Service Level', 'GRO\u0000UND'),
-  'bare-quote': lastField('a quote stands inside a bare field', Buffer.from('ab"c')),
+  'bare-quote': lastField('an unquoted field contains a quote', Buffer.from('ab"c')),
   'unclosed-quote': lastField('a quote is never closed', Buffer.from('"open')),
   'blank-line': record('a line is empty', (text) => `\r\n${text}`),
   'lf-endings': endings('lines end in LF', '\n'),
@@ -143,7 +144,7 @@ function header(description: string, change: (names: readonly string[]) => reado
 function row(description: string, change: (cells: readonly string[]) => readonly string[]): Malformation {
   return {
     description,
-    write: (parts) => records({ ...parts, rows: spoilOne([...parts.rows], change) }),
+    write: (parts) => records({ ...parts, rows: changeOne([...parts.rows], change) }),
   };
 }
 
@@ -160,18 +161,18 @@ function record(description: string, change: (text: string) => string): Malforma
     description,
     write: (parts) => {
       const [names = '', ...rows] = records(parts);
-      return [names, ...spoilOne(rows, change)];
+      return [names, ...changeOne(rows, change)];
     },
   };
 }
 
-/** Replaces the last field of one row by bytes that no quoting has touched. */
+/** Replaces the last field of one row by unquoted bytes. */
 function lastField(description: string, bytes: Buffer): Malformation {
-  const marker = 'SPOILT';
+  const marker = 'CHANGED';
   return {
     description,
     write: (parts) => {
-      const rows = spoilOne([...parts.rows], (cells) => cells.with(-1, marker));
+      const rows = changeOne([...parts.rows], (cells) => cells.with(-1, marker));
       return records({ ...parts, rows }).flatMap((text) => {
         if (!text.endsWith(`${marker}\r\n`)) return [text];
         return [text.slice(0, -marker.length - 2), bytes, '\r\n'];
@@ -180,12 +181,12 @@ function lastField(description: string, bytes: Buffer): Malformation {
   };
 }
 
-/** Line ends between records only: those inside quoted fields are text and stay. */
+/** Changes the line ends between records; those inside quoted fields are text. */
 function endings(description: string, end: string): Malformation {
   return { description, write: (parts) => records(parts).map((text) => text.replace(/\r\n$/, end)) };
 }
 
-function spoilOne<T>(rows: readonly T[], change: (row: T) => T): T[] {
-  const index = Math.min(SPOILT, rows.length - 1);
+function changeOne<T>(rows: readonly T[], change: (row: T) => T): T[] {
+  const index = Math.min(CHANGED_ROW, rows.length - 1);
   return rows.map((one, at) => (at === index ? change(one) : one));
 }

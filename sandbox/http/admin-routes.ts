@@ -1,14 +1,13 @@
 /**
- * The admin API. One table has each operation with method, path, description, body shape and handler; routes and OpenAPI document are made from it.
+ * The admin API, for commands, scripts and the page. Routes and OpenAPI document are made from one table of operations. Requests of
+ * other machines, under other host names and from pages of other origins are refused.
  */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Account } from '../account.ts';
+import type { Account, Connection } from '../account.ts';
 import { billedRows } from '../billed-rows.ts';
-import type { Connection } from '../connection.ts';
 import { RefusalError } from '../refusal.ts';
 import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
-import { openapiDocument } from './openapi.ts';
 import { ACCOUNT_OPERATIONS } from './operations/account-operations.ts';
 import { FAULT_OPERATIONS } from './operations/fault-operations.ts';
 import { INVOICE_OPERATIONS } from './operations/invoice-operations.ts';
@@ -24,8 +23,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...DELIVERY_OPERATIONS,
   ...FAULT_OPERATIONS,
 ];
-
-// The admin API, for commands, scripts and the page of this machine: other machines, other names and pages of other origins are refused.
 
 export interface AdminRoutesOptions {
   readonly account: Account;
@@ -50,7 +47,7 @@ export function adminRoutes(app: FastifyInstance, { account, connection, access 
       method,
       url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
       schema: body === undefined ? {} : { body },
-      // No body at all means the same as an empty one.
+      // A missing body means the same as an empty one.
       preValidation: async (request) => {
         request.body ??= {};
       },
@@ -66,12 +63,12 @@ export function adminRoutes(app: FastifyInstance, { account, connection, access 
   }
 
   app.get('/connection', async () => connection());
-  app.get('/openapi.json', async () => openapiDocument(OPERATIONS));
+  app.get('/openapi.json', async () => openapiDocument());
   app.get('/billed-shipments', (_request, reply) => streamLines(reply, billedRows(account)));
   app.get('/activity/follow', (_request, reply) => followActivity(account, reply));
 }
 
-/** Every body is JSON, whatever its content type says; an empty one is an empty object. */
+/** Every body is JSON, whatever its content type; an empty one is an empty object. */
 function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
@@ -83,7 +80,7 @@ function acceptJson(app: FastifyInstance): void {
   });
 }
 
-/** Words of the query as the operation wants them; unknown ones are refused, so a misspelt filter is noticed. */
+/** Unknown query parameters are refused, so that a misspelt filter is noticed. */
 function readQuery(
   schemas: Readonly<Record<string, QuerySchema>>,
   query: Record<string, unknown>,
@@ -131,7 +128,7 @@ async function streamLines(reply: FastifyReply, values: AsyncIterable<object>): 
   raw.end(text);
 }
 
-/** Stays open and writes a line of JSON for everything that happens, until the reader leaves. */
+/** Stays open and writes a line of JSON for each activity, until the reader disconnects. */
 function followActivity({ activity }: Account, reply: FastifyReply): void {
   reply.hijack();
   const { raw } = reply;
@@ -139,4 +136,83 @@ function followActivity({ activity }: Account, reply: FastifyReply): void {
   raw.flushHeaders();
   const stop = activity.follow((line) => void raw.write(`${JSON.stringify(line)}\n`));
   raw.on('close', stop);
+}
+
+// The OpenAPI document, made from the table of operations.
+
+function openapiDocument(): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of OPERATIONS) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation),
+    };
+  }
+  paths['/connection'] = {
+    get: describe({
+      id: 'connection',
+      path: '/connection',
+      summary: 'Addresses and credentials of this account',
+    }),
+  };
+  paths['/billed-shipments'] = {
+    get: streamOf('billedShipments', 'Every row as billed, a JSON object a line: the truth to prove against'),
+  };
+  paths['/activity/follow'] = {
+    get: streamOf(
+      'followActivity',
+      'Activity from now on, a JSON object a line, until the reader disconnects',
+    ),
+  };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Billing sandbox: admin API',
+      version: '1',
+      description: 'The actions of the billing application. /production/admin serves the other account.',
+    },
+    servers: [{ url: '/admin' }, { url: '/production/admin' }],
+    paths,
+    components: {
+      schemas: {
+        Error: {
+          type: 'object',
+          properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+          required: ['error', 'error_description'],
+        },
+      },
+    },
+  };
+}
+
+type Described = Pick<Operation, 'id' | 'path' | 'summary' | 'query' | 'body' | 'status'>;
+
+function describe({ id, path, summary, query, body, status }: Described): object {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const inQuery = Object.entries(query ?? {}).map(([name, schema]) => ({ name, in: 'query', schema }));
+  const content = { 'application/json': { schema: {} } };
+  const problem = {
+    description: 'The refusal with its reason',
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  };
+  return {
+    operationId: id,
+    summary,
+    parameters: [...inPath, ...inQuery],
+    ...(body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: body } } } }),
+    responses: {
+      [status ?? 200]: status === 204 ? { description: 'Done' } : { description: 'Done', content },
+      '4XX': problem,
+    },
+  };
+}
+
+function streamOf(operationId: string, summary: string): object {
+  const response = { description: 'A line each', content: { 'application/x-ndjson': { schema: {} } } };
+  return { operationId, summary, responses: { 200: response } };
 }

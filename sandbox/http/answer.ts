@@ -1,4 +1,7 @@
-/** The answers of the API with their faults: encoded, corrupted, cut, without a length, or slow. */
+/**
+ * Sends every answer of the service's endpoints, with the faults of network and server: refusals, lost answers, and bodies that are
+ * cut off, slowed or changed.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -6,9 +9,10 @@ import type { FastifyReply } from 'fastify';
 import type { Account } from '../account.ts';
 import { errorBody } from '../choices.ts';
 import type { FaultName } from '../faults/fault-catalogue.ts';
-import { type FaultRule, type Moment, numberParam, switchParam } from '../faults/faults.ts';
+import { type Moment, numberParam, switchParam } from '../faults/faults.ts';
+import type { FaultRule } from '../model.ts';
 
-/** The rule of that name that strikes now, if any. */
+/** Returns the rule of this name that strikes now, or null. */
 export type Strike = (name: FaultName) => FaultRule | null;
 
 export interface Shaped extends Answer {
@@ -19,8 +23,8 @@ export interface Shaped extends Answer {
   readonly drip?: { readonly bytes: number; readonly everyMs: number };
 }
 
-export function changeByFault(strike: Strike, wanted: Answer): Shaped {
-  let shaped: Shaped = wanted;
+export function changeByFault(strike: Strike, answer: Answer): Shaped {
+  let shaped: Shaped = answer;
   if (strike('gzip') !== null) {
     const headers = { ...shaped.headers, 'content-encoding': 'gzip' };
     shaped = { ...withoutLength(shaped), headers, body: gzipped(shaped.body), hideLength: true };
@@ -72,13 +76,10 @@ function withoutLength({ length: _, ...rest }: Answer): Answer {
   return rest;
 }
 
-// Every answer of the service's endpoints passes here, where network and server faults apply: refusals, lost answers, and bodies that are cut, slowed or
-// changed.
-
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A stream comes with its exact length, unless nobody can know it. */
+  /** A stream comes with its exact length if it is known. */
   readonly body: string | Buffer | Iterable<Buffer> | AsyncIterable<Buffer>;
   readonly length?: number;
 }
@@ -89,7 +90,7 @@ export interface Exchange {
   readonly reply: FastifyReply;
 }
 
-const PLAYED = 'This answer is a fault of the sandbox.';
+const FAULT_MESSAGE = 'This answer is a fault of the sandbox.';
 
 /** Faults that answer in place of the endpoint, in the order in which they are tried. */
 const INSTEAD: Readonly<Partial<Record<FaultName, (rule: FaultRule, moment: Moment) => Answer>>> = {
@@ -120,7 +121,7 @@ export function json(status: number, body: object | string, headers: Record<stri
   };
 }
 
-/** Answers a request by `work`, or as a fault has it. */
+/** Answers a request with the result of `work`, or with that of a fault. */
 export async function answer(exchange: Exchange, work: () => Answer | Promise<Answer>): Promise<void> {
   const { account, moment, reply } = exchange;
   reply.hijack();
@@ -130,17 +131,17 @@ export async function answer(exchange: Exchange, work: () => Answer | Promise<An
   if (strike('hang') !== null) return;
   if (strike('connection-reset') !== null) return reset(reply);
   const refusal = refuseByFault(strike, moment);
-  const wanted = refusal ?? (await workOrConfess(work));
+  const intended = refusal ?? (await workOrError(work));
   if (strike('execute-then-drop') !== null) return reset(reply);
   const method = reply.request.method;
   const path = reply.request.url.replace(/\?.*$/, '');
-  account.activity.add('call', `${method} ${path}: ${wanted.status}`, moment.invoiceId ?? null);
+  account.activity.add('call', `${method} ${path}: ${intended.status}`, moment.invoiceId ?? null);
   account.store.flush();
-  await write(exchange, refusal === null ? changeByFault(strike, wanted) : wanted);
+  await write(exchange, refusal === null ? changeByFault(strike, intended) : intended);
 }
 
-/** An error of the sandbox's own is answered like one, so that nobody waits for an answer that cannot come. */
-async function workOrConfess(work: () => Answer | Promise<Answer>): Promise<Answer> {
+/** A bug of the sandbox is answered with 500, so that the caller does not wait for a timeout. */
+async function workOrError(work: () => Answer | Promise<Answer>): Promise<Answer> {
   try {
     return await work();
   } catch (error) {
@@ -156,17 +157,17 @@ function refuseByFault(strike: Strike, moment: Moment): Answer | null {
   return null;
 }
 
-function refusal(status: number, error: string, description = PLAYED) {
+function refusal(status: number, error: string, description = FAULT_MESSAGE) {
   return (rule: FaultRule, { place }: Moment): Answer => {
     const headers: Record<string, string> =
       'retryAfterSeconds' in rule.params ? { 'retry-after': String(rule.params.retryAfterSeconds) } : {};
-    if (place === 'storage') return storageError(status, error, PLAYED, headers);
-    const details = status === 400 ? [{ field: 'invoiceId', issue: PLAYED }] : undefined;
+    if (place === 'storage') return storageError(status, error, FAULT_MESSAGE, headers);
+    const details = status === 400 ? [{ field: 'invoiceId', issue: FAULT_MESSAGE }] : undefined;
     return json(status, errorBody(error, description, details), headers);
   };
 }
 
-/** Object storage speaks XML. */
+/** Object storage answers errors in XML. */
 export function storageError(
   status: number,
   code: string,
@@ -228,7 +229,7 @@ function drained(raw: FastifyReply['raw']): Promise<boolean> {
   });
 }
 
-/** Lets out what was written, then breaks the connection. */
+/** Flushes the written bytes, then breaks the connection. */
 function breakOff(raw: FastifyReply['raw']): void {
   raw.write('', () => setTimeout(() => raw.destroy(), 20));
 }

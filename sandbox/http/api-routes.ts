@@ -7,7 +7,6 @@ import { detailsHead, detailsLineItem, errorBody, exportCsvHeaders } from '../ch
 import type { Place } from '../faults/fault-catalogue.ts';
 import type { Moment } from '../faults/faults.ts';
 import type { Invoice } from '../model.ts';
-import { exactJson } from '../money.ts';
 import { RefusalError } from '../refusal.ts';
 import { type Answer, answer, json } from './answer.ts';
 import { guarded, issueToken } from './callers.ts';
@@ -68,7 +67,7 @@ export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRout
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** A path that is there under one method; another one is answered with 405, as HTTP has it. */
+/** A path with one method; other methods are answered with 405. */
 function endpoint(app: FastifyInstance, method: 'GET' | 'POST', url: string, handler: Handler): void {
   const allowed = METHODS.filter((one) => one === method || (one === 'HEAD' && method === 'GET'));
   const others = METHODS.filter((one) => !allowed.includes(one));
@@ -104,7 +103,7 @@ function details(account: Account, wirePrefix: string, invoiceId: string): Answe
   const invoice = find(account, invoiceId);
   if (invoice === null) return notFound('The invoice does not exist');
   const partnerTenantId = account.billing.tenantOf(invoice)?.partnerTenantId ?? null;
-  const head = exactJson(detailsHead({ invoice, partnerTenantId, wirePrefix }));
+  const head = JSON.stringify(detailsHead({ invoice, partnerTenantId, wirePrefix }));
   return { ...json(200, ''), body: detailsChunks(account, invoice, head) };
 }
 
@@ -114,7 +113,7 @@ function* detailsChunks(account: Account, invoice: Invoice, head: string): Gener
   let text = `${head.slice(0, -1)},"lineItems":[`;
   let separator = '';
   for (const row of account.billing.rows(invoice)) {
-    text += `${separator}${exactJson(detailsLineItem(row, invoice.currencyCode))}`;
+    text += `${separator}${JSON.stringify(detailsLineItem(row, invoice.currencyCode))}`;
     separator = ',';
     if (text.length < CHUNK_CHARACTERS) continue;
     yield Buffer.from(text);
@@ -133,7 +132,7 @@ function exportCsv(account: Account, invoiceId: string): Answer {
   return {
     status: 200,
     headers: exportCsvHeaders(invoice),
-    body: account.billing.read(invoice, file),
+    body: account.billing.exports.read(invoice, file),
     length: file.sizeBytes,
   };
 }
@@ -156,7 +155,7 @@ function notFound(description: string): Answer {
   return json(404, errorBody('not_found', description));
 }
 
-/** Not shown in the document: what the billing endpoints say to an account without the feature (spec 1). */
+/** The answer to an account without the billing feature (spec 1), whose shape the spec leaves open. */
 function withoutFeature(): Answer {
   return json(403, errorBody('forbidden', 'The billing feature is not enabled for this account'));
 }

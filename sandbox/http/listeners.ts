@@ -6,8 +6,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { Account } from '../account.ts';
-import { connectionOf } from '../connection.ts';
+import { type Account, connectionOf } from '../account.ts';
 import { pageRoutes } from '../page/page-routes.ts';
 import type { ServiceKeys } from '../security/tls.ts';
 import { adminRoutes } from './admin-routes.ts';
@@ -36,7 +35,7 @@ interface Ports {
   readonly storagePort: number;
 }
 
-/** @throws Error with code EADDRINUSE when a port that was asked for is taken */
+/** @throws Error with code EADDRINUSE when a requested port is taken */
 export async function startListeners(options: ListenersOptions): Promise<Listeners> {
   const { accounts, keys, host, dataDir, wirePrefix } = options;
   const { signingSecret } = keys;
@@ -85,22 +84,22 @@ function createServer({ certPem, keyPem }: ServiceKeys): FastifyInstance {
     forceCloseConnections: true,
     bodyLimit: 64 * 1024 * 1024,
     exposeHeadRoutes: false,
-    // Bodies are taken as they are: a number where text belongs, or an unknown field, is an error.
+    // A number in the place of text, or an unknown field, is an error.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allowUnionTypes: true } },
   }) as unknown as FastifyInstance;
 }
 
-/** A port that was asked for has to be free; the one of the last start is taken when it is. */
+/** A requested port has to be free; the port of the last start is used if it is free. */
 async function listen(
   app: FastifyInstance,
   host: string,
-  wanted: number | undefined,
+  requested: number | undefined,
   last: number | undefined,
 ): Promise<string> {
   try {
-    await app.listen({ host, port: wanted ?? last ?? 0 });
+    await app.listen({ host, port: requested ?? last ?? 0 });
   } catch (error) {
-    if (wanted !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    if (requested !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     await app.listen({ host, port: 0 });
   }
   return `https://${host.includes(':') ? `[${host}]` : host}:${portOf(app)}`;

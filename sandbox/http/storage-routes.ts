@@ -17,7 +17,7 @@ export function storageRoutes(app: FastifyInstance, { account, signingSecret }: 
     url: '/*',
     handler: async (request, reply) => {
       const key = request.params['*'];
-      const object = await account.billing.stored(key);
+      const object = await account.billing.exports.stored(key);
       const moment =
         object === null ? { place: 'storage' as const } : account.billing.moment('storage', object.invoice);
       return answer({ account, moment, reply }, () => readObject(account, signingSecret, request, object));
@@ -70,7 +70,7 @@ function serve(account: Account, { headers }: FastifyRequest, { invoice, file }:
   if (headers['if-none-match'] === etag) return { status: 304, headers: { etag }, body: '' };
   const isStale = headers['if-range'] !== undefined && headers['if-range'] !== etag;
   const range = isStale ? 'all' : readRange(headers.range, file.sizeBytes);
-  const body = account.billing.read(invoice, file);
+  const body = account.billing.exports.read(invoice, file);
   if (range === 'all') return { status: 200, headers: common, body, length: file.sizeBytes };
   if (range === 'unsatisfiable') {
     return storageError(416, 'InvalidRange', 'The requested range is not satisfiable', {

@@ -1,7 +1,7 @@
 /**
- * Who may work the admin API and the page: programs on this machine, asked for by a name of this machine.
+ * Limits the admin API and the page to programs on this machine that use a name of this machine.
  *
- * Both show credentials and do whatever a person may. A website that resolves its own name to 127.0.0.1 (DNS rebinding)
+ * Both show credentials and change data. A website that resolves its own name to 127.0.0.1 (DNS rebinding)
  * sends its own name in Host; another machine comes from another address. Both are refused.
  */
 import { isIP } from 'node:net';
@@ -10,18 +10,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface AdminAccess {
   /** The address that is listened at; its name is taken in Host beside those of loopback. */
   readonly host: string;
-  /** true: other machines may work the admin API and the page (`--admin-open`). */
+  /** true: other machines may use the admin API and the page (`--admin-open`). */
   readonly isOpen: boolean;
 }
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Answers 403 to everybody else; for an `onRequest` hook. */
+/** An `onRequest` hook that answers 403 to other callers. */
 export function thisMachineOnly(access: AdminAccess) {
   const names = new Set([...LOOPBACK_NAMES, isIP(access.host) === 6 ? `[${access.host}]` : access.host]);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (!access.isOpen && !isLoopback(request.ip)) {
-      await refuse(reply, 'Only this machine may work the sandbox; --admin-open lets others do it.');
+      await refuse(reply, 'Only this machine may use the sandbox; --admin-open allows others.');
     } else if (!access.isOpen && !names.has(nameIn(request.headers.host))) {
       await refuse(reply, 'The request names another host than this machine.');
     }
@@ -38,6 +38,6 @@ function nameIn(host: string | undefined): string {
   return (host ?? '').toLowerCase().replace(/:\d+$/, '');
 }
 
-function refuse(reply: FastifyReply, words: string): FastifyReply {
-  return reply.code(403).send({ error: 'forbidden', error_description: words });
+function refuse(reply: FastifyReply, message: string): FastifyReply {
+  return reply.code(403).send({ error: 'forbidden', error_description: message });
 }

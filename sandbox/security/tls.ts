@@ -1,6 +1,6 @@
 /**
- * The sandbox speaks real HTTPS, as the service does (spec 1, 8). It signs its own certificates, with the key
- * identifiers that strict verifiers ask for, so that a client under test needs nothing but one CA file.
+ * Certificates for real HTTPS (spec 1, 8). The sandbox signs its own, with the key identifiers that strict verifiers require, so
+ * that a client under test needs only one CA file.
  */
 import { webcrypto } from 'node:crypto';
 import {
@@ -33,8 +33,8 @@ const YEAR_MS = 365 * 24 * 3_600_000;
 /**
  * A CA and a certificate for localhost, 127.0.0.1, ::1 and the names given.
  *
- * The CA's key is forgotten at once: nobody can sign further certificates with a CA that people may have
- * added to their trust.
+ * The CA's key is not stored, so that no further certificates can be signed with a CA that people may have added to their
+ * trust store.
  */
 export async function createTlsMaterial(extraHosts: readonly string[] = []): Promise<TlsMaterial> {
   const caKeys = await generateKeys();

@@ -1,6 +1,6 @@
 /**
- * The partner's credentials for one environment (spec 5). They follow from a seed that was named, so scripts can be
- * written against them, else from chance; and hold the characters that clients get wrong: `+`, `/`, `=` and `:`.
+ * The partner's credentials for one environment (spec 5). They are derived from a seed and contain the characters that clients
+ * often encode wrongly: `+`, `/`, `=` and `:`.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -33,7 +33,7 @@ export function seededCredentials(seed: number | string, environment: Environmen
 export type TokenVerdict = { readonly valid: true } | { readonly valid: false; readonly description: string };
 
 export interface TokensOptions {
-  /** Secret of the whole service, so that the other account's tokens are recognised and refused. */
+  /** Secret of the whole service, so that the other account's tokens are recognized and refused. */
   readonly signingSecret: string;
   readonly environment: Environment;
   readonly lifetimeSeconds: number;
@@ -99,7 +99,7 @@ function refuse(description: string): TokenVerdict {
   return { valid: false, description };
 }
 
-/** Compares secrets without telling by its time how much of them is right. */
+/** Compares secrets in constant time. */
 export function sameSecret(one: string, other: string): boolean {
   const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

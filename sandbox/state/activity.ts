@@ -1,9 +1,8 @@
 /** The activity of the sandbox line by line, for the log and the page. */
 import { EventEmitter } from 'node:events';
-import { stampOf } from '../stamp.ts';
 
 export interface ActivityLine {
-  /** Rises by one for each line; a reader asks for what came after the last it saw. */
+  /** Rises by one for each line; a reader continues after the last one it has. */
   readonly sequence: number;
   readonly at: string;
   readonly kind: 'call' | 'invoice' | 'event' | 'delivery' | 'fault' | 'schedule';
@@ -11,7 +10,7 @@ export interface ActivityLine {
   readonly invoiceId: string | null;
 }
 
-const KEPT_LINES = 2_000;
+const MAX_LINES = 2_000;
 
 export class Activity {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
@@ -25,9 +24,9 @@ export class Activity {
 
   add(kind: ActivityLine['kind'], message: string, invoiceId: string | null = null): void {
     this.#sequence += 1;
-    const line = { sequence: this.#sequence, at: stampOf(this.#now()), kind, message, invoiceId };
+    const line = { sequence: this.#sequence, at: this.#now().toISOString(), kind, message, invoiceId };
     this.#lines.push(line);
-    if (this.#lines.length > KEPT_LINES) this.#lines.splice(0, KEPT_LINES / 2);
+    if (this.#lines.length > MAX_LINES) this.#lines.splice(0, MAX_LINES / 2);
     this.#emitter.emit('line', line);
   }
 

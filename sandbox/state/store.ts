@@ -1,60 +1,23 @@
-/** The store: state in memory, changes in a journal. */
-
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import type { FaultRule } from '../faults/faults.ts';
-import type { ApiKey, BillingEvent, Delivery, Invoice, Registration, Schedule, Tenant } from '../model.ts';
-
-/** A line of the journal: an object as it is, what changed of it, or, with neither, its end. */
-export interface Line {
-  readonly kind: Kind;
-  readonly id: string;
-  readonly value?: object;
-  readonly change?: object;
-}
-
 /**
- * A whole object. The body of an event follows after a tab, as it is: it is JSON without line breaks already, and to
- * escape it once more would cost more than the rest of the line.
+ * The state of an account: objects in memory, changes in an append-only journal, so that a restart, even after kill -9, continues from
+ * the last call. A change appends the whole object at first, later its changed fields. Opening compacts a journal that is
+ * mostly history.
  */
-export function lineOf(kind: Kind, id: string, value: object): string {
-  if (kind !== 'event') return JSON.stringify({ kind, id, value });
-  const { body } = value as BillingEvent;
-  return `${JSON.stringify({ kind, id, value: { ...value, body: undefined } })}\t${body}`;
-}
 
-export function readLine(text: string): Line {
-  const tab = text.indexOf('\t');
-  if (tab < 0) return JSON.parse(text) as Line;
-  const line = JSON.parse(text.slice(0, tab)) as Line;
-  return { ...line, value: { ...line.value, body: text.slice(tab + 1) } };
-}
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type {
+  ApiKey,
+  BillingEvent,
+  Delivery,
+  FaultRule,
+  Invoice,
+  Registration,
+  Schedule,
+  Tenant,
+} from '../model.ts';
 
-/** In UTF-8, of those that `length` counts. */
-const MAX_BYTES_OF_A_CHARACTER = 3;
-/** For texts of a usual length, so that nothing is set aside for each. */
-const scratch = Buffer.allocUnsafeSlow(256 * 1024);
-
-export function writeAll(file: number, text: string): void {
-  const fits = text.length * MAX_BYTES_OF_A_CHARACTER <= scratch.length;
-  const bytes = fits ? scratch.subarray(0, scratch.write(text)) : Buffer.from(text);
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-}
-
-/** The fields that are another value than before; null when one is gone, which only the whole object can show. */
-export function changedFields(before: object, after: object): object | null {
-  const old = before as Readonly<Record<string, unknown>>;
-  const current = after as Readonly<Record<string, unknown>>;
-  const changed: Record<string, unknown> = {};
-  for (const name in old) if (current[name] === undefined) return null;
-  for (const name in current) if (current[name] !== old[name]) changed[name] = current[name];
-  return changed;
-}
-
-// The state in memory and in an append-only journal, so that a restart, even after kill -9, continues from the last call. A change appends one line: the
-// whole object at first, later the changed fields. Opening compacts the journal when most of it is history.
-
-/** Everything that is kept, by kind. */
+/** The stored objects by kind. */
 export interface Kinds {
   tenant: Tenant;
   invoice: Invoice;
@@ -64,12 +27,20 @@ export interface Kinds {
   delivery: Delivery;
   fault: FaultRule;
   apiKey: ApiKey;
-  /** Small values by name: counters, the seed that was used, when tokens were revoked. */
-  note: { readonly value: number | string };
+  /** Small values by name: counters, and when tokens were revoked. */
+  value: { readonly value: number | string };
 }
 
 export type Kind = keyof Kinds;
 type Collections = { readonly [K in Kind]: Map<string, Kinds[K]> };
+
+/** A line of the journal: a whole object, its changed fields, or, with neither, its removal. */
+interface Line {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly value?: object;
+  readonly change?: object;
+}
 
 const COMPACT_FROM_LINES = 2_000;
 
@@ -83,19 +54,13 @@ export class Store {
     delivery: new Map(),
     fault: new Map(),
     apiKey: new Map(),
-    note: new Map(),
+    value: new Map(),
   };
   readonly #path: string;
   #file: number;
-  #pending = '';
-  #flushQueued = false;
-  #lateFlushQueued = false;
-  /** How many calls of `together` are under way. */
-  #calls = 0;
-  #appended = 0;
-  #written = 0;
+  #pending: string[] = [];
 
-  /** @param dir an existing folder, which this store has for itself */
+  /** @param dir an existing folder that no other store uses */
   constructor(dir: string) {
     this.#path = join(dir, 'journal.ndjson');
     const lines = this.#replay();
@@ -113,41 +78,19 @@ export class Store {
     return this.#all[kind].get(id);
   }
 
-  /**
-   * Written before whoever called gets to go on.
-   *
-   * @param change the fields that are another value than before; left out, they are looked for
-   */
-  put<K extends Kind>(kind: K, id: string, value: Kinds[K], change?: Partial<Kinds[K]>): void {
-    this.putSoon(kind, id, value, change);
-    this.#flushBeforeOthersGoOn();
-  }
-
-  /** Lets changes of one call be written together; the caller flushes before it tells of them. */
-  async together<T>(work: () => Promise<T>): Promise<T> {
-    this.#calls += 1;
-    try {
-      return await work();
-    } finally {
-      this.#calls -= 1;
-    }
-  }
-
-  /** Written with what else comes about at the moment: for what nobody was told of, like the end of a delivery. */
-  putSoon<K extends Kind>(kind: K, id: string, value: Kinds[K], known?: Partial<Kinds[K]>): void {
+  /** Changes of one synchronous call are written together, before its caller continues from an `await`. */
+  put<K extends Kind>(kind: K, id: string, value: Kinds[K]): void {
     const before = this.#all[kind].get(id);
     this.#all[kind].set(id, value);
-    const change = before === undefined ? null : (known ?? changedFields(before, value));
-    this.#append(change === null ? lineOf(kind, id, value) : JSON.stringify({ kind, id, change }));
+    const change = before === undefined ? null : changedFields(before, value);
+    this.#append(change === null ? { kind, id, value } : { kind, id, change });
   }
 
   remove(kind: Kind, id: string): void {
-    if (!this.#all[kind].delete(id)) return;
-    this.#append(JSON.stringify({ kind, id }));
-    this.#flushBeforeOthersGoOn();
+    if (this.#all[kind].delete(id)) this.#append({ kind, id });
   }
 
-  /** Forgets everything. */
+  /** Removes everything. */
   clear(): void {
     for (const objects of Object.values(this.#all)) objects.clear();
     this.#rewrite();
@@ -155,28 +98,18 @@ export class Store {
 
   /** The next whole number under a name, from 1. */
   count(name: string): number {
-    const last = this.#all.note.get(name)?.value;
+    const last = this.#all.value.get(name)?.value;
     const value = (typeof last === 'number' ? last : 0) + 1;
-    this.put('note', name, { value });
+    this.put('value', name, { value });
     return value;
   }
 
-  /** How many changes there were; `flush` takes it to know what has to be written. */
-  get position(): number {
-    return this.#appended;
-  }
-
-  /**
-   * Hands every change to the operating system, which keeps it even when this process is killed.
-   *
-   * @param upTo nothing is done when the change at this position has been written already
-   */
-  flush(upTo = this.#appended): void {
-    if (upTo <= this.#written) return;
-    const text = this.#pending;
-    this.#pending = '';
-    this.#written = this.#appended;
-    writeAll(this.#file, text);
+  /** Hands every change to the operating system, which keeps it even when this process is killed. */
+  flush(): void {
+    if (this.#pending.length === 0) return;
+    const text = this.#pending.join('');
+    this.#pending = [];
+    writeFileSync(this.#file, text);
   }
 
   close(): void {
@@ -185,34 +118,19 @@ export class Store {
     closeSync(this.#file);
   }
 
-  #flushBeforeOthersGoOn(): void {
-    if (this.#flushQueued || this.#calls > 0) return;
-    this.#flushQueued = true;
-    queueMicrotask(() => {
-      this.#flushQueued = false;
-      this.flush();
-    });
+  #append(line: Line): void {
+    if (this.#pending.length === 0) queueMicrotask(() => this.flush());
+    this.#pending.push(`${JSON.stringify(line)}\n`);
   }
 
-  #append(line: string): void {
-    this.#pending += `${line}\n`;
-    this.#appended += 1;
-    if (this.#lateFlushQueued) return;
-    this.#lateFlushQueued = true;
-    setImmediate(() => {
-      this.#lateFlushQueued = false;
-      this.flush();
-    });
-  }
-
-  /** Reads the journal; a last line that a kill cut short is left out and cut off. */
+  /** Reads the journal; a last line that a kill cut short is removed. */
   #replay(): number {
     if (!existsSync(this.#path)) return 0;
     const text = readFileSync(this.#path, 'utf8');
     const complete = text.slice(0, text.lastIndexOf('\n') + 1);
     const lines = complete.split('\n').filter((line) => line !== '');
     for (const line of lines) {
-      const { kind, id, value, change } = readLine(line);
+      const { kind, id, value, change } = JSON.parse(line) as Line;
       const objects: Map<string, object> = this.#all[kind];
       if (value !== undefined) objects.set(id, value);
       else if (change !== undefined) objects.set(id, { ...objects.get(id), ...change });
@@ -223,8 +141,7 @@ export class Store {
   }
 
   #rewrite(): void {
-    this.#pending = '';
-    this.#written = this.#appended;
+    this.#pending = [];
     closeSync(this.#file);
     this.#replaceFile();
     this.#file = openSync(this.#path, 'a', 0o600);
@@ -234,10 +151,20 @@ export class Store {
     const next = `${this.#path}.next`;
     const file = openSync(next, 'w', 0o600);
     for (const kind of Object.keys(this.#all) as Kind[]) {
-      for (const [id, value] of this.#all[kind]) writeAll(file, `${lineOf(kind, id, value)}\n`);
+      for (const [id, value] of this.#all[kind]) {
+        writeFileSync(file, `${JSON.stringify({ kind, id, value } satisfies Line)}\n`);
+      }
     }
     fsyncSync(file);
     closeSync(file);
     renameSync(next, this.#path);
   }
+}
+
+/** The fields whose value differs; null when one was removed, which only the whole object can express. */
+function changedFields(before: object, after: object): object | null {
+  const current = after as Readonly<Record<string, unknown>>;
+  if (Object.keys(before).some((name) => current[name] === undefined)) return null;
+  const old = before as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(current).filter(([name, value]) => value !== old[name]));
 }

@@ -17,12 +17,12 @@ export interface CsvSource {
   readonly find: (invoiceId: string) => InvoiceContent;
 }
 
-/** Exact facts of a file, found by writing it once. */
+/** Exact facts of a file. */
 export interface CsvFacts {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly rows: number;
-  /** Exact sum of Billing Cost as billed, whatever a malformation made of the text. */
+  /** Exact sum of Billing Cost as billed, whatever a malformation changed. */
   readonly totalAmount: string;
 }
 
@@ -40,7 +40,7 @@ export function* csvChunks(
   for (const view of csvViews(source, malformation, onRow)) yield Buffer.from(view);
 }
 
-/** Writes the file to nowhere and answers its facts; lets other work in between. */
+/** Generates the file without storing it and returns its facts; yields to the event loop in between. */
 export async function measureCsv(source: CsvSource, malformation: string | null): Promise<CsvFacts> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -60,8 +60,8 @@ export async function measureCsv(source: CsvSource, malformation: string | null)
 }
 
 /**
- * The bytes of the file as views of one buffer, each good until the next is asked for, so that measuring a file
- * makes no garbage of its size.
+ * The bytes of the file as views of one buffer, each valid until the next iteration, so that measuring a file does not allocate
+ * its size.
  */
 function* csvViews(
   source: CsvSource,
@@ -73,12 +73,12 @@ function* csvViews(
   const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   let filled = 0;
   for (const record of records) {
-    const most = typeof record === 'string' ? record.length * MAX_BYTES_PER_UNIT : record.length;
-    if (filled + most > CHUNK_BYTES && filled > 0) {
+    const maxBytes = typeof record === 'string' ? record.length * MAX_BYTES_PER_UNIT : record.length;
+    if (filled + maxBytes > CHUNK_BYTES && filled > 0) {
       yield buffer.subarray(0, filled);
       filled = 0;
     }
-    if (most > CHUNK_BYTES) yield Buffer.from(record as string);
+    if (maxBytes > CHUNK_BYTES) yield Buffer.from(record as string);
     else filled += typeof record === 'string' ? buffer.write(record, filled) : record.copy(buffer, filled);
   }
   if (filled > 0) yield buffer.subarray(0, filled);
@@ -101,15 +101,15 @@ function* rightRecords(source: CsvSource, onRow: (row: BilledShipment) => void):
   }
 }
 
-/** The same records taken apart into cells, so that a malformation can spoil one of them. */
+/** The same records as cells, so that a malformation can change one of them. */
 function* brokenRecords(
   source: CsvSource,
   malformation: string,
   onRow: (row: BilledShipment) => void,
 ): Generator<string | Buffer> {
-  const spoil = MALFORMATIONS[malformation];
-  if (spoil === undefined) throw new RangeError(`There is no malformation "${malformation}".`);
-  yield* spoil.write({ header: CSV_HEADERS, rows: cellsOf(source, onRow), field: csvField });
+  const definition = MALFORMATIONS[malformation];
+  if (definition === undefined) throw new RangeError(`There is no malformation "${malformation}".`);
+  yield* definition.write({ header: CSV_HEADERS, rows: cellsOf(source, onRow), field: csvField });
 }
 
 /** A cell for each header: one more or less does not compile. */

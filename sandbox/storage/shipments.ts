@@ -1,13 +1,14 @@
 /**
- * Draws the shipments of an invoice from its seed, one at a time, so that an invoice of five million rows takes
- * no more memory than one of five. The texts are what real carriers' files hold: commas, quotes, line breaks,
- * leading zeros, other alphabets, and text that a spreadsheet would run as a formula.
+ * Draws the shipments of an invoice from its seed, one at a time, so that memory does not depend on the number of rows. The texts are
+ * like those of real carriers: commas, quotes, line breaks, leading zeros, other alphabets, and text that a spreadsheet would run as
+ * a formula.
  */
+
 import type { Invoice, Shipment } from '../model.ts';
 import { fixedText, parseMoney } from '../money.ts';
 import { type Random, randomFrom } from '../randomness.ts';
 
-/** A shipment, its exact cost in ten-thousandths, and the tenant whose it is (null without tenants). */
+/** A shipment, its exact cost in ten-thousandths, and its tenant (null without tenants). */
 export interface BilledShipment {
   readonly shipment: Shipment;
   readonly cost: bigint;
@@ -29,8 +30,8 @@ export type InvoiceContent = Pick<
 >;
 
 /**
- * The rows of an invoice, always the same ones in the same order. A partner-level invoice answers the rows of
- * the invoices it sums (spec 2.9).
+ * The rows of an invoice, always the same ones in the same order; for a partner-level invoice the rows of the invoices it sums
+ * (spec 2.9).
  */
 export function* shipmentsOf(
   invoice: InvoiceContent,
@@ -112,10 +113,7 @@ function drawShipment({ random, days, shipDays, invoice, index }: Draw): BilledS
   return { shipment, cost: BigInt(cost.tenThousandths), tenantId: invoice.tenantId };
 }
 
-/**
- * A whole number, with zeros in front. Not by `String`, whose results the engine keeps for a while: of a file of millions of
- * rows these would be tens of megabytes that only a full collection takes away.
- */
+/** A whole number with leading zeros. `toFixed` instead of `String`, whose results the engine caches: tens of megabytes for millions of rows. */
 function digits(value: number, width: number): string {
   return value.toFixed(0).padStart(width, '0');
 }

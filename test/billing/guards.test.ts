@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { isListedHost, mayDial } from '../../billing/address-guard.ts';
-import { readRetryAfter } from '../../billing/answers.ts';
+import { readRetryAfter } from '../../billing/http.ts';
 
 describe('mayDial', () => {
   const refusedAlways = [
@@ -106,5 +106,5 @@ test.each([
   ['', null],
   [undefined, null],
 ])('readRetryAfter reads %j as %j', (header, seconds) => {
-  expect(readRetryAfter(header, new Date('2026-11-01T00:00:00Z'))).toBe(seconds);
+  expect(readRetryAfter(header, Date.parse('2026-11-01T00:00:00Z'))).toBe(seconds);
 });

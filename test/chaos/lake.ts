@@ -13,10 +13,11 @@ import { parseArgs } from 'node:util';
 import type pg from 'pg';
 import { request } from 'undici';
 import { LOCK } from '../../warehouse/lake/ledger.ts';
-import { createDice, type Dice } from '../support/dice.ts';
-import { createStory, type Story, type StoryFigures } from '../support/foreign-story.ts';
+
+import { createTraffic, type Traffic, type TrafficCounts } from '../support/billing-traffic.ts';
 import { type LakeMachines, type Machine, startLakeMachines } from '../support/lake-machines.ts';
 import { addTo, describeSum, exact, type Sum } from '../support/published-data.ts';
+import { createRandom, type Random } from '../support/random.ts';
 import { compareReports, requestVerify } from './processes.ts';
 
 export interface DrillOptions {
@@ -28,7 +29,7 @@ export interface DrillOptions {
   readonly progress?: (text: string) => void;
 }
 
-export interface DrillResult extends StoryFigures {
+export interface DrillResult extends TrafficCounts {
   readonly faults: readonly string[];
   /** In words; empty when every promise was kept. */
   readonly broken: readonly string[];
@@ -45,8 +46,8 @@ export interface DrillResult extends StoryFigures {
 
 /** What a fault is played on. */
 interface Stage extends LakeMachines {
-  readonly dice: Dice;
-  readonly story: Story;
+  readonly random: Random;
+  readonly traffic: Traffic;
   readonly note: (text: string) => void;
   /** Records a broken promise. */
   readonly fail: (text: string) => void;
@@ -111,16 +112,16 @@ const FAULTS: readonly Fault[] = [
   { name: 'kill -9 of a worker and an endpoint, after the rebuild', play: killAcross },
 ];
 
-async function killSome({ dice, note }: Stage, machines: readonly Machine[], count = 1): Promise<void> {
-  const first = dice.between(0, machines.length - 1);
+async function killSome({ random, note }: Stage, machines: readonly Machine[], count = 1): Promise<void> {
+  const first = random.between(0, machines.length - 1);
   const victims = Array.from({ length: count }, (_, at) => machines[(first + at) % machines.length]);
   note(victims.map((victim) => victim?.name).join(', '));
   await Promise.all(victims.map((victim) => victim?.kill()));
   await allReady(machines);
 }
 
-async function killAcross({ workers, endpoints, dice }: Stage): Promise<void> {
-  const victims = [dice.pick(workers), dice.pick(endpoints)];
+async function killAcross({ workers, endpoints, random }: Stage): Promise<void> {
+  const victims = [random.pick(workers), random.pick(endpoints)];
   await Promise.all(victims.map((victim) => victim.kill()));
   await allReady(victims);
 }
@@ -147,7 +148,7 @@ async function withoutPostgres(
 }
 
 async function startWithoutPostgres(stage: Stage): Promise<void> {
-  const worker = stage.dice.pick(stage.workers);
+  const worker = stage.random.pick(stage.workers);
   await withoutPostgres(stage, 'fast', async () => {
     await worker.kill();
     const page = await request(new URL('/invoices?search=away', stage.dashboard.address('dashboard')));
@@ -177,7 +178,7 @@ async function withoutS3(
 }
 
 async function startWithoutS3(stage: Stage): Promise<void> {
-  const [endpoint, worker] = [stage.dice.pick(stage.endpoints), stage.dice.pick(stage.workers)];
+  const [endpoint, worker] = [stage.random.pick(stage.endpoints), stage.random.pick(stage.workers)];
   await withoutS3(stage, 'break', 10_000, async () => {
     await Promise.all([endpoint.kill(), worker.kill()]);
     await allReady([endpoint]);
@@ -269,7 +270,7 @@ async function freezeHolder(
   try {
     await gate.query('begin');
     await gate.query(GATES[lock](await generationOf(gate)));
-    if (lock === 'opening') await stage.dice.pick(awake).kill();
+    if (lock === 'opening') await stage.random.pick(awake).kill();
     if (lock === 'tidy') void stage.dashboard.product.command('reconcile', '--quick');
     const deadline = Date.now() + READY_WITHIN_MS;
     while (Date.now() < deadline) {
@@ -452,31 +453,31 @@ export async function runDrill(options: DrillOptions): Promise<DrillResult> {
     note('all are ready');
     const books: Books = new Map();
     let isOver = false;
-    const story = createStory({
+    const traffic = createTraffic({
       service: { ...machines.service, createInvoice: (wanted) => keepBooks(machines, books, wanted) },
       webhookUrl: machines.endpoints.map((endpoint) => endpoint.address('webhook')),
       ...{ invoices: 10_000, seed, pauseMs: 5_000, isOver: () => isOver },
       tenantOf: (number) => `Tenant ${number}`,
       rowsOf: (number) => (number % 100 === 30 ? BIG_INVOICE_ROWS : undefined),
     });
-    const stage: Stage = { ...machines, dice: createDice(seed), story, note, fail };
+    const stage: Stage = { ...machines, random: createRandom(seed), traffic, note, fail };
     const reader = startReader(machines, books, fail);
     const connections = watchConnections(machines);
-    const told = story.tell();
+    const running = traffic.run();
     const faults = FAULTS.filter(
       (fault) => (!isShort || fault.isShort === true) && fault.name.includes(only),
     );
     for (const fault of faults) {
       note(fault.name);
       await fault.play(stage).catch((error: unknown) => fail(`${fault.name}: ${describe(error)}`));
-      await sleep(stage.dice.between(0, 2_000));
+      await sleep(stage.random.between(0, 2_000));
     }
     isOver = true;
-    await told;
-    note(`told: ${JSON.stringify(story.figures())}`);
-    const toldMs = Date.now();
+    await running;
+    note(`sent: ${JSON.stringify(traffic.counts())}`);
+    const sentMs = Date.now();
     await settled(stage);
-    const secondsToSettle = Math.round((Date.now() - toldMs) / 1_000);
+    const secondsToSettle = Math.round((Date.now() - sentMs) / 1_000);
     note(`settled after ${secondsToSettle} s`);
     await allReady(machines.all);
     await sleep(2_000);
@@ -485,7 +486,7 @@ export async function runDrill(options: DrillOptions): Promise<DrillResult> {
     isSound = broken.size === 0;
     return {
       ...{
-        ...story.figures(),
+        ...traffic.counts(),
         faults: faults.map(({ name }) => name),
         broken: [...broken],
         ...reader.counts,
@@ -519,7 +520,7 @@ async function keepBooks(
 
 /** Waits as long as the number of open invoices falls. @throws Error with open invoices */
 async function settled(stage: Stage): Promise<void> {
-  const { billed, voided } = stage.story.truth();
+  const { billed, voided } = stage.traffic.truth();
   const expected = new Map([
     ...billed.map(({ invoiceId }) => [invoiceId, 'loaded'] as const),
     ...voided.map((invoiceId) => [invoiceId, 'voided'] as const),
@@ -544,10 +545,10 @@ async function settled(stage: Stage): Promise<void> {
 }
 
 async function inspect(stage: Stage): Promise<void> {
-  const { all, dashboard, service, story, fail } = stage;
+  const { all, dashboard, service, traffic, fail } = stage;
   const rows = await onLedger(stage, 'select event_id from event_ledger');
   const known = new Set(rows.map(({ event_id }) => event_id));
-  const missing = story.truth().acknowledged.filter((eventId) => !known.has(eventId));
+  const missing = traffic.truth().acknowledged.filter((eventId) => !known.has(eventId));
   if (missing.length > 0) {
     fail(`${missing.length} acknowledged events are not in the ledger: ${missing.slice(0, 5).join(', ')}`);
   }

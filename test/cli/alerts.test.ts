@@ -19,7 +19,7 @@ test('lists open alerts and records decisions', async () => {
   const settings = testSettings(dataDir);
   const alerts = createAlerts({
     ...{ settings, log: createLogger(settings, 'worker', { write: () => undefined }) },
-    ...{ scrub: (text) => text, storePath: join(dataDir, 'run', 'alerts-worker.json') },
+    ...{ scrub: (text) => text, store: { dataDir, role: 'worker' } },
   });
   alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail: 'Make room.' });
   alerts.raise({ key: 'voided-after-load/1', title: 'Invoice 1 was voided' });

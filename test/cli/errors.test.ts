@@ -2,13 +2,13 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { BillingError, unreachable } from '../../billing/errors.ts';
 import { CliError, describeError, EXIT } from '../../cli/errors.ts';
 import { withFilterFlags } from '../../cli/report-output.ts';
-import { TemporalUnreachableError } from '../../lib/temporal/connect.ts';
-import { asOtherVersion, NotPublishedError } from '../../reports/errors.ts';
+import { Verb } from '../../cli/verb.ts';
+import { TemporalError } from '../../lib/temporal/errors.ts';
+import { asOtherVersion, ReportError } from '../../reports/errors.ts';
 import { WarehouseError, warehouseLocked } from '../../warehouse/errors.ts';
 
 describe('describeError', () => {
@@ -16,12 +16,12 @@ describe('describeError', () => {
     [new BillingError('credentials-refused', ['the token', 'HTTP 401']), EXIT.refused],
     [unreachable('api.example.com', 'ECONNREFUSED', null), EXIT.unreachable],
     [new BillingError('hash-mismatch', ['7f3a', 'a', 'b']), EXIT.rejected],
-    [new NotPublishedError('/x'), EXIT.nothingMatched],
+    [new ReportError('not-published', ['/x']), EXIT.nothingMatched],
     [
       asOtherVersion(new Error('Catalog Error: Table with name partners does not exist!'), '/x'),
       EXIT.nothingMatched,
     ],
-    [new TemporalUnreachableError(null), EXIT.unreachable],
+    [new TemporalError('temporal-not-started'), EXIT.unreachable],
     [warehouseLocked('/x', { pid: 42, role: 'worker' }), EXIT.locked],
     [new WarehouseError('environment-mismatch', ['data folder /x', 'production', 'test', '']), EXIT.usage],
     [Object.assign(new Error('no such file'), { code: 'ENOENT' }), EXIT.usage],
@@ -76,8 +76,8 @@ describe('describeError', () => {
 });
 
 test('names the parameter when --by is no date', () => {
-  const report = (): Command =>
-    withFilterFlags(new Command('report').exitOverride().configureOutput({ writeErr: () => undefined }));
+  const report = (): Verb =>
+    withFilterFlags(new Verb('report').exitOverride().configureOutput({ writeErr: () => undefined }));
   expect(report().parse(['--by', 'invoice-date'], { from: 'user' }).opts()).toMatchObject({
     by: 'invoice-date',
   });

@@ -1,11 +1,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openSavedViews } from '../../dashboard/saved-views/saved-views.ts';
+import { openSavedViews } from '../../dashboard/pages/saved-views.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import type { ReportColumn } from '../../reports/cells.ts';
 import { daysName } from '../../reports/period.ts';
-import { cellLabels, shownCell } from '../../reports/render/labels.ts';
+import { displayCell } from '../../reports/render/labels.ts';
 import { monthsInvoices } from '../support/months-invoices.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { dashboardOver } from './support.ts';
@@ -118,22 +118,6 @@ describe('a table', () => {
     for (const name of ['tenants', 'late-billed'])
       expect(await read(`/reports/${name}`), name).not.toContain('Side by side');
   });
-
-  test('formats amounts with the decimals of their currency', () => {
-    const column: ReportColumn = {
-      ...{ name: 'cost', type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false },
-    };
-    const shown = (currency: string, ...costs: (string | null)[]) => {
-      const rows = costs.map((cost) => ({ currency_code: currency, cost }));
-      const label = cellLabels({ columns: [column], rows });
-      return rows.map((row) => label(row, column));
-    };
-    expect(shown('USD', '1234.5000', '-2.0000', null)).toEqual(['1,234.50', '-2.00', '']);
-    expect(shown('USD', '1.5000', '2.1234')).toEqual(['1.5000', '2.1234']);
-    expect(shown('JPY', '1250.0000')).toEqual(['1,250']);
-    expect(shown('KWD', '1.2340')).toEqual(['1.234']);
-    expect(shown('no currency', '1.2300')).toEqual(['1.23']);
-  });
 });
 
 test.each([
@@ -141,19 +125,21 @@ test.each([
   ['-2.0050', 'USD', { text: '-2.01', exact: '-2.0050', isNegative: true }],
   ['-0.0010', 'USD', { text: '0.00', exact: '-0.0010', isNegative: true }],
   ['1234.5000', 'USD', { text: '1,234.50', exact: null, isNegative: false }],
+  ['1.2340', 'KWD', { text: '1.234', exact: null, isNegative: false }],
+  ['1.2300', 'no currency', { text: '1.23', exact: null, isNegative: false }],
   ['1250.5000', 'JPY', { text: '1,251', exact: '1,250.5000', isNegative: false }],
 ])('a page shows %s %s rounded, with the exact digits beside it', (cost, currency, shown) => {
   const column: ReportColumn = {
     ...{ name: 'cost', type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false },
   };
-  expect(shownCell({ cost, currency_code: currency }, column)).toEqual(shown);
+  expect(displayCell({ cost, currency_code: currency }, column)).toEqual(shown);
 });
 
 describe('format=json', () => {
   test('is supported by every page', async () => {
     const invoice = (await json('/invoices?format=json')).rows[0].invoice_id;
     const pages = ['/', '/shipments', '/invoices', `/invoices/${invoice}`, '/events', '/alerts', '/reports'];
-    for (const path of [...pages, ...(await listReports()).map(({ name }) => `/reports/${name}`)]) {
+    for (const path of [...pages, ...listReports().map(({ name }) => `/reports/${name}`)]) {
       const answer = await get(`${path}?format=json`);
       expect(answer.status, path).toBe(200);
       expect(answer.headers.get('content-type'), path).toContain('application/json');
@@ -203,9 +189,8 @@ describe('saved views', () => {
   });
 
   test('are all kept when two dashboards save at once', async () => {
-    const path = join(fixture.folder, 'user', 'saved-views.json');
     const saved = ['a', 'b', 'c', 'd'].map((name) => ({ name, address: '/shipments' }));
-    const dashboards = [openSavedViews(path), openSavedViews(path)];
+    const dashboards = [openSavedViews(fixture.folder), openSavedViews(fixture.folder)];
     await Promise.all(saved.map((view, index) => dashboards[index % 2]?.save(view)));
     expect(await dashboards[0]?.list()).toEqual(saved);
     expect((await readdir(fixture.folder)).filter((name) => /lock|tmp/.test(name))).toEqual([]);
@@ -223,7 +208,7 @@ describe('saved views', () => {
     for (const page of [await read('/'), await read('/views')]) {
       // A field has to give back what it was given.
       expect(page.replaceAll(/value="[^"]*"/g, '')).not.toMatch(
-        /<script(?! src="\/script-\w+\.js"><\/script>)|<img|‮/,
+        /<script(?! src="\/script-\w+\.js" data-charts="\/charts-\w+\.js" defer><\/script>)|<img|‮/,
       );
       expect(page).toContain('href="/shipments"');
     }
@@ -256,7 +241,7 @@ describe('saved views', () => {
       '[{"name":"x","address":"https://evil.example/"}]',
     );
     const page = await read('/');
-    expect(page).toContain('is not what saved views are kept as');
+    expect(page).toContain('does not contain saved views');
     expect(page).toContain('Spend of June 2026');
     expect(page).not.toContain('evil.example');
     expect((await post({ name: 'y', address: '/shipments' })).status).toBe(503);

@@ -7,11 +7,11 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
-import { decideOnAlerts } from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { listReports } from '../../reports/catalogue.ts';
-import { INJECTIONS } from '../support/injections.ts';
+import { INJECTIONS } from '../support/attack.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 import { alertSettings } from '../webhook/a-delivery.ts';
@@ -42,11 +42,11 @@ describe('an unhealthy component', () => {
     const over = await dashboardOver(fixture.path, { health });
     try {
       const read = async (path: string) => (await fetch(over.url + path)).text();
-      expect(await read('/invoices')).not.toContain('class="unwell');
+      expect(await read('/invoices')).not.toContain('class="unhealthy');
       health.set('temporal', { isHealthy: false, detail: '10.0.0.1:7233 does not answer' });
       for (const path of ['/', '/invoices', '/reports', '/alerts', '/quarantine', '/nowhere']) {
         expect(await read(path)).toMatch(
-          /class="unwell [^"]*".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
+          /class="unhealthy [^"]*".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
         );
       }
     } finally {
@@ -56,10 +56,9 @@ describe('an unhealthy component', () => {
 
   test('is listed with the remedy and the invoice', async () => {
     expect(await (await get('/alerts')).text()).toContain('No open alerts.');
-    const storePath = join(fixture.folder, 'run', 'alerts-worker.json');
     const alerts = createAlerts({
       settings: { alerts: alertSettings(), environment: 'test' },
-      ...{ log: SILENT, scrub: (text: string) => text, storePath },
+      ...{ log: SILENT, scrub: (text: string) => text, store: { dataDir: fixture.folder, role: 'worker' } },
       now: () => new Date('2026-03-01T08:00:00Z'),
     });
     alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });
@@ -77,10 +76,8 @@ describe('an unhealthy component', () => {
     const runbook = await (await get('/runbook')).text();
     expect(runbook).toMatch(/<h2 id="disk-full">disk\/full<\/h2>[\s\S]*<code>df -h<\/code>/);
     expect(runbook).not.toContain('undefined');
-    const seen = { at: '2026-03-01T09:00:00Z', until: null, by: 'anna', note: 'asked them' };
-    const keys = ['disk/full', `totals/${parked.id}`];
-    const decided = keys.map((key) => ({ ...seen, kind: 'acknowledged' as const, key }));
-    await decideOnAlerts(join(fixture.folder, 'run'), decided);
+    const seen = { at: '2026-03-01T09:00:00Z', by: 'anna', note: 'asked them' };
+    await acknowledgeAlerts(fixture.folder, ['disk/full', `totals/${parked.id}`], seen);
     const acknowledged = await (await get('/alerts')).text();
     expect(acknowledged).toContain('by anna, 2026-03-01 09:00:00 UTC: asked them');
     // Nothing but a person ends a notice, and one has.
@@ -88,7 +85,7 @@ describe('an unhealthy component', () => {
     alerts.resolve('disk/full');
     await alerts.close();
     expect(await (await get('/alerts')).text()).not.toContain('nearly full');
-    await rm(join(fixture.folder, 'run'), { recursive: true });
+    await rm(join(fixture.folder, 'user', 'alerts.json'));
   });
 });
 
@@ -102,7 +99,9 @@ describe('every page', () => {
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
       expect(answer.headers.get('cache-control')).toBe('no-store');
       const page = await answer.text();
-      expect(page).not.toMatch(/<script(?! src="\/script-\w+\.js"><\/script>)|style="|on(click|load|error)=/);
+      expect(page).not.toMatch(
+        /<script(?! src="\/script-\w+\.js" data-charts="\/charts-\w+\.js" defer><\/script>)|style="|on(click|load|error)=/,
+      );
       expect(page.replaceAll('http://www.w3.org/', '')).not.toMatch(/(src|href)="(https?:)?\/\//);
     }
   });
@@ -177,7 +176,7 @@ describe('invoices', () => {
 
 describe('reports', () => {
   test('have a form, downloads and rows each', async () => {
-    for (const report of await listReports()) {
+    for (const report of listReports()) {
       const answer = await get(`/reports/${report.name}`);
       expect(answer.status, report.name).toBe(200);
       const page = await answer.text();
@@ -242,7 +241,7 @@ describe('reports', () => {
   });
 
   test('report a query that exceeds BILLSYNC_PAGE_LIMIT', async () => {
-    const hasty = await dashboardOver(fixture.path, { admin: { pageTimeout: '1ms' }, firstWordsMs: 60_000 });
+    const hasty = await dashboardOver(fixture.path, { admin: { pageTimeout: '1ms' }, streamAfterMs: 60_000 });
     const answer = await fetch(`${hasty.url}/reports/outliers`);
     expect(answer.status).toBe(503);
     expect(await answer.text()).toContain('was stopped after 0.001 s');
@@ -254,7 +253,7 @@ describe('reports', () => {
       anInvoice([aShipment()], { number: 'INV-WRONG', differences: [['total-amount', '1', '2']] }),
     ]);
     await withEndlessOrigins(slow.path);
-    const hasty = await dashboardOver(slow.path, { admin: { pageTimeout: '4s' }, firstWordsMs: 60_000 });
+    const hasty = await dashboardOver(slow.path, { admin: { pageTimeout: '4s' }, streamAfterMs: 60_000 });
     const [page, figures] = await Promise.all(
       ['/', '/?format=json'].map(async (path) => {
         const answer = await fetch(hasty.url + path);
@@ -291,7 +290,7 @@ describe('the published file', () => {
       anInvoice([aShipment()], { number: 'INV-LATE', differences: [late] }),
       anInvoice([aShipment()], { number: 'INV-WRONG', differences: [late, ['total-amount', '1', '2']] }),
     ]);
-    const running = await dashboardOver(copy.path, { patienceMs: 60_000, firstWordsMs: 60_000 });
+    const running = await dashboardOver(copy.path, { patienceMs: 60_000, streamAfterMs: 60_000 });
     const page = await (await fetch(running.url)).text();
     expect(page).toMatch(/INV-WRONG.*Its rows contradict its header: /);
     expect(page).not.toContain('INV-LATE');
@@ -319,7 +318,7 @@ describe('the published file', () => {
     const folder = await mkdtemp(join(tmpdir(), 'billsync-damaged-'));
     const path = join(folder, 'reports.duckdb');
     await writeFile(path, 'this is no database '.repeat(50));
-    const running = await dashboardOver(path, { firstWordsMs: 60_000 });
+    const running = await dashboardOver(path, { streamAfterMs: 60_000 });
     for (const address of ['/', '/invoices', '/events', '/reports/tenants']) {
       const answer = await fetch(running.url + address);
       expect(answer.status, address).toBe(503);

@@ -2,6 +2,7 @@
 
 import { pino } from 'pino';
 import { type DashboardOptions, type RunningDashboard, startDashboard } from '../../dashboard/server.ts';
+import { loadSettings } from '../../lib/config/load-settings.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 
@@ -12,8 +13,9 @@ export function dashboardOver(
   given: Partial<DashboardOptions> & { readonly admin?: Partial<DashboardOptions['settings']['admin']> } = {},
 ): Promise<RunningDashboard> {
   const { admin, ...rest } = given;
+  const settings = loadSettings({ cwd: '/nowhere', env: { BILLSYNC_ADMIN_PORT: '0' } });
   return startDashboard({
-    settings: { environment: 'test', admin: { host: '127.0.0.1', port: 0, basicAuth: null, ...admin } },
+    settings: { environment: 'test', admin: { ...settings.admin, ...admin } },
     publishedPath,
     health: createHealth(),
     metrics: createMetrics('dashboard'),

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sharedOptions } from '../../cli/verb.ts';
 import { VERBS } from '../../cli/verbs.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
@@ -24,6 +25,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 describe('commands in documents', () => {
   test('exist with their options', async () => {
     const program = new Command('billsync');
+    for (const option of sharedOptions()) program.addOption(option);
     for (const { load } of VERBS) program.addCommand(await load());
     const wrong: string[] = [];
     for (const page of pages) {
@@ -135,7 +137,7 @@ function problemOf(program: Command, words: readonly string[]): string | null {
   if (command === program && next !== '' && !next.startsWith('-') && !/^[A-Z]/.test(next))
     return `no verb ${next}`;
   if (command.commands.length > 0 && /^[a-z]+$/.test(next)) return `${command.name()} has no ${next}`;
-  const known = [...command.options, ...(command.parent?.options ?? [])].map(({ long }) => long);
+  const known = [...command.options, ...program.options].map(({ long }) => long);
   const unknown = rest
     .filter((word) => word.startsWith('--'))
     .map((word) => word.replace(/[=\])].*$/, ''))

@@ -20,7 +20,7 @@ try {
   const months = await connection.runAndReadAll(
     `select strftime(ship_month, '%Y-%m') as month, * from spend_by_month`,
   );
-  const { rows } = await fixture.ask('cost', {}, { by: 'month+tenant+carrier' });
+  const { rows } = await fixture.run('cost', {}, { by: 'month+tenant+carrier' });
   assert.deepEqual(months.getRowObjectsJson().map(key).sort(), rows.map(key).sort());
   console.log(
     `${said.trim().split('\n').at(-1) ?? ''}\n${rows.length} months of tenants and carriers are the report's.`,

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { csvOf } from '../support/foreign-billing.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
-import { askACopy } from '../support/published-data.ts';
+import { queryCopy } from '../support/published-data.ts';
 import { barriersOfNewKinds } from '../support/tools/barriers.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
 import { deliver } from '../webhook/a-delivery.ts';
@@ -62,7 +62,7 @@ async function go(path: string): Promise<string> {
 
 const loaded = async (invoiceId: string): Promise<boolean> => {
   const path = join(product.dataDir, 'reports.duckdb');
-  const rows = await askACopy(path, (ask) => ask('select invoice_id::varchar as id from shipments')).catch(
+  const rows = await queryCopy(path, (ask) => ask('select invoice_id::varchar as id from shipments')).catch(
     () => [],
   );
   return rows.some(({ id }) => id === invoiceId);
@@ -106,7 +106,7 @@ test('records every action of an operator: fetch, publish, import, pause, retry,
 
   await go('/operator');
   await page.getByRole('link', { name: 'Pause', exact: true }).click();
-  await page.getByLabel('Why').fill('month end');
+  await page.getByLabel('Reason').fill('month end');
   expect(await press('Pause')).toContain('The schedule is paused.');
   expect(await go('/operator')).toContain('paused: month end');
   await page.getByRole('link', { name: 'Resume', exact: true }).click();
@@ -124,7 +124,7 @@ test('records every action of an operator: fetch, publish, import, pause, retry,
   await page.goto(`${dashboard}/quarantine`);
   await page.locator('main a[href^="/quarantine/d-"]').first().click();
   await page.getByRole('link', { name: 'Discard', exact: true }).click();
-  await page.getByLabel('Why').fill('rubbish');
+  await page.getByLabel('Reason').fill('rubbish');
   expect(await press('Discard')).toContain('is discarded.');
 
   const log = await go('/operator/audit');

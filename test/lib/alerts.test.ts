@@ -1,12 +1,10 @@
-/** An alert reaches every sink once per quiet window, says when it is over, and never hurts who raised it. */
-
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { decideOnAlerts, openAlerts } from '../../lib/alerts/alert-store.ts';
+import { acknowledgeAlerts, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
 import { durationMs } from '../../lib/config/setting-values.ts';
@@ -39,7 +37,8 @@ async function aChat(...codes: number[]): Promise<{ url: string; posts: { text: 
 async function alertsWith(sinks: {
   webhookUrl?: string;
   file?: string;
-  storePath?: string;
+  dataDir?: string;
+  role?: string;
   runbookUrl?: string;
   metrics?: Metrics;
 }) {
@@ -59,7 +58,9 @@ async function alertsWith(sinks: {
     scrub: createScrub(settings),
     now: () => new Date(nowMs),
     retryAfterMs: 10,
-    ...(sinks.storePath === undefined ? {} : { storePath: sinks.storePath }),
+    ...(sinks.dataDir === undefined
+      ? {}
+      : { store: { dataDir: sinks.dataDir, role: sinks.role ?? 'worker' } }),
     ...(sinks.metrics === undefined ? {} : { metrics: sinks.metrics }),
   });
   const wait = (duration: string): void => {
@@ -120,9 +121,9 @@ describe('the shape of a message', () => {
 describe('alerts', () => {
   test('neither repeats nor forgets alerts after a restart', async () => {
     const { url, posts } = await aChat();
-    const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
+    const dataDir = await mkdtemp(join(tmpdir(), 'alerts-'));
     const life = async (live: (alerts: Awaited<ReturnType<typeof alertsWith>>['alerts']) => void) => {
-      const { alerts } = await alertsWith({ webhookUrl: url, storePath: memory });
+      const { alerts } = await alertsWith({ webhookUrl: url, dataDir });
       live(alerts);
       await alerts.close();
     };
@@ -140,11 +141,11 @@ describe('alerts', () => {
 
   describe('decisions of a person', () => {
     const at = '2026-03-01T00:30:00.000Z';
-    const decided = { at, by: 'anna', note: 'asked the service', until: null };
+    const decided = { at, by: 'anna', note: 'asked the service' };
     async function aFolder() {
-      const folder = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run');
+      const folder = await mkdtemp(join(tmpdir(), 'alerts-'));
       const file = join(folder, 'said.ndjson');
-      const made = await alertsWith({ storePath: join(folder, 'alerts-worker.json'), file });
+      const made = await alertsWith({ dataDir: folder, file });
       const states = async () => {
         await made.alerts.close();
         const lines = (await readFile(file, 'utf8')).trim().split('\n');
@@ -162,7 +163,7 @@ describe('alerts', () => {
       const alert = { key: 'disk/full', title: 'Full.' } as const;
       alerts.raise(alert);
       expect(await open()).toEqual(['disk/full']);
-      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: alert.key }]);
+      await acknowledgeAlerts(folder, [alert.key], decided);
       wait('5h');
       alerts.raise(alert);
       expect(await states()).toEqual(['raised']);
@@ -178,7 +179,7 @@ describe('alerts', () => {
       const alert = { key: 'voided-after-load/1', title: 'Voided.' } as const;
       alerts.raise(alert);
       expect(await open()).toEqual([alert.key]);
-      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: alert.key }]);
+      await acknowledgeAlerts(folder, [alert.key], decided);
       expect(await open()).toEqual([]);
       wait('31m');
       alerts.raise(alert);
@@ -189,7 +190,7 @@ describe('alerts', () => {
     test('lists a silenced alert without sending it until its time has passed', async () => {
       const { alerts, wait, folder, states } = await aFolder();
       const until = '2026-03-01T08:00:00.000Z';
-      await decideOnAlerts(folder, [{ ...decided, kind: 'quieted', key: 'drift', until }]);
+      await quietAlerts(folder, ['drift'], { ...decided, until });
       alerts.raise({ key: 'drift', title: 'Sad.' });
       alerts.raise({ key: 'gaps', title: 'Other.' });
       expect(await states()).toEqual(['raised']);
@@ -202,20 +203,25 @@ describe('alerts', () => {
       expect(await states()).toEqual(['raised', 'raised']);
     });
 
-    test('ignores truncated lines and invalid files', async () => {
+    test('leaves out entries of another form, and replaces a damaged file', async () => {
       const { alerts, folder, open } = await aFolder();
+      const path = join(folder, 'user', 'alerts.json');
       alerts.raise({ key: 'quarantine/a', title: 'Sad.' });
       alerts.raise({ key: 'quarantine/b', title: 'Other.' });
       await alerts.close();
-      await writeFile(join(folder, 'alert-decisions.ndjson'), '{"at":"2026-03-01T00:30');
-      await decideOnAlerts(folder, [{ ...decided, kind: 'acknowledged', key: 'quarantine/a' }]);
-      await writeFile(join(folder, 'alerts-webhook.json'), 'nonsense');
+      await writeFile(path, (await readFile(path, 'utf8')).replace('"Sad."', '1'));
       expect(await open()).toEqual(['quarantine/b']);
+      await writeFile(path, 'nonsense');
+      alerts.raise({ key: 'gaps', title: 'New.' });
+      expect(await open()).toEqual(['gaps']);
     });
 
-    test('reports an unreadable list', async () => {
-      const { folder } = await aFolder();
-      await mkdir(join(folder, 'alerts-webhook.json'), { recursive: true });
+    test('reports an unreadable list, and sends alerts without it', async () => {
+      const { alerts, folder, states } = await aFolder();
+      await mkdir(join(folder, 'user', 'alerts.json'), { recursive: true });
+      alerts.raise({ key: 'gaps', title: 'Sad.' });
+      alerts.resolve('gaps');
+      expect(await states()).toEqual(['raised', 'resolved']);
       await expect(openAlerts(folder)).rejects.toThrow('EISDIR');
     });
   });
@@ -251,12 +257,13 @@ describe('alerts', () => {
   });
 
   test('counts open alerts by name and severity, also after a restart', async () => {
-    const memory = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'run', 'alerts-worker.json');
+    const dataDir = await mkdtemp(join(tmpdir(), 'alerts-'));
     const first = createMetrics('worker');
-    const { alerts } = await alertsWith({ storePath: memory, metrics: first });
+    const { alerts } = await alertsWith({ dataDir, metrics: first });
     alerts.raise({ key: 'attention/1', title: 'One.' });
     alerts.raise({ key: 'attention/2', title: 'Two.' });
     alerts.raise({ key: 'drift', title: 'Drift.' });
+    await alerts.close();
     alerts.resolve('drift');
     await alerts.close();
     const open = (name: string, severity: string, count: number) =>
@@ -264,7 +271,7 @@ describe('alerts', () => {
     expect(await first.text()).toContain(open('attention', 'warning', 2));
     expect(await first.text()).toContain(open('drift', 'critical', 0));
     const second = createMetrics('worker');
-    await alertsWith({ storePath: memory, metrics: second });
+    await alertsWith({ dataDir, metrics: second });
     expect(await second.text()).toContain(open('attention', 'warning', 2));
   });
 

@@ -31,7 +31,7 @@ const NOTE: AuditNote = {
   ...{ outcome: 'begun', detail: '', began: null },
 };
 
-const fileOf = (folder: string): string => join(folder, 'log.ndjson');
+const fileOf = (folder: string): string => join(folder, 'user', 'audit', 'log.ndjson');
 
 async function aChain(folder: string, length = 5): Promise<void> {
   const log = openAuditLog(folder);

@@ -13,7 +13,7 @@ import {
   writeSynced,
 } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
-import { temporaryNameOf } from '../support/temporary-name-of.ts';
+import { temporaryNameOf } from '../support/folders.ts';
 
 let root: string;
 
@@ -111,20 +111,20 @@ describe('durable files', () => {
   });
 
   test('confirms no write after a failed flush', () => {
-    // A process of its own: the disbelief is for life.
+    // A process of its own, because it confirms nothing from then on.
     const script = `
-      import { onFsyncFailure, syncHandle, syncFolder } from ${JSON.stringify(join(process.cwd(), 'lib/files/durable-files.ts'))};
-      const lying = { datasync: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) };
-      const say = (promise) => promise.then(() => console.log('confirmed'), (error) => console.log(error.name));
-      onFsyncFailure((error) => console.log('told', error.path));
-      await say(syncFolder(${JSON.stringify(root)}));
-      await say(syncHandle(lying, 'a'));
-      await say(syncHandle({ datasync: async () => {} }, 'a'));
-      await say(syncFolder(${JSON.stringify(root)}));`;
+      import { openSync } from 'node:fs';
+      import { flushBytes, onFsyncFailure, syncFolder } from ${JSON.stringify(join(process.cwd(), 'lib/files/durable-files.ts'))};
+      const log = (promise) => promise.then(() => console.log('confirmed'), (error) => console.log(error.name));
+      onFsyncFailure((error) => console.log('reported', error.path));
+      await log(syncFolder(${JSON.stringify(root)}));
+      await log(flushBytes(99_999, 'a'));
+      await log(flushBytes(openSync('/dev/null', 'r'), 'b'));
+      await log(syncFolder(${JSON.stringify(root)}));`;
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
     });
-    const said = child.stdout.trim().split('\n');
-    expect(said).toEqual(['confirmed', 'told a', 'FsyncError', 'FsyncError', 'FsyncError']);
+    const logged = child.stdout.trim().split('\n');
+    expect(logged).toEqual(['confirmed', 'reported a', 'FsyncError', 'FsyncError', 'FsyncError']);
   });
 });

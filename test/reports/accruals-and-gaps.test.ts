@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
+import {
+  anInvoice,
+  aShipment,
+  cells,
+  type FixtureShipment,
+  runReportOn,
+} from '../support/reports-fixture.ts';
 
 describe('accrual', () => {
   const billed = (month: number, later: number, cost: string, stated: Partial<FixtureShipment> = {}) =>
@@ -15,7 +21,7 @@ describe('accrual', () => {
     parameters: Readonly<Record<string, string>> = {},
   ): Promise<unknown[][]> =>
     cells(
-      await askReport('accrual', [anInvoice(lines)], { publishedAt, parameters }),
+      await runReportOn('accrual', [anInvoice(lines)], { publishedAt, parameters }),
       'ship_month',
       'basis',
       'estimated_total',
@@ -61,7 +67,7 @@ describe('accrual', () => {
   test('counts age as of the requested instant', async () => {
     const invoice = anInvoice([billed(1, 0, '30')], { loadedAt: '2026-01-16T00:00:00Z' });
     const basis = async (asKnownOn: string) =>
-      cells(await askReport('accrual', [invoice], { filters: { asKnownOn } }), 'age', 'basis');
+      cells(await runReportOn('accrual', [invoice], { filters: { asKnownOn } }), 'age', 'basis');
     expect(await basis('2026-01-20')).toEqual([[null, 'month has not ended']]);
     expect(await basis('2026-03-15')).toEqual([[1, 'not enough history']]);
   });
@@ -79,7 +85,7 @@ describe('gaps', () => {
   test('names the latest invoice before a gap and the earliest one after it', async () => {
     const several = [weekly('2026-01-19', 'INV-3b'), ...invoices, weekly('2026-02-09', 'INV-4b')];
     for (const list of [several, several.toReversed()]) {
-      const result = await askReport('gaps', list, { publishedAt: '2026-02-25T00:00:00Z' });
+      const result = await runReportOn('gaps', list, { publishedAt: '2026-02-25T00:00:00Z' });
       expect(cells(result, 'kind', 'after_invoice', 'before_invoice')).toEqual([
         ['period', 'INV-3b', 'INV-4'],
       ]);
@@ -89,7 +95,7 @@ describe('gaps', () => {
   test('reports when the next invoice is overdue', async () => {
     const on = async (publishedAt: string): Promise<unknown[][]> =>
       cells(
-        await askReport('gaps', invoices.slice(0, 3), { publishedAt }),
+        await runReportOn('gaps', invoices.slice(0, 3), { publishedAt }),
         'kind',
         'missing',
         'after_invoice',
@@ -109,7 +115,7 @@ describe('gaps', () => {
       const fetched = numbered.map((invoice, index) =>
         without.includes(index) ? { ...invoice, partnerId: null } : invoice,
       );
-      const result = await askReport('gaps', fetched, { publishedAt: '2026-01-07T00:00:00Z' });
+      const result = await runReportOn('gaps', fetched, { publishedAt: '2026-01-07T00:00:00Z' });
       expect(cells(result, 'kind', 'finding')).toEqual([]);
     }
   });
@@ -120,7 +126,7 @@ describe('gaps', () => {
       const end = new Date(Date.parse(start) + 7 * 86_400_000).toISOString().slice(0, 10);
       return anInvoice([aShipment()], { number: `T${index}x`, start, end, date: end });
     });
-    const result = await askReport('gaps', touching, { publishedAt: '2026-02-17T00:00:00Z' });
+    const result = await runReportOn('gaps', touching, { publishedAt: '2026-02-17T00:00:00Z' });
     expect(cells(result, 'expected_from', 'expected_to')).toEqual([['2026-01-19', '2026-02-01']]);
     // A longer invoice covers the days between two others.
     const covered = [
@@ -128,9 +134,9 @@ describe('gaps', () => {
       anInvoice([aShipment()], { number: 'C3x', start: '2026-01-19', end: '2026-02-15', date: '2026-02-17' }),
       ...['2026-02-16', '2026-02-23'].map((start, index) => weekly(start, `C${index}y`)),
     ];
-    expect(cells(await askReport('gaps', covered, { publishedAt: '2026-03-04T00:00:00Z' }), 'kind')).toEqual(
-      [],
-    );
+    expect(
+      cells(await runReportOn('gaps', covered, { publishedAt: '2026-03-04T00:00:00Z' }), 'kind'),
+    ).toEqual([]);
   });
 
   test('does not report numbers that another tenant has, nor a block between two tenants', async () => {
@@ -143,7 +149,7 @@ describe('gaps', () => {
       ),
     );
     const numbers = async (list: readonly ReturnType<typeof anInvoice>[]) =>
-      (await askReport('gaps', list, { publishedAt: '2026-01-13T00:00:00Z' })).rows.filter(
+      (await runReportOn('gaps', list, { publishedAt: '2026-01-13T00:00:00Z' })).rows.filter(
         (row) => row.kind === 'number',
       );
     expect(await numbers(turns)).toEqual([]);
@@ -160,13 +166,13 @@ describe('gaps', () => {
     const list = [1, 2, 3, 5, 6, 7, 8].map((number, index) =>
       weekly(`2026-01-${days[index]}`, `R-${number}`),
     );
-    const result = await askReport('gaps', list, { publishedAt: '2026-01-20T00:00:00Z' });
+    const result = await runReportOn('gaps', list, { publishedAt: '2026-01-20T00:00:00Z' });
     const [gap] = result.rows.filter((row) => row.kind === 'number');
     expect([gap?.expected_from, gap?.expected_to, gap?.missing]).toEqual(['2026-01-10', '2026-01-20', 1]);
   });
 
   test('derives no pattern from two invoices or from random numbers', async () => {
-    const result = await askReport('gaps', [weekly('2026-01-05', 'X-17'), weekly('2026-01-12', 'X-90')], {
+    const result = await runReportOn('gaps', [weekly('2026-01-05', 'X-17'), weekly('2026-01-12', 'X-90')], {
       publishedAt: '2026-06-01T00:00:00Z',
     });
     expect(result.rows).toEqual([]);

@@ -22,7 +22,7 @@ const fixture = await reportsFixture(invoices);
 afterAll(() => fixture.remove());
 
 async function answer(name: string, parameters: Record<string, string> = {}): Promise<readonly ReportRow[]> {
-  const { rows } = await fixture.ask(name, {}, parameters);
+  const { rows } = await fixture.run(name, {}, parameters);
   return rows.map(({ partner_id, ...row }) => {
     expect(partner_id).toBe('partner-1');
     return row;
@@ -377,7 +377,7 @@ describe('accrual', () => {
         });
       },
     );
-    const found = (await fixture.ask('accrual', {}, { complete_after: '2', min_months: '1' })).rows.map(
+    const found = (await fixture.run('accrual', {}, { complete_after: '2', min_months: '1' })).rows.map(
       (row) =>
         JSON.stringify([
           row.tenant,

@@ -4,10 +4,10 @@ import { openReportSession } from '../../reports/report-session.ts';
 import {
   anInvoice,
   aShipment,
-  askReport,
   cells,
   type FixtureShipment,
   reportsFixture,
+  runReportOn,
 } from '../support/reports-fixture.ts';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
@@ -24,7 +24,7 @@ describe('bridge', () => {
       ...many(2, { ...january, cost: '9', carrier: 'dhl' }),
       aShipment({ ...february, cost: '50', carrier: 'new' }),
     ];
-    const result = await askReport('bridge', [anInvoice(lines)], { parameters: { by: 'carrier' } });
+    const result = await runReportOn('bridge', [anInvoice(lines)], { parameters: { by: 'carrier' } });
     // ups: 13 more, 10 of it volume, 3 price. Of what only one period has the whole change is one step.
     expect(cells(result, 'carrier', 'step', 'amount', 'shipments')).toEqual([
       ['new', 'first period', '0.0000', 0],
@@ -43,7 +43,7 @@ describe('bridge', () => {
 
   test('compares a second period that is given alone with the month before it', async () => {
     const on = (shipDate: string, cost: string) => aShipment({ shipDate, cost });
-    const result = await askReport(
+    const result = await runReportOn(
       'bridge',
       [anInvoice([on('2026-01-10', '10'), on('2026-02-10', '12'), on('2026-05-10', '99')])],
       { parameters: { second_from: '2026-02-01', second_to: '2026-02-28' } },
@@ -66,7 +66,7 @@ describe('bridge, rounding', () => {
       ...['0.3333', '0.3333', '0.3334'].map((cost) => aShipment({ zone, cost, shipDate: '2026-01-10' })),
       aShipment({ zone, cost: '0.3334', shipDate: '2026-02-10' }),
     ];
-    const result = await askReport('bridge', [anInvoice(['2', '3', '4', '5'].flatMap(cell))]);
+    const result = await runReportOn('bridge', [anInvoice(['2', '3', '4', '5'].flatMap(cell))]);
     expect(cells(result, 'step', 'amount')[2]).toEqual(['price', '0.0003']);
   });
 });
@@ -89,28 +89,28 @@ describe('lines without a service, zone or weight', () => {
   ];
 
   test('are in no rate card and are no outlier', async () => {
-    expect(cells(await askReport('rate-card', invoices), 'service_level', 'zone', 'lb', 'shipments')).toEqual(
-      [['Ground', '5', 2, 8]],
-    );
+    expect(
+      cells(await runReportOn('rate-card', invoices), 'service_level', 'zone', 'lb', 'shipments'),
+    ).toEqual([['Ground', '5', 2, 8]]);
     const odd = [
       ...many(9, { weight: null, unit: null, cost: '10' }),
       aShipment({ weight: null, unit: null, cost: '90' }),
     ];
-    expect((await askReport('outliers', [anInvoice(odd)])).rows).toEqual([]);
+    expect((await runReportOn('outliers', [anInvoice(odd)])).rows).toEqual([]);
   });
 
   test('are no price change, and count as mix in a bridge', async () => {
-    expect(cells(await askReport('price-changes', invoices), 'cells_compared')).toEqual([[1]]);
+    expect(cells(await runReportOn('price-changes', invoices), 'cells_compared')).toEqual([[1]]);
     // 160 to 320: as many shipments, so no volume. Four at 10 more are 40; the other 120 are mix.
     expect(
-      cells(await askReport('bridge', invoices), 'amount')
+      cells(await runReportOn('bridge', invoices), 'amount')
         .flat()
         .slice(1, 4),
     ).toEqual(['0.0000', '40.0000', '120.0000']);
   });
 
   test('are repriced by no other carrier', async () => {
-    const result = await askReport('what-if', [
+    const result = await runReportOn('what-if', [
       anInvoice([
         ...many(4, { carrier: 'ups', service: null }),
         ...many(4, { carrier: 'dhl', service: null }),
@@ -123,7 +123,7 @@ describe('lines without a service, zone or weight', () => {
 describe('a change over a base below zero', () => {
   test('has an amount and no percentage', async () => {
     // From -18 to 64 is 82 more; 82 of -18 would read -455.56 %.
-    const result = await askReport('summary', [
+    const result = await runReportOn('summary', [
       anInvoice([
         aShipment({ shipDate: '2026-01-10', cost: '-18' }),
         aShipment({ shipDate: '2026-02-10', cost: '64' }),
@@ -144,7 +144,7 @@ describe('a filter by date', () => {
 
   test('keeps the earlier months that a price is compared with', async () => {
     const lines = [...several(3, on('2026-09-10', '10')), ...several(3, on('2026-10-10', '11'))];
-    const result = await askReport('price-changes', [anInvoice(lines)], { filters });
+    const result = await runReportOn('price-changes', [anInvoice(lines)], { filters });
     expect(cells(result, 'month', 'median_change_percent', 'shipments')).toEqual([['2026-10', '10.00', 3]]);
   });
 
@@ -154,7 +154,7 @@ describe('a filter by date', () => {
       ...[on('2026-09-11', '90'), on('2026-10-11', '60'), on('2026-10-12', '10')],
     ];
     const asked = { filters, parameters: { limit: '1' } };
-    const result = await askReport('outliers', [anInvoice(lines)], asked);
+    const result = await runReportOn('outliers', [anInvoice(lines)], asked);
     expect(cells(result, 'billing_cost', 'median', 'like_shipments')).toEqual([['60.0000', '10.0000', 19]]);
   });
 
@@ -162,7 +162,7 @@ describe('a filter by date', () => {
     const zones = (day: string, cost: string) =>
       ['2', '3', '4'].flatMap((zone) => several(3, on(day, cost, { zone })));
     const lines = [...zones('2026-09-10', '9'), ...zones('2026-10-10', '10')];
-    const result = await askReport('minimum-charges', [anInvoice(lines)], {
+    const result = await runReportOn('minimum-charges', [anInvoice(lines)], {
       filters: { ...filters, zones: ['2'] },
     });
     expect(cells(result, 'month', 'minimum_charge', 'change', 'shipments')).toEqual([
@@ -172,7 +172,7 @@ describe('a filter by date', () => {
 
   test('keeps the usual weights that a heavy parcel is compared with', async () => {
     const lines = [...several(20, on('2026-09-10', '10')), on('2026-10-10', '40', { weight: '24' })];
-    const result = await askReport('dimensional-weight', [anInvoice(lines)], { filters });
+    const result = await runReportOn('dimensional-weight', [anInvoice(lines)], { filters });
     expect(cells(result, 'billed_lb', 'usual_lb', 'like_shipments')).toEqual([[24, 2, 21]]);
   });
 });
@@ -182,12 +182,12 @@ describe('outliers', () => {
     // As above 29.5 * 0.6745 / 1.5 = 13.26516…: 13.27 rounded, and not as much as that.
     const lines = ['8', '9', '10', '10', '11', '12', '13', '40'].map((cost) => aShipment({ cost }));
     const beyond = async (threshold: string) =>
-      (await askReport('outliers', [anInvoice(lines)], { parameters: { threshold } })).rows.length;
+      (await runReportOn('outliers', [anInvoice(lines)], { parameters: { threshold } })).rows.length;
     expect([await beyond('13.2651'), await beyond('13.2652')]).toEqual([1, 0]);
   });
 
   test('uses the mean distance when most shipments cost exactly the same', async () => {
-    const result = await askReport('outliers', [
+    const result = await runReportOn('outliers', [
       anInvoice([...many(9, { cost: '10' }), aShipment({ cost: '30' })]),
     ]);
     // Mean distance 2; 20 / (1.253314 * 2) = 7.9788...
@@ -200,7 +200,7 @@ describe('outliers', () => {
       aShipment({ zone, cost: `${zone}0` }),
     ]);
     const asked = (parameters: Record<string, string>) =>
-      askReport('outliers', [anInvoice(lines)], { parameters });
+      runReportOn('outliers', [anInvoice(lines)], { parameters });
     const cut = '1 of 2 rows: the limit leaves out the others.';
     const one = await asked({ limit: '1' });
     expect([cells(one, 'billing_cost'), one.head.notes.includes(cut)]).toEqual([[['80.0000']], true]);
@@ -213,7 +213,7 @@ describe('outliers', () => {
   });
 
   test('refuses to answer in part without an explicit limit', async () => {
-    const { sql, ...report } = await findReport('late-billed');
+    const { sql, ...report } = findReport('late-billed');
     const invoices = [anInvoice(many(3, { shipDate: '2026-01-01', invoiceDate: '2026-06-01' }))];
     const fixture = await reportsFixture(invoices);
     const session = await openReportSession({ databasePath: fixture.path });
@@ -234,9 +234,9 @@ describe('duplicates', () => {
   test('subtracts a credit from one charge of the same amount', async () => {
     const lines = (...costs: string[]): FixtureShipment[] =>
       costs.map((cost) => aShipment({ tracking: 'A', cost }));
-    const paired = await askReport('duplicates', [anInvoice(lines('10', '10', '-10'))]);
+    const paired = await runReportOn('duplicates', [anInvoice(lines('10', '10', '-10'))]);
     expect(cells(paired, 'kind', 'money_at_risk')).toEqual([['credit', '0.0000']]);
-    const twice = await askReport('duplicates', [anInvoice(lines('10', '10', '10', '-10', '-1'))]);
+    const twice = await runReportOn('duplicates', [anInvoice(lines('10', '10', '10', '-10', '-1'))]);
     expect(cells(twice, 'same_amount', 'credited', 'money_at_risk')).toEqual([[true, '-11.0000', '9.0000']]);
   });
 
@@ -249,7 +249,7 @@ describe('duplicates', () => {
       anInvoice([line('LATER', '2026-11-05', '10', '2.5'), line('LATER', '2026-11-05', '10', '2.5')]),
     ];
     const filters = { by: 'invoice-date', from: '2026-10-01', to: '2026-10-31' };
-    const result = await askReport('duplicates', invoices, { filters });
+    const result = await runReportOn('duplicates', invoices, { filters });
     expect(cells(result, 'tracking_number', 'kind', 'lines', 'money_at_risk')).toEqual([
       ['TWICE', 'same charge again', 2, '10.0000'],
       ['HEAVIER', 'adjustment', 2, '0.0000'],
@@ -257,7 +257,7 @@ describe('duplicates', () => {
   });
 
   test('keeps tenants, carriers and currencies apart', async () => {
-    const result = await askReport('duplicates', [
+    const result = await runReportOn('duplicates', [
       anInvoice([aShipment({ tracking: 'A', cost: '4', tenant: 'Acme' })]),
       anInvoice([aShipment({ tracking: 'A', cost: '6', tenant: 'Beta' })]),
       anInvoice([

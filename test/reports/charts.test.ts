@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
+import type { Mark } from '../../reports/render/chart-options.ts';
 import { pointsOf } from '../../reports/render/chart-points.ts';
-import { drawCharts } from '../../reports/render/chart-svg.ts';
+import { drawCharts } from '../../reports/render/charts.ts';
 import { decimalText, reportsFixture, tenThousandths } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 
-const reports = await listReports();
+const reports = listReports();
 
 const fixture = await reportsFixture(seededInvoices(31, 50));
 afterAll(() => fixture.remove());
@@ -14,7 +15,7 @@ describe('every chart', () => {
   test.each(reports.filter((report) => report.charts.length > 0).map((report) => report.name))(
     '%s puts no two values in one place',
     async (name) => {
-      const result = await fixture.ask(name);
+      const result = await fixture.run(name);
       for (const spec of result.charts) {
         for (const currency of new Set(result.rows.map((row) => row.currency_code))) {
           const rows = result.rows.filter((row) => row.currency_code === currency);
@@ -43,16 +44,19 @@ describe('every chart', () => {
   );
 
   test('is drawn for each currency by itself, named, with its unit, without anything that a strict page refuses', async () => {
-    const result = await fixture.ask('carriers');
+    const result = await fixture.run('carriers');
     const charts = await drawCharts(result);
     expect(charts.map((chart) => chart.title)).toEqual([
       'Billing cost in EUR by carrier',
       'Billing cost in USD by carrier',
     ]);
-    for (const { svg, description } of charts) {
+    for (const {
+      wide: { svg },
+      description,
+    } of charts) {
       expect(svg).not.toMatch(/style=|class=|<style|<script|href=/);
       expect(svg).toContain('role="img"');
-      expect(description).toMatch(/The largest is .+ with [\d,]+\.\d{4} (EUR|USD)\./);
+      expect(description).toMatch(/The largest is .+ with [\d,]+\.\d{2} (EUR|USD)\./);
     }
   });
 });
@@ -78,7 +82,7 @@ describe('a waterfall', () => {
     ['below zero all the way', [-100, -50, 80, -10, -80]],
     ['from nothing', [0, -40, 15, 0, -25]],
   ])('stands each step on the level before it: %s', async (_name, amounts) => {
-    const result = await fixture.ask('bridge');
+    const result = await fixture.run('bridge');
     const steps = ['first period', 'volume', 'price', 'mix', 'second period'];
     const rows = steps.map((step, index) => ({
       ...{ step, currency_code: 'USD', amount: `${amounts[index]}.0000`, shipments: 1 },
@@ -90,7 +94,7 @@ describe('a waterfall', () => {
       .map((_, index) => amounts.slice(0, index + 1).reduce((a, b) => a + b));
     const ends = [levels[0] ?? 0, ...levels.slice(1), amounts.at(-1) ?? 0];
     const starts = [0, ...levels.slice(0, -1), 0];
-    for (const svg of [chart?.svg ?? '', chart?.narrowSvg ?? '']) {
+    for (const svg of [chart?.wide.svg ?? '', chart?.narrow.svg ?? '']) {
       const drawn = spans(svg);
       expect(drawn).toHaveLength(steps.length);
       for (const [index, span] of drawn.entries()) {
@@ -99,5 +103,39 @@ describe('a waterfall', () => {
         expect(span[1]).toBeCloseTo(expected[1] ?? 0, -0.3);
       }
     }
+  });
+
+  test('by carrier shows the change of each between both totals', async () => {
+    const result = await fixture.run('bridge', {}, { by: 'carrier' });
+    const changes = { ups: [100, 90], fedex: [50, 75] };
+    const rows = Object.entries(changes).flatMap(([carrier, periods]) =>
+      periods.map((amount, at) => ({
+        ...{ carrier, step: ['first period', 'second period'][at] ?? '', currency_code: 'USD' },
+        amount: `${amount}.0000`,
+      })),
+    );
+    const [chart] = await drawCharts({ ...result, rows });
+    const marks = chart?.wide.option.series[1]?.data as readonly Mark[];
+    expect(marks.map(({ name, rounded }) => `${name} ${rounded}`)).toEqual([
+      'first period 150.00 USD',
+      'ups -10.00 USD',
+      'fedex 25.00 USD',
+      'second period 165.00 USD',
+    ]);
+  });
+});
+
+describe('stacked columns', () => {
+  test('sum the series beyond the seven largest as "other" and lose nothing', async () => {
+    const result = await fixture.run('cost', {}, { by: 'month+carrier' });
+    const rows = Array.from({ length: 24 }, (_, at) => ({
+      ...{ month: `2026-0${1 + (at % 2)}`, carrier: `carrier ${at >> 1}`, currency_code: 'USD' },
+      billing_cost: `${at >> 1}.5000`,
+    }));
+    const [chart] = await drawCharts({ ...result, rows });
+    const { series } = chart?.wide.option ?? { series: [] };
+    expect(series.map(({ name }) => name)).toContain('other (5)');
+    const values = series.flatMap(({ data }) => data as readonly Mark[]).map(({ value }) => Number(value));
+    expect([series.length, values.reduce((sum, value) => sum + value)]).toEqual([8, 144]);
   });
 });

@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
-import { ReportFilterError } from '../../reports/errors.ts';
+import { ReportError } from '../../reports/errors.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import { openReportSession, runReport, type SessionRequest } from '../../reports/report-session.ts';
-import { INJECTIONS } from '../support/injections.ts';
+import { INJECTIONS } from '../support/attack.ts';
 import {
   anInvoice,
   aShipment,
-  askReport,
   cells,
   type ReportsFixture,
   reportsFixture,
+  runReportOn,
 } from '../support/reports-fixture.ts';
 
-const reports = await listReports();
+const reports = listReports();
 
 describe('filters of injection', () => {
   let fixture: ReportsFixture;
@@ -63,14 +63,14 @@ describe('filters of injection', () => {
           Object.keys(filters)[0] === 'asKnownOn' ? 'as-known-on' : Object.keys(filters)[0],
         );
       }
-      await expect(fixture.ask('waiting', {}, { stuck_after_days: text })).rejects.toThrow('no whole number');
+      await expect(fixture.run('waiting', {}, { stuck_after_days: text })).rejects.toThrow('no whole number');
     },
   );
 
   test.each(reports.map(({ name }) => name))(
     '%s accepts all of them in every filter at once',
     async (name) => {
-      const { head } = await fixture.ask(name, {
+      const { head } = await fixture.run(name, {
         tenants: INJECTIONS,
         carriers: INJECTIONS,
         zones: INJECTIONS,
@@ -96,7 +96,7 @@ describe('filters of injection', () => {
         ({ type, choices }) => type === 'text' && choices === null,
       )) {
         const parameters = { [parameter.name]: "' or 1=1 --" };
-        const result = await fixture.ask(report.name, {}, parameters);
+        const result = await fixture.run(report.name, {}, parameters);
         expect(result.head.parameters[parameter.name]).toBe("' or 1=1 --");
       }
     }
@@ -133,7 +133,7 @@ describe('the period', () => {
     ]),
   ];
   const total = async (filters: Record<string, string>): Promise<unknown> =>
-    (await askReport('tenants', invoices, { filters })).rows[0]?.billing_cost;
+    (await runReportOn('tenants', invoices, { filters })).rows[0]?.billing_cost;
 
   test('includes its first day and excludes its last', async () => {
     expect(await total({ from: '2026-02-01', to: '2026-02-28' })).toBe('6.0000');
@@ -148,7 +148,7 @@ describe('the period', () => {
   test.each(['2026-02-30', '2026-2-1', 'yesterday', '', '2026-01-01T00:00:00Z', 'infinity', '0000-00-00'])(
     'refuses "%s" as a day',
     async (from) => {
-      await expect(askReport('tenants', [], { filters: { from } })).rejects.toThrow(
+      await expect(runReportOn('tenants', [], { filters: { from } })).rejects.toThrow(
         `"${from}" is not a date for from`,
       );
     },
@@ -156,7 +156,7 @@ describe('the period', () => {
 
   test('refuses an end before the start', async () => {
     const filters = { from: '2026-02-01', to: '2026-01-31' };
-    await expect(askReport('tenants', [], { filters })).rejects.toThrow(
+    await expect(runReportOn('tenants', [], { filters })).rejects.toThrow(
       'The last day, 2026-01-31, is earlier than the first day, 2026-02-01.',
     );
   });
@@ -168,22 +168,22 @@ describe('the level', () => {
   const unknown = anInvoice([aShipment({ cost: '500' })], { level: null });
 
   test('is tenant when both exist, and names what was left out', async () => {
-    const result = await askReport('carriers', [tenant, partner]);
+    const result = await runReportOn('carriers', [tenant, partner]);
     expect(result.rows[0]?.billing_cost).toBe('5.0000');
     expect(result.head.level).toBe('tenant');
     expect(result.head.notes[0]).toContain('Left out: 2 shipments of 1 invoice at partner level.');
   });
 
   test('is partner when nothing else exists, even where a filter hides everything', async () => {
-    const result = await askReport('carriers', [partner]);
+    const result = await runReportOn('carriers', [partner]);
     expect([result.head.level, result.rows[0]?.billing_cost]).toEqual(['partner', '55.0000']);
     expect(result.head.notes.join()).toContain('Only partner-level invoices exist');
-    const hidden = await askReport('carriers', [tenant, partner], { filters: { tenants: ['nobody'] } });
+    const hidden = await runReportOn('carriers', [tenant, partner], { filters: { tenants: ['nobody'] } });
     expect(hidden.head.level).toBe('tenant');
   });
 
   test('counts an unknown level as tenant level and notes it', async () => {
-    const result = await askReport('carriers', [tenant, unknown]);
+    const result = await runReportOn('carriers', [tenant, unknown]);
     expect(result.rows[0]?.billing_cost).toBe('505.0000');
     expect(result.head.notes.join()).toContain('level is unknown');
   });
@@ -191,15 +191,15 @@ describe('the level', () => {
   test('names the invoices that a list leaves out, and lets drafts decide before anything is loaded', async () => {
     const draft = (level: 'tenant' | 'partner'): ReturnType<typeof anInvoice> =>
       anInvoice([], { level, state: 'draft' });
-    const both = await askReport('waiting', [draft('tenant'), draft('partner'), draft('partner')]);
+    const both = await runReportOn('waiting', [draft('tenant'), draft('partner'), draft('partner')]);
     expect(both.rows).toHaveLength(1);
     expect(both.head.notes.join()).toContain('Not listed: 2 invoices at partner level');
-    const only = await askReport('waiting', [draft('partner')]);
+    const only = await runReportOn('waiting', [draft('partner')]);
     expect([only.head.level, only.rows.length]).toEqual(['partner', 1]);
   });
 
   test('adds both levels only when asked, with a warning', async () => {
-    const result = await askReport('carriers', [tenant, partner], { filters: { level: 'all' } });
+    const result = await runReportOn('carriers', [tenant, partner], { filters: { level: 'all' } });
     expect(result.rows[0]?.billing_cost).toBe('60.0000');
     expect(result.head.notes.join()).toContain('counted twice');
   });
@@ -207,7 +207,7 @@ describe('the level', () => {
 
 describe('the head', () => {
   test('names the publication, the proof and the notes', async () => {
-    const result = await askReport(
+    const result = await runReportOn(
       'tenants',
       [
         anInvoice([aShipment(), aShipment({ unit: 'KG' }), aShipment({ weight: null, unit: null })], {
@@ -235,6 +235,6 @@ describe('the head', () => {
 test.each(['9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+14:00'])(
   'the instant %s, which lies in no year of four digits, is refused',
   (asKnownOn) => {
-    expect(() => checkFilters({ asKnownOn })).toThrow(ReportFilterError);
+    expect(() => checkFilters({ asKnownOn })).toThrow(ReportError);
   },
 );

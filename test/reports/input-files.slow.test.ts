@@ -8,10 +8,10 @@ import { runReport } from '../../reports/report-session.ts';
 import {
   anInvoice,
   aShipment,
-  askReport,
   cells,
   type FixtureShipment,
   reportsFixture,
+  runReportOn,
 } from '../support/reports-fixture.ts';
 
 const table = async (name: string, ...lines: string[]): Promise<string> => {
@@ -47,7 +47,7 @@ test.each([
 ])('refuses a file with %s and names the place', async (_what, bytes, message) => {
   const payments = join(tmpdir(), `billsync-${process.pid}-unusable.csv`);
   await writeFile(payments, bytes);
-  await expect(askReport('payables', [], { tables: { payments } })).rejects.toThrow(message);
+  await expect(runReportOn('payables', [], { tables: { payments } })).rejects.toThrow(message);
 });
 
 describe('the optional tables', () => {
@@ -67,7 +67,7 @@ describe('the optional tables', () => {
     ['statements', 'carrier-statements', 'so every charge counts as not stated'],
     ['budget', 'budget', 'so there are no rows'],
   ])('are reported in the head when missing: no %s, %s', async (name, report, so) => {
-    const { head } = await askReport(report, invoices);
+    const { head } = await runReportOn(report, invoices);
     expect(head.notes[0]).toContain(`${so} (--${name} FILE, or user/report-files/${name}.csv).`);
   });
 
@@ -92,14 +92,14 @@ describe('the optional tables', () => {
 
   test('refuses a file that lacks a column or a number, with the place', async () => {
     const headless = await table('headless', 'carrier,cost', 'ups,1');
-    await expect(askReport('margin', invoices, { tables: { costs: headless } })).rejects.toThrow(
+    await expect(runReportOn('margin', invoices, { tables: { costs: headless } })).rejects.toThrow(
       'lacks tracking_number, currency_code',
     );
     const words = await table('words', 'carrier,tracking_number,currency_code,cost', 'ups,A,USD,1e3');
-    await expect(askReport('margin', invoices, { tables: { costs: words } })).rejects.toThrow(
+    await expect(runReportOn('margin', invoices, { tables: { costs: words } })).rejects.toThrow(
       'line 2: cost is "1e3"',
     );
-    await expect(askReport('margin', invoices, { tables: { costs: '/no/such/file.csv' } })).rejects.toThrow(
+    await expect(runReportOn('margin', invoices, { tables: { costs: '/no/such/file.csv' } })).rejects.toThrow(
       'cannot be read as costs',
     );
   });
@@ -126,7 +126,7 @@ describe('weights', () => {
   test('rate a carrier in the units and steps of the file, all others in whole pounds', async () => {
     const ask = async (tables: { weights?: string }) =>
       cells(
-        await askReport('rate-card', [anInvoice(lines)], { tables }),
+        await runReportOn('rate-card', [anInvoice(lines)], { tables }),
         ...['carrier', 'lb', 'rated_weight', 'rated_unit', 'shipments', 'median'],
       );
     expect(await ask({ weights: await steps() })).toEqual([
@@ -146,7 +146,7 @@ describe('weights', () => {
 
   test('apply to the named carriers, and with an empty carrier to all others', async () => {
     const weights = await table('all', 'carrier,unit,step', ',lb,5', 'DHL,kg,1');
-    const result = await askReport('rate-card', [anInvoice(lines)], { tables: { weights } });
+    const result = await runReportOn('rate-card', [anInvoice(lines)], { tables: { weights } });
     expect(cells(result, 'carrier', 'rated_weight', 'rated_unit')).toEqual([
       ['DHL', '1.0000', 'kg'],
       ['ups', '5.0000', 'lb'],
@@ -168,7 +168,7 @@ describe('weights', () => {
     ];
     const weights = await steps();
     const ask = (name: string, parameters = {}) =>
-      askReport(name, invoices, { tables: { weights }, parameters });
+      runReportOn(name, invoices, { tables: { weights }, parameters });
     const changes = await ask('price-changes', { min_shipments: '2' });
     expect(cells(changes, 'month', 'cells_compared', 'median_change_percent')).toEqual([
       ['2026-02', 1, '10.00'],
@@ -193,7 +193,7 @@ describe('weights', () => {
         aShipment({ ...dhl, weight: '0.5', cost: '8' }),
       ]),
     ];
-    const result = await askReport('what-if', invoices, {
+    const result = await runReportOn('what-if', invoices, {
       tables: { weights: await steps() },
       parameters: { min_shipments: '1' },
     });
@@ -213,7 +213,7 @@ describe('weights', () => {
     ['dhl,kg,0.5,\r\nDHL,lb,1,', /line 3 has the same carrier and up_to as .* line 2: keep one of them/],
   ])('refuses weights that say %j, with the line and what to do', async (line, message) => {
     const weights = await table('bad-weights', header, line);
-    await expect(askReport('rate-card', [], { tables: { weights } })).rejects.toThrow(message);
+    await expect(runReportOn('rate-card', [], { tables: { weights } })).rejects.toThrow(message);
   });
 });
 
@@ -292,7 +292,7 @@ describe('the head', () => {
     'of %s reports how many rows of --%s matched and which did not, regardless of filters',
     async (report, name, header, matching, other, named) => {
       const path = await table(`matched-${name}`, header, matching, other);
-      const { head } = await askReport(report, invoices, {
+      const { head } = await runReportOn(report, invoices, {
         tables: { [name]: path },
         filters: { from: '2026-07-01' },
       });
@@ -307,7 +307,7 @@ describe('the head', () => {
   test('lists the first unmatched rows and the number of further ones', async () => {
     const rows = ['A', ...'BCDEFGH'].map((tracking) => `ups,${tracking},USD,1`);
     const costs = await table('many', 'carrier,tracking_number,currency_code,cost', ...rows);
-    const { head } = await askReport('margin', invoices, { tables: { costs } });
+    const { head } = await runReportOn('margin', invoices, { tables: { costs } });
     expect(head.files.join()).toMatch(/1 of 8 rows matched, .*line 7 \(ups F USD\) and 2 more\.$/);
   });
 
@@ -319,7 +319,7 @@ describe('the head', () => {
       '2026-05,USD,EUR,0.9',
       '2026-04,USD,EUR,0.9',
     );
-    const { head } = await askReport('budget', invoices, { tables: { budget, fx } });
+    const { head } = await runReportOn('budget', invoices, { tables: { budget, fx } });
     expect(head.files[1]).toMatch(
       /\(--fx\): 1 of 2 rows matched, these did not: line 3 \(2026-04 USD EUR\)\.$/,
     );
@@ -329,7 +329,7 @@ describe('the head', () => {
 describe('any file', () => {
   test('is refused for a misspelt column, an unknown currency and a duplicate rate', async () => {
     const refused = async (name: string, key: string, ...lines: string[]): Promise<string> =>
-      askReport(name, [], { tables: { [key]: await table('odd', ...lines) } }).then(
+      runReportOn(name, [], { tables: { [key]: await table('odd', ...lines) } }).then(
         () => 'taken',
         (error: Error) => error.message,
       );
@@ -355,7 +355,7 @@ describe('payments', () => {
   const owed = async (lines: readonly string[], filters = {}) => {
     const payments = await table('payments', 'invoice_number,currency_code,amount,tenant', ...lines);
     const invoices = [invoice('Acme', '2026-03-25', '100'), invoice('Beta', '2026-03-20', '100')];
-    const result = await askReport('register', invoices, { tables: { payments }, filters });
+    const result = await runReportOn('register', invoices, { tables: { payments }, filters });
     return cells(result, 'tenant', 'total', 'open_amount');
   };
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { anInvoice, aShipment, askReport, cells } from '../support/reports-fixture.ts';
+import { anInvoice, aShipment, cells, runReportOn } from '../support/reports-fixture.ts';
 
 describe('proof, by gravity', () => {
   test('lists a wrong total first and does not call late dates a contradiction', async () => {
-    const result = await askReport('proof', [
+    const result = await runReportOn('proof', [
       anInvoice([aShipment({ cost: '5' })], {
         number: 'late',
         differences: [['period', '2026-03', '2026-02-20']],
@@ -20,7 +20,7 @@ describe('proof, by gravity', () => {
     ]);
     // One euro invoice with the usual dates of late charges does not stand before a dollar that is wrong: what is grave comes first,
     // whatever its currency.
-    const two = await askReport('proof', [
+    const two = await runReportOn('proof', [
       anInvoice([aShipment({ cost: '5', currency: 'EUR' })], {
         number: 'late in euros',
         currency: 'EUR',
@@ -34,7 +34,7 @@ describe('proof, by gravity', () => {
     ]);
     // The head of every report counts the same three.
     expect(result.head.notes).toContain(
-      'Contradicted by their own header or event: 3 invoices; the report proof says how.',
+      'Contradicted by their own header or event: 3 invoices; the report proof shows how.',
     );
   });
 });
@@ -53,7 +53,7 @@ describe('levels', () => {
       aShipment({ tracking: 'D', cost: '7', shipDate: '2026-03-05' }),
       aShipment({ tracking: 'D', cost: '8', shipDate: '2026-03-06' }),
     ];
-    const result = await askReport('levels', [anInvoice(tenant), anInvoice(partner, { level: 'partner' })]);
+    const result = await runReportOn('levels', [anInvoice(tenant), anInvoice(partner, { level: 'partner' })]);
     const [carrier] = tenant.map((line) => line.carrier);
     expect(
       cells(
@@ -84,7 +84,7 @@ describe('rebills', () => {
   test('does not take one shared number of many for a replacement', async () => {
     // 20 numbers at 2 each; the other invoice has one of them, 5 % of the numbers.
     const lines = Array.from({ length: 20 }, (_, index) => aShipment({ tracking: `N${index}`, cost: '2' }));
-    const result = await askReport('rebills', [
+    const result = await runReportOn('rebills', [
       anInvoice(lines, { number: 'V', ...voided }),
       anInvoice([aShipment({ tracking: 'N7', cost: '3' })], { number: 'adjusts' }),
     ]);
@@ -94,7 +94,7 @@ describe('rebills', () => {
   });
 
   test('does not take an earlier invoice for a replacement', async () => {
-    const result = await askReport('rebills', [
+    const result = await runReportOn('rebills', [
       anInvoice([aShipment({ tracking: 'A', invoiceDate: '2026-03-10' })], { ...voided }),
       anInvoice([aShipment({ tracking: 'A', invoiceDate: '2026-02-10' })]),
     ]);
@@ -125,7 +125,7 @@ describe('restatement', () => {
   ];
 
   test('stops at the requested instant', async () => {
-    const result = await askReport('restatement', invoices, {
+    const result = await runReportOn('restatement', invoices, {
       filters: { asKnownOn: '2026-02-12T00:00:00Z' },
       parameters: { first: '2026-02-01' },
     });
@@ -139,7 +139,7 @@ describe('restatement', () => {
     const [usd, eur] = ['USD', 'EUR'].map((currency) => aShipment({ cost: '10', currency }));
     if (usd === undefined || eur === undefined) throw new Error('two lines');
     const earlier = [{ loadedAt: '2026-01-05T00:00:00Z', shipments: [usd, eur] }];
-    const result = await askReport(
+    const result = await runReportOn(
       'restatement',
       [anInvoice([usd], { loadedAt: '2026-02-15T00:00:00Z', earlier })],
       { parameters: { first: '2026-02-01', second: '2026-03-01' } },
@@ -164,7 +164,7 @@ describe('restatement', () => {
     ];
     const asked = async (carriers: string[]) =>
       cells(
-        await askReport('restatement', renewed, {
+        await runReportOn('restatement', renewed, {
           filters: { carriers },
           parameters: { first: '2026-02-01', second: '2026-03-01' },
         }),
@@ -177,10 +177,10 @@ describe('restatement', () => {
 
   test('agrees with each report as known on those instants', async () => {
     const total = async (asKnownOn: string): Promise<unknown> =>
-      (await askReport('carriers', invoices, { filters: { asKnownOn } })).rows[0]?.billing_cost;
+      (await runReportOn('carriers', invoices, { filters: { asKnownOn } })).rows[0]?.billing_cost;
     expect(await total('2026-02-01')).toBe('25.0000');
     expect(await total('2026-03-01T00:00:00+00:00')).toBe('24.0000');
-    expect((await askReport('carriers', invoices, { filters: { asKnownOn: '2025-01-01' } })).rows).toEqual(
+    expect((await runReportOn('carriers', invoices, { filters: { asKnownOn: '2025-01-01' } })).rows).toEqual(
       [],
     );
   });
@@ -200,11 +200,11 @@ describe('an invoice in several currencies', () => {
     ['register', 'open_amount'],
     ['payables', 'open_amount'],
   ] as const)('has a row for each currency in %s, which add up to the shipments', async (name, amount) => {
-    expect(cells(await askReport(name, invoices), 'currency_code', amount)).toEqual([
+    expect(cells(await runReportOn(name, invoices), 'currency_code', amount)).toEqual([
       ['EUR', '7.0000'],
       ['USD', '30.0000'],
     ]);
-    const inEuros = await askReport(name, invoices, { filters: { currencies: ['EUR'] } });
+    const inEuros = await runReportOn(name, invoices, { filters: { currencies: ['EUR'] } });
     expect(cells(inEuros, 'currency_code', amount)).toEqual([['EUR', '7.0000']]);
   });
 });
@@ -212,7 +212,7 @@ describe('an invoice in several currencies', () => {
 describe('data-quality, currency', () => {
   test('uses the currency that the header states', async () => {
     // Stated in USD; one line in AED, which comes first by the alphabet, and nothing in USD.
-    const result = await askReport('data-quality', [
+    const result = await runReportOn('data-quality', [
       anInvoice([aShipment({ currency: 'AED' }), aShipment({ currency: 'EUR' })], { currency: 'USD' }),
     ]);
     const found = result.rows.filter((row) => String(row.problem).startsWith('currency'));

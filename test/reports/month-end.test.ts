@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
-import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
+import {
+  anInvoice,
+  aShipment,
+  cells,
+  type FixtureShipment,
+  runReportOn,
+} from '../support/reports-fixture.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -32,7 +38,7 @@ describe('a carrier’s statement', () => {
     );
     const ask = async (filters: ReportFilters) =>
       cells(
-        await askReport('carrier-statements', invoices, { tables: { statements }, filters }),
+        await runReportOn('carrier-statements', invoices, { tables: { statements }, filters }),
         'carrier',
         'currency_code',
         'stated_amount',
@@ -55,7 +61,7 @@ describe('a carrier’s statement', () => {
 describe('the rolling 52 weeks', () => {
   test('drop a week after 52 weeks', async () => {
     // Monday 6 January 2025 and Monday 5 January 2026 are 52 weeks apart: the first is not in the sum of the second.
-    const result = await askReport('rolling-spend', [
+    const result = await runReportOn('rolling-spend', [
       anInvoice([
         aShipment({ shipDate: '2025-01-06', cost: '100' }),
         aShipment({ shipDate: '2025-06-02', cost: '20' }),
@@ -74,7 +80,7 @@ describe('the usual amount of the invoice register', () => {
   test('compares with all earlier invoices, also when only one month is listed', async () => {
     const invoice = (number: string, day: string, cost: string) =>
       anInvoice([aShipment({ cost })], { number, date: day, due: '' });
-    const result = await askReport(
+    const result = await runReportOn(
       'register',
       [
         invoice('A', '2026-01-05', '100'),
@@ -103,7 +109,7 @@ test('shows a budget for the requested months, carriers and tenants, and the bud
     '2026-04,Beta,FedEx,USD,6',
   );
   const ask = async (filters: ReportFilters) =>
-    cells(await askReport('budget', invoices, { tables: { budget }, filters }), 'budget')
+    cells(await runReportOn('budget', invoices, { tables: { budget }, filters }), 'budget')
       .flat()
       .map(Number);
   expect(await ask({})).toEqual([1, 2, 5, 4, 3, 6]);
@@ -116,7 +122,7 @@ test('shows a budget for the requested months, carriers and tenants, and the bud
 describe('weeks', () => {
   test('follow ISO 8601 across the end of a year and are compared with 52 weeks before', async () => {
     // 30 December 2024 is in the first week of 2025, 29 December 2025 in the first of 2026, 52 weeks later.
-    const result = await askReport(
+    const result = await runReportOn(
       'summary',
       [
         anInvoice([
@@ -149,7 +155,7 @@ describe('the mix by month', () => {
     ];
     const ask = async (by: string) =>
       cells(
-        await askReport('mix', invoices, { parameters: { by } }),
+        await runReportOn('mix', invoices, { parameters: { by } }),
         'month',
         'part',
         'share_of_shipments',
@@ -174,7 +180,7 @@ describe('origins', () => {
   test('use their usual spelling and count the other spellings as odd', async () => {
     const origins = ['02139', '2139', ' 02139', 'k1a 0b1', '999', null];
     const invoices = [anInvoice(origins.map((origin) => aShipment({ origin })))];
-    const cost = await askReport('cost', invoices, { parameters: { by: 'origin' } });
+    const cost = await runReportOn('cost', invoices, { parameters: { by: 'origin' } });
     // "999" may be a code that lost two zeros, but no origin is 00999.
     expect(new Map(cells(cost, 'origin', 'usual_origin') as [string, string][])).toEqual(
       new Map<string | null, string | null>([
@@ -186,7 +192,7 @@ describe('origins', () => {
         [null, null],
       ]),
     );
-    const odd = cells(await askReport('data-quality', invoices), 'problem', 'shipments');
+    const odd = cells(await runReportOn('data-quality', invoices), 'problem', 'shipments');
     expect(odd.filter(([problem]) => String(problem).startsWith('origin'))).toEqual([
       ['origin has an unusual spelling', 2],
       ['origin has lost its leading zero', 1],

@@ -1,7 +1,7 @@
 /** Periods as commands, pages, settings of schedules and assistants take them: both days included. */
 
 import { describe, expect, test } from 'vitest';
-import { ReportFilterError } from '../../reports/errors.ts';
+import { ReportError } from '../../reports/errors.ts';
 import { comparedPeriod, parsePeriod, periodBounds, shiftDay } from '../../reports/period.ts';
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
 test.each(['', 'october', '2026-13', '2026-Q5', '0000', '2026-02-30', '2026-01..2026-02', 'last-year'])(
   'refuses %j as a period',
   (text) => {
-    expect(() => parsePeriod(text)).toThrow(ReportFilterError);
+    expect(() => parsePeriod(text)).toThrow(ReportError);
   },
 );
 
@@ -78,7 +78,7 @@ describe('a comparison', () => {
 
   test('needs a period with both days, and another period', () => {
     for (const compare of ['before', '2026-02-01..2026-01-01', '2026-02-30..2026-03-01'])
-      expect(() => comparedPeriod(compare, { period: '2026-10' })).toThrow(ReportFilterError);
+      expect(() => comparedPeriod(compare, { period: '2026-10' })).toThrow(ReportError);
     expect(() => comparedPeriod('before', { period: '2026-10' })).toThrow('Write previous, last-year, 2026');
     expect(() => comparedPeriod('previous', { from: '2026-10-01' })).toThrow('a first and a last day');
   });

@@ -1,7 +1,13 @@
 /** Services, zones, packages and weights: small cases worked out by hand. */
 
 import { describe, expect, test } from 'vitest';
-import { anInvoice, aShipment, askReport, cells, type FixtureShipment } from '../support/reports-fixture.ts';
+import {
+  anInvoice,
+  aShipment,
+  cells,
+  type FixtureShipment,
+  runReportOn,
+} from '../support/reports-fixture.ts';
 
 const many = (count: number, stated: Partial<FixtureShipment>): FixtureShipment[] =>
   Array.from({ length: count }, () => aShipment(stated));
@@ -22,7 +28,7 @@ describe('zones', () => {
           ),
         ),
       ];
-      const result = await askReport(name, invoices, { parameters });
+      const result = await runReportOn(name, invoices, { parameters });
       expect(cells(result, column).flat()).toEqual(['9.5', '10', '102', '1E3', 'EU']);
     },
   );
@@ -50,7 +56,7 @@ describe('packages', () => {
     ['mix', { by: 'weight' }],
   ] as const)('of four lines %s %j counts two and divides by two', async (name, parameters) => {
     const invoices = [anInvoice(fourLines.slice(0, 2)), anInvoice(fourLines.slice(2))];
-    const result = await askReport(name, invoices, { parameters });
+    const result = await runReportOn(name, invoices, { parameters });
     expect(cells(result, 'shipments', 'packages', 'billing_cost', 'cost_per_shipment')).toEqual([
       [4, 2, '20.0000', '10.0000'],
     ]);
@@ -71,7 +77,7 @@ describe('packages', () => {
       ['cost', { by: 'origin' }],
       ['cost', { by: 'weight' }],
     ] as const) {
-      const result = await askReport(name, invoices, { parameters });
+      const result = await runReportOn(name, invoices, { parameters });
       expect(cells(result, 'shipments', 'packages', 'cost_per_shipment')).toEqual(
         expect.arrayContaining([
           // Two of the usual carrier and one of FedEx, 26 by 3; and B once more where it has no cells.
@@ -80,7 +86,7 @@ describe('packages', () => {
         ]),
       );
     }
-    expect(cells(await askReport('services', invoices), 'shipments', 'packages')).toEqual(
+    expect(cells(await runReportOn('services', invoices), 'shipments', 'packages')).toEqual(
       expect.arrayContaining([
         [4, 2],
         [2, 1],
@@ -106,7 +112,7 @@ describe('packages', () => {
       'premium_percent',
     ];
     // Ground is 10 for one package, 2Day 15 for one: 5, or half, more.
-    expect(cells(await askReport('services', invoices), ...columns)).toEqual([
+    expect(cells(await runReportOn('services', invoices), ...columns)).toEqual([
       ['2Day', 1, '10.0000', '5.0000', '50.00'],
       ['Ground', 1, '10.0000', null, null],
       ['Home Ground', 1, '10.0000', null, null],
@@ -127,7 +133,7 @@ describe('a mean zone', () => {
         ...zones('Home', '2', '8', '44'),
       ]),
     ];
-    const result = await askReport('mix', invoices, { parameters: { by: 'service' } });
+    const result = await runReportOn('mix', invoices, { parameters: { by: 'service' } });
     expect(cells(result, 'part', 'average_zone')).toEqual([
       ['Air', null],
       ['Freight', '17.25'],
@@ -140,7 +146,7 @@ describe('a mean zone', () => {
 describe('services, by a word', () => {
   test('matches ground as a whole word only', async () => {
     const named = async (service: string) =>
-      cells(await askReport('services', [anInvoice([aShipment({ service })])]), 'is_ground').flat();
+      cells(await runReportOn('services', [anInvoice([aShipment({ service })])]), 'is_ground').flat();
     expect(await named('Playground Express')).toEqual([false]);
     expect(await named('UPS® GROUND')).toEqual([true]);
     expect(await named('Ground-Residential')).toEqual([true]);
@@ -149,7 +155,7 @@ describe('services, by a word', () => {
 
 describe('services, rounding', () => {
   test('divides exact sums and rounds once', async () => {
-    const result = await askReport('services', [
+    const result = await runReportOn('services', [
       anInvoice([
         ...['1', '1', '1.0001'].map((cost) => aShipment({ service: 'Ground', zone: '5', weight: '2', cost })),
         ...['2', '2', '2.0001', '2', '2', '2'].map((cost) =>
@@ -177,10 +183,10 @@ describe('a weight beyond all carriers', () => {
       ]),
     ];
     for (const name of ['rate-card', 'outliers', 'what-if', 'bridge', 'services', 'price-changes']) {
-      await askReport(name, invoices);
+      await runReportOn(name, invoices);
     }
-    await askReport('cost', invoices, { parameters: { by: 'weight' } });
-    expect(cells(await askReport('rate-card', invoices), 'lb')).toEqual([
+    await runReportOn('cost', invoices, { parameters: { by: 'weight' } });
+    expect(cells(await runReportOn('rate-card', invoices), 'lb')).toEqual([
       [22_046_226_217_998],
       [100_000_000_000_000],
     ]);
@@ -189,7 +195,7 @@ describe('a weight beyond all carriers', () => {
 
 describe('what-if', () => {
   test('reprices covered shipments only and reports the coverage', async () => {
-    const result = await askReport('what-if', [
+    const result = await runReportOn('what-if', [
       anInvoice([
         ...many(3, { carrier: 'ups', zone: '5', weight: '2', cost: '10' }),
         aShipment({ carrier: 'ups', zone: '8', weight: '2', cost: '30' }),
@@ -227,7 +233,7 @@ describe('what-if', () => {
         ...many(3, { carrier: 'fedex', service: 'Ground', zone: '2', weight: '2', cost: '1' }),
       ]),
     ];
-    const services = await askReport('what-if', invoices, { parameters: { by: 'service' } });
+    const services = await runReportOn('what-if', invoices, { parameters: { by: 'service' } });
     // Two of three by air go where ground has three prices: 40 less two times 9.
     expect(
       cells(
@@ -243,7 +249,7 @@ describe('what-if', () => {
       ['ups', '2Day', 'Ground', 3, 2, '22.0000'],
       ['ups', 'Ground', '2Day', 6, 0, '0.0000'],
     ]);
-    const zones = await askReport('what-if', invoices, { parameters: { by: 'zone' } });
+    const zones = await runReportOn('what-if', invoices, { parameters: { by: 'zone' } });
     const saved = cells(zones, 'zone', 'other_zone', 'covered_shipments', 'saving', 'saving_per_shipment');
     // From zone 5 to zone 2 each of three saves 11 less 9; nothing else has three prices on the other side.
     expect(saved.filter(([, , covered]) => covered !== 0)).toEqual([

@@ -8,10 +8,10 @@ import { type ExampleTable, listReports, type WorkedExample } from '../../report
 import {
   anInvoice,
   aShipment,
-  askReport,
   cells,
   type FixtureInvoice,
   type FixtureShipment,
+  runReportOn,
 } from '../support/reports-fixture.ts';
 
 /** Columns as analysts know them, and what the fixture calls them. */
@@ -50,7 +50,7 @@ const INVOICE_FIELDS: Readonly<Record<string, keyof FixtureInvoice>> = {
   reason: 'reason',
 };
 
-const reports = await listReports();
+const reports = listReports();
 let folder: string;
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 test.each(reports.map((report) => report.name))('computes the worked example of %s', async (name) => {
   const example = reports.find((report) => report.name === name)?.example;
   if (!example) throw new Error(`The header of ${name} has no worked example.`);
-  const result = await askReport(name, invoicesOf(example), {
+  const result = await runReportOn(name, invoicesOf(example), {
     parameters: example.parameters,
     tables: await filesOf(name, example),
     ...(example.publishedAt === null ? {} : { publishedAt: example.publishedAt }),
@@ -80,9 +80,7 @@ test('has an independent computation for every report', async () => {
   const texts = await Promise.all(
     [...oracles, 'against-plain-arithmetic.test.ts'].map((name) => readFile(join(here, name), 'utf8')),
   );
-  const without = (await listReports()).filter(
-    ({ name }) => !texts.some((text) => text.includes(`'${name}'`)),
-  );
+  const without = listReports().filter(({ name }) => !texts.some((text) => text.includes(`'${name}'`)));
   expect(without.map(({ name }) => name)).toEqual([]);
 });
 

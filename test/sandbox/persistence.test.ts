@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.ts';
-import { DataDirLockedError } from '../../sandbox/state/address-file.ts';
+import { DataDirLockedError } from '../../sandbox/state/data-folder.ts';
 import { eventually } from '../support/eventually.ts';
 import { envelope, SpecClient, startReceiver } from './support.ts';
 

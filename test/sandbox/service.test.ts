@@ -108,6 +108,48 @@ describe('registrations', () => {
   });
 });
 
+describe('deliveries', () => {
+  test('of a burst all arrive, each once', async () => {
+    register();
+    for (let count = 0; count < 100; count += 1) await sandbox.createInvoice({ shipments: 1 });
+    await sandbox.idle();
+    expect(sandbox.deliveries().filter(({ state }) => state === 'delivered')).toHaveLength(100);
+    expect(new Set(receiver.requests.map(({ body }) => body)).size).toBe(100);
+    expect(receiver.requests).toHaveLength(100);
+  });
+
+  test('carry method, headers and body, and log the attempt', async () => {
+    register({ headers: { Authorization: 'Basic abc', 'Content-Type': 'application/json' } });
+    await createInvoice();
+    expect(receiver.requests[0]).toMatchObject({
+      method: 'POST',
+      path: '/hooks',
+      body: sandbox.events()[0]?.body,
+      headers: {
+        authorization: 'Basic abc',
+        'content-type': 'application/json',
+        'user-agent': 'billing-sandbox/1',
+      },
+    });
+    expect(sandbox.deliveries()[0]?.attempts).toMatchObject([
+      { number: 1, status: 200, error: null, responseBody: '{"status":"ok"}' },
+    ]);
+  });
+
+  test('without an answer in time fail after one retry (spec 8)', async () => {
+    const own = await startSandbox({ retryDelayMs: 10, deliveryTimeoutMs: 100 });
+    own.registerWebhook({ name: 'slow', url: receiver.url, caPem: receiver.caPem, active: true });
+    receiver.answer = () => null;
+    await own.createInvoice({ shipments: 1 });
+    await own.idle();
+    const error = 'No answer within 0.1 s.';
+    expect(own.deliveries()).toMatchObject([
+      { state: 'failed', attempts: [{ error }, { number: 2, error }] },
+    ]);
+    await own.close();
+  });
+});
+
 describe('events', () => {
   test('are resent with the same id and body', async () => {
     register();

@@ -44,10 +44,10 @@ afterEach(() => {
   expect(left).toEqual([]);
 });
 
-const catalogue = await listReports();
+const catalogue = listReports();
 
 test.each(catalogue.map(({ name }) => name))('renders report %s in every format', async (name) => {
-  const result = await fixture.ask(name, { level: 'all' });
+  const result = await fixture.run(name, { level: 'all' });
   for (const format of REPORT_FORMATS) {
     const { body } = await renderReport(result, format);
     expect(body).toBeDefined();
@@ -105,15 +105,15 @@ test('writes a statement for every tenant in every format', async () => {
 
 test('removes __proto__ from processes and threads', () => {
   const probe = join(fixture.folder, 'probe.mjs');
-  const asks = "'__proto__' in {}";
+  const condition = "'__proto__' in {}";
   writeFileSync(
     probe,
     `import { Worker, isMainThread } from 'node:worker_threads';
      import { fork } from 'node:child_process';
-     process.stderr.write(String(${asks}) + ';');
+     process.stderr.write(String(${condition}) + ';');
      if (isMainThread && process.env.PROBED === undefined) {
        process.env.PROBED = 'yes';
-       new Worker("process.stderr.write(String(${asks}) + ';')", { eval: true, execArgv: [] });
+       new Worker("process.stderr.write(String(${condition}) + ';')", { eval: true, execArgv: [] });
      }`,
   );
   const { stderr } = spawnSync(BILLSYNC, ['--version'], {
@@ -177,7 +177,7 @@ async function statementsOf(
 ): Promise<ReadonlyMap<string, number>> {
   const made = new Map<string, number>();
   const sources = {
-    ...{ databasePath: path, sentFolder: join(dirname(path), 'sent'), timeLimitMs: 60_000 },
+    ...{ databasePath: path, dataDir: dirname(path), timeLimitMs: 60_000 },
     now: new Date('2026-05-02T00:00:00Z'),
   };
   const wanted = { tenants: [], partners: [], period, isFinal: false, withShipments: true };

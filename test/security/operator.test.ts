@@ -1,4 +1,4 @@
-/** Acting from the dashboard: by nobody without a password of its own, from no other site, never twice, never unseen. */
+/** Actions on the dashboard need an operator's password, come from no other site, happen once, and are recorded. */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,15 +17,14 @@ import { createCodec, decodeRemotePayloads } from '../../lib/temporal/codec.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { attack } from '../support/attack.ts';
+import { attack, attackEach } from '../support/attack.ts';
 import { silent } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'billsync-operator-'));
 const uploadFolder = join(dataDir, 'uploads');
-const run = join(dataDir, 'run');
 const settings = testSettings(dataDir);
-const audit = openAuditLog(join(dataDir, 'user', 'audit'));
+const audit = openAuditLog(dataDir);
 const operators = [
   { user: 'ann', password: 'ann-may-act' },
   { user: 'bob', password: 'bob-may-act' },
@@ -74,11 +73,11 @@ const as = (user: string, password: string): Record<string, string> => ({
 const ANN = as('ann', 'ann-may-act');
 const BOB = as('bob', 'bob-may-act');
 
-async function wordFor(id: string, headers = ANN): Promise<string> {
+async function tokenFor(id: string, headers = ANN): Promise<string> {
   const page = await (
     await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers })
   ).text();
-  return /name="word" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
+  return /name="token" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
 }
 
 function send(fields: Record<string, string>, headers: Record<string, string> = ANN): Promise<Response> {
@@ -96,13 +95,13 @@ test('is discarded by an operator after a preview, and recorded', async () => {
   const id = await aRefusal();
   const page = await (await fetch(`${locked.url}/quarantine/${id}`, { headers: ANN })).text();
   expect(page).toContain(`href="/operator/agree?action=discard&amp;target=${id}"`);
-  const asked = await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers: ANN });
-  expect(asked.headers.get('referrer-policy')).toBe('same-origin');
-  const shown = await asked.text();
-  expect(shown).toContain('&lt;b&gt;No&lt;/b&gt; JSON.');
-  expect(shown).toContain('This cannot be undone.');
+  const preview = await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers: ANN });
+  expect(preview.headers.get('referrer-policy')).toBe('same-origin');
+  const text = await preview.text();
+  expect(text).toContain('&lt;b&gt;No&lt;/b&gt; JSON.');
+  expect(text).toContain('This cannot be undone.');
   expect(await isThere(id)).toBe(true);
-  const answer = await send({ word: await wordFor(id), reason: 'a test of ours' });
+  const answer = await send({ token: await tokenFor(id), reason: 'a test of ours' });
   expect(await answer.text()).toContain(`${id} is discarded.`);
   expect(await isThere(id)).toBe(false);
   const [after, before] = await audit.newest(2);
@@ -130,7 +129,7 @@ test('is acknowledged and silenced by name, and recorded', async () => {
     settings,
     log: silent,
     scrub: (text) => text,
-    storePath: join(run, 'alerts-up.json'),
+    store: { dataDir, role: 'up' },
   });
   alerts.raise({ key: 'disk/full', title: 'The disk is full', detail: 'Make room.' });
   await alerts.close();
@@ -142,18 +141,18 @@ test('is acknowledged and silenced by name, and recorded', async () => {
   const decide = async (query: string): Promise<string> => {
     const agree = `${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`;
     const page = await (await fetch(agree, { headers: ANN })).text();
-    const word = /name="word" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
-    return (await send({ word, reason: 'on it' })).text();
+    const token = /name="token" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
+    return (await send({ token, reason: 'on it' })).text();
   };
   expect(await decide('acknowledge')).toContain('disk/full is acknowledged.');
   expect(await decide('quiet&hours=8')).toContain('disk/full is silenced until');
-  expect(await openAlerts(run)).toMatchObject([
+  expect(await openAlerts(dataDir)).toMatchObject([
     { acknowledged: { by: 'ann', note: 'on it' }, quieted: { by: 'ann', note: 'on it' } },
   ]);
   expect(await listed()).not.toContain(link('acknowledge'));
   expect(await listed()).toContain(link('unquiet'));
   expect(await decide('unquiet')).toContain('Notices of disk/full are sent again.');
-  expect(await openAlerts(run)).toMatchObject([{ quieted: null }]);
+  expect(await openAlerts(dataDir)).toMatchObject([{ quieted: null }]);
   const actions = (await audit.newest(6)).filter(({ outcome }) => outcome === 'done');
   expect(actions).toMatchObject([
     { action: 'alerts quiet', by: 'ann', target: ['disk/full'] },
@@ -161,10 +160,10 @@ test('is acknowledged and silenced by name, and recorded', async () => {
     { action: 'alerts acknowledge', by: 'ann', target: ['disk/full'], reason: 'on it' },
   ]);
   for (const query of ['quiet&hours=0', 'quiet&hours=1e9', 'quiet']) {
-    const asked = await fetch(`${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`, {
+    const refused = await fetch(`${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`, {
       headers: ANN,
     });
-    expect(asked.status).toBe(404);
+    expect(refused.status).toBe(404);
   }
   const unknown = await fetch(`${locked.url}/operator/agree?target=disk%2Fgone&action=acknowledge`, {
     headers: ANN,
@@ -197,13 +196,13 @@ test('ends the delays of wrong ones', async () => {
 describe('nothing is done', () => {
   test('without an operator password', async () => {
     const id = await aRefusal();
-    const word = await wordFor(id);
+    const token = await tokenFor(id);
     const paths = ['/operator', '/operator/audit', `/operator/agree?action=discard&target=${id}`];
     const strangers = [{}, as('reader', 'may-look'), as('ann', 'may-look'), as('bob', 'ann-may-act')];
     const statuses: number[] = [];
     for (const headers of strangers) {
       for (const path of paths) statuses.push((await fetch(locked.url + path, { headers })).status);
-      statuses.push((await send({ word, reason: 'x' }, headers)).status);
+      statuses.push((await send({ token, reason: 'x' }, headers)).status);
     }
     // Where looking needs no password, acting still does.
     for (const path of paths) statuses.push((await fetch(open.url + path)).status);
@@ -234,31 +233,31 @@ describe('nothing is done', () => {
     ];
     const statuses: number[] = [];
     for (const headers of elsewhere) {
-      statuses.push((await send({ word: await wordFor(id), reason: 'x' }, { ...ANN, ...headers })).status);
+      statuses.push((await send({ token: await tokenFor(id), reason: 'x' }, { ...ANN, ...headers })).status);
     }
-    const used = await wordFor(await aRefusal());
-    await send({ word: used, reason: 'x' });
-    const words = [
+    const used = await tokenFor(await aRefusal());
+    await send({ token: used, reason: 'x' });
+    const tokens = [
       '',
       'x',
       '0'.repeat(48),
       used,
-      await wordFor(id, BOB),
+      await tokenFor(id, BOB),
       '__proto__',
-      `${await wordFor(id)} `,
+      `${await tokenFor(id)} `,
     ];
-    for (const word of words)
-      statuses.push((await send({ word, reason: 'x', target: id, action: 'discard' })).status);
-    const [, word = ''] = [await wordFor(id), await wordFor(id)];
+    for (const token of tokens)
+      statuses.push((await send({ token, reason: 'x', target: id, action: 'discard' })).status);
+    const [, token = ''] = [await tokenFor(id), await tokenFor(id)];
     // By the methods and types that a form of another site may use, or a link.
     for (const [method, type, body] of [
-      ['POST', 'text/plain', `word=${word}`],
-      ['POST', 'application/json', JSON.stringify({ word })],
-      ['PUT', 'application/x-www-form-urlencoded', `word=${word}`],
+      ['POST', 'text/plain', `token=${token}`],
+      ['POST', 'application/json', JSON.stringify({ token })],
+      ['PUT', 'application/x-www-form-urlencoded', `token=${token}`],
       ['GET', null, null],
       ['DELETE', null, null],
     ] as const) {
-      const address = `${locked.url}/operator/act?word=${word}`;
+      const address = `${locked.url}/operator/act?token=${token}`;
       const headers = { ...ANN, ...(type === null ? {} : { 'content-type': type }) };
       statuses.push((await fetch(address, { method, headers, body })).status);
     }
@@ -268,29 +267,23 @@ describe('nothing is done', () => {
   });
 
   test('twice for repeated clicks', async () => {
-    const word = await wordFor(await aRefusal());
-    const answers = await Promise.all(Array.from({ length: 10 }, () => send({ word, reason: 'x' })));
+    const token = await tokenFor(await aRefusal());
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send({ token, reason: 'x' })));
     const done = answers.filter(({ status }) => status === 200).length;
     attack('operator: one form sent ten times', { tries: 10, held: done === 1 ? 10 : 10 - done });
   });
 
   test('for a target that is a path, a query or gone', async () => {
     const targets = [
-      '../../keys/payload',
-      'd-0123456789abcdef',
-      '%00',
-      "' or 1=1 --",
-      'd-0123456789abcde/',
+      ...['../../keys/payload', 'd-0123456789abcdef', '%00', "' or 1=1 --", 'd-0123456789abcde/'],
       '<script>',
     ];
-    let held = 0;
-    for (const target of targets) {
+    await attackEach('operator: targets that are none', targets, async (target) => {
       const address = `${locked.url}/operator/agree?action=discard&target=${encodeURIComponent(target)}`;
       const answer = await fetch(address, { headers: ANN });
       const page = await answer.text();
-      if (answer.status === 409 && !page.includes('<script>') && !page.includes('name="word"')) held += 1;
-    }
-    attack('operator: targets that are none', { tries: targets.length, held });
+      return answer.status === 409 && !page.includes('<script>') && !page.includes('name="token"');
+    });
   });
 });
 
@@ -305,9 +298,9 @@ test('forgets a preview after 15 minutes and keeps at most 200', async () => {
   const first = offer();
   nowMs = 15 * 60_000;
   expect(agreements.take(first, 'ann')).toBeNull();
-  const words = Array.from({ length: 250 }, offer);
-  const open = words.filter((word) => agreements.take(word, 'ann') !== null);
-  expect(open).toEqual(words.slice(-200));
+  const tokens = Array.from({ length: 250 }, offer);
+  const open = tokens.filter((token) => agreements.take(token, 'ann') !== null);
+  expect(open).toEqual(tokens.slice(-200));
 });
 
 describe('an upload', () => {
@@ -317,7 +310,7 @@ describe('an upload', () => {
 
   async function upload([type, body]: [string, Buffer]) {
     const { Readable } = await import('node:stream');
-    return receiveUpload(Readable.from([body]), type, { folder: uploadFolder, mostBytes: 1_000 });
+    return receiveUpload(Readable.from([body]), type, { folder: uploadFolder, maxBytes: 1_000 });
   }
 
   test('is stored under a generated name', async () => {
@@ -330,29 +323,26 @@ describe('an upload', () => {
       '\u202egnp.csv',
       'x'.repeat(900),
     ];
-    let held = 0;
-    for (const name of names) {
+    await attackEach('operator: uploads', names, async (name) => {
       const { path } = await upload(form(`${file(name, 'a,b')}--b--\r\n`));
-      if (/^[0-9a-f-]{36}\.csv$/.test(path.slice(uploadFolder.length + 1))) held += 1;
       rmSync(path);
-    }
+      return /^[0-9a-f-]{36}\.csv$/.test(path.slice(uploadFolder.length + 1));
+    });
     const refused: [string, Buffer][] = [
       form('--b--\r\n'),
       form(''),
       form(file('a.csv', 'x'.repeat(5_000))),
       form(`${file('a.csv', 'x'.repeat(5_000))}--b--\r\n`),
-      form('--b\r\nContent-Disposition: form-data; name="word"\r\n\r\nx\r\n--b--\r\n'),
+      form('--b\r\nContent-Disposition: form-data; name="token"\r\n\r\nx\r\n--b--\r\n'),
       form('no form at all'),
       ['multipart/form-data', Buffer.from('x')],
       ['multipart/form-data; boundary=', Buffer.from('x')],
       form(`--b\r\n${'X: y\r\n'.repeat(5_000)}\r\n--b--\r\n`),
     ];
-    for (const each of refused) {
-      const error = await upload(each).catch((reason: unknown) => reason);
-      if (error instanceof UploadError) held += 1;
-    }
+    await attackEach('operator: uploads', refused, async (each) => {
+      return (await upload(each).catch((reason: unknown) => reason)) instanceof UploadError;
+    });
     expect(readdirSync(uploadFolder)).toEqual([]);
-    attack('operator: uploads', { tries: names.length + refused.length, held });
   });
 
   test('is read to its end, and removed when the worker is unreachable', async () => {
@@ -364,7 +354,7 @@ describe('an upload', () => {
   });
 });
 
-describe("what workflows were told is read in Temporal's own pages", () => {
+describe("payloads of workflows are read in Temporal's own pages", () => {
   const PAGES = 'http://temporal.example:8080';
   const URL_OF_A_FILE = 'https://storage.example/a.csv?signature=secret';
   async function aMessage(): Promise<string> {
@@ -375,7 +365,7 @@ describe("what workflows were told is read in Temporal's own pages", () => {
     );
     return JSON.stringify({ payloads: [{ metadata, data: text(sealed?.data) }] });
   }
-  const asked = async (headers: Record<string, string>, body?: string, at = locked): Promise<Response> =>
+  const decode = async (headers: Record<string, string>, body?: string, at = locked): Promise<Response> =>
     fetch(`${at.url}/operator/codec/decode`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -389,24 +379,24 @@ describe("what workflows were told is read in Temporal's own pages", () => {
     });
     expect(before.status).toBe(204);
     expect(before.headers.get('access-control-allow-headers')).toContain('x-namespace');
-    const answer = await asked({ ...ANN, origin: PAGES });
+    const answer = await decode({ ...ANN, origin: PAGES });
     expect(answer.headers.get('access-control-allow-origin')).toBe(PAGES);
     expect(answer.headers.get('access-control-allow-credentials')).toBe('true');
     const { payloads } = (await answer.json()) as { payloads: { data: string }[] };
     expect(Buffer.from(payloads[0]?.data ?? '', 'base64').toString()).toBe(JSON.stringify(URL_OF_A_FILE));
     // Temporal's command is no browser and names no page.
-    expect((await asked(ANN)).status).toBe(200);
+    expect((await decode(ANN)).status).toBe(200);
   });
 
   test('and by no one else', async () => {
     const others = [
-      await asked({}),
-      await asked(as('reader', 'may-look')),
-      await asked({ ...ANN, origin: 'http://temporal.example' }),
-      await asked({ ...ANN, origin: 'null' }),
-      await asked({ ...ANN, 'sec-fetch-site': 'cross-site' }),
-      await asked({ ...ANN, origin: PAGES }, undefined, open),
-      await asked(as('reader', 'may-look'), undefined, without),
+      await decode({}),
+      await decode(as('reader', 'may-look')),
+      await decode({ ...ANN, origin: 'http://temporal.example' }),
+      await decode({ ...ANN, origin: 'null' }),
+      await decode({ ...ANN, 'sec-fetch-site': 'cross-site' }),
+      await decode({ ...ANN, origin: PAGES }, undefined, open),
+      await decode(as('reader', 'may-look'), undefined, without),
     ];
     expect(others.map(({ status }) => status)).toEqual([401, 401, 403, 403, 403, 403, 404]);
     for (const answer of others) expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -420,10 +410,10 @@ describe("what workflows were told is read in Temporal's own pages", () => {
 
   test('refuses invalid messages and returns undecryptable ones', async () => {
     for (const body of ['{}', '[]', '{"payloads":[{"data":1}]}', '{'])
-      expect((await asked(ANN, body)).status, body).toBe(400);
+      expect((await decode(ANN, body)).status, body).toBe(400);
     const clear = { payloads: [{ metadata: { encoding: 'anNvbi9wbGFpbg==' }, data: 'MQ==' }] };
-    expect(await (await asked(ANN, JSON.stringify(clear))).json()).toEqual(clear);
+    expect(await (await decode(ANN, JSON.stringify(clear))).json()).toEqual(clear);
     const foreign = (await aMessage()).replace(Buffer.from('k1').toString('base64'), 'azI=');
-    expect(await (await asked(ANN, foreign)).json()).toEqual(JSON.parse(foreign));
+    expect(await (await decode(ANN, foreign)).json()).toEqual(JSON.parse(foreign));
   });
 });

@@ -1,4 +1,4 @@
-import { type Plant, type Planted, planMonths } from '../../sandbox/billing/months.ts';
+import { type Finding, type Planted, planMonths } from '../../sandbox/billing/months.ts';
 import { seededTenants } from '../../sandbox/billing/new-invoice.ts';
 import type { Shipment, Tenant } from '../../sandbox/model.ts';
 import { anInvoice, aShipment, type FixtureInvoice } from './reports-fixture.ts';
@@ -34,7 +34,7 @@ export function monthsInvoices(wanted: {
 
 export function plantedIn(
   invoices: readonly MonthsInvoice[],
-  ...plants: readonly Plant[]
+  ...plants: readonly Finding[]
 ): Record<string, string> {
   const planted = invoices
     .filter(({ state }) => state === 'loaded')

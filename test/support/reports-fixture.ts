@@ -127,8 +127,8 @@ export interface ReportsFixture {
   /** `reports.duckdb`. */
   readonly path: string;
   readonly folder: string;
-  /** In a session that is shared by all who ask with these filters. */
-  readonly ask: SharedSessions['ask'];
+  /** Runs a report in a session that all calls with equal filters share. */
+  readonly run: SharedSessions['run'];
   remove(): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ export async function reportsFixture(
   instance.closeSync();
   const sessions = sharedSessions(path);
   return {
-    ...{ path, folder, ask: sessions.ask },
+    ...{ path, folder, run: sessions.run },
     async remove() {
       await sessions.close();
       await rm(folder, { recursive: true, force: true });
@@ -371,7 +371,7 @@ function stamp(instant: string): string {
 }
 
 export interface SharedSessions {
-  ask(
+  run(
     name: string,
     filters?: ReportFilters,
     parameters?: Readonly<Record<string, string>>,
@@ -382,11 +382,11 @@ export interface SharedSessions {
 /** For a whole session, which here lasts as long as a test file. */
 const TIME_LIMIT_MS = 600_000;
 
-/** @param databasePath `reports.duckdb`; sessions see it as it is when the first report of their filters is asked */
+/** @param databasePath `reports.duckdb`; a session opens it when the first report with its filters runs */
 export function sharedSessions(databasePath: string): SharedSessions {
   const opened = new Map<string, Promise<ReportSession>>();
   return {
-    async ask(name, filters = {}, parameters = {}) {
+    async run(name, filters = {}, parameters = {}) {
       const key = JSON.stringify(filters);
       const session =
         opened.get(key) ?? openReportSession({ databasePath, filters, timeLimitMs: TIME_LIMIT_MS });
@@ -400,7 +400,8 @@ export function sharedSessions(databasePath: string): SharedSessions {
   };
 }
 
-export async function askReport(
+/** Runs one report on a published file of these invoices. */
+export async function runReportOn(
   name: string,
   invoices: readonly FixtureInvoice[],
   request: Omit<Partial<ReportRequest>, 'name' | 'databasePath'> & { readonly publishedAt?: string } = {},

@@ -67,15 +67,15 @@ export async function startWorkers(
 }
 
 /**
- * The SDK lets go of a worker that has drained and, rarely, finds its own last poll still counted. All work is done by
- * then; that it was done is for the tests to say.
+ * The SDK rarely reports that a drained worker is still in use because of its last poll. All work is done by
+ * then, which the tests check.
  */
 function unlessStillCounted(error: unknown): void {
   if (error instanceof Error && /Worker still in use/.test(error.message)) return;
   throw error;
 }
 
-/** @throws TemporalUnreachableError no server runs for that folder */
+/** @throws temporal-unreachable no server runs for that folder */
 export async function withTemporalBeside<T>(
   dataDir: string,
   work: (client: Client) => Promise<T>,

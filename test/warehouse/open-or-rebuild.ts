@@ -1,8 +1,9 @@
-/** Opens a warehouse as a worker does: a damaged file is made again from the archive, and that it was is told. */
+/** Opens a warehouse as a worker does: a damaged file is rebuilt from the archive. */
 
 import { isWarehouseError } from '../../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions, Warehouse } from '../../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 
 export async function openOrRebuild(
   options: OpenWarehouseOptions,

@@ -1,4 +1,4 @@
-/** Builds deliveries and a whole endpoint for tests, so that only the values that matter to a test stand in it. */
+/** Builds deliveries and a whole endpoint for tests, which give only the values that matter to them. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { type Inbox, openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
+import { eventually } from '../support/eventually.ts';
 
 export const PARTNER = '11111111-1111-1111-1111-111111111111';
 
@@ -113,6 +114,11 @@ export async function openParts(webhook: Partial<Settings['webhook']> = {}): Pro
     logged,
     partnerIds: () => [PARTNER],
   };
+}
+
+/** Waits until the forwarder has finished every delivery. */
+export async function drained({ inbox }: Pick<Parts, 'inbox'>): Promise<void> {
+  await eventually(async () => (await inbox.pending()).length === 0);
 }
 
 export const insecure = new Agent({ connect: { rejectUnauthorized: false }, connections: 64 });

@@ -15,8 +15,7 @@ describe('forward queue', () => {
   test('processes the events of one invoice in sequence, of others in parallel', () => {
     const queue = createForwardQueue();
     const [a1, a2, b1] = [anEntry('a'), anEntry('A'), anEntry('b')];
-    for (const entry of [a1, a2, b1]) expect(queue.add(entry)).toBe(true);
-    expect(queue.add(a1)).toBe(false);
+    for (const entry of [a1, a2, b1, a1]) queue.add(entry);
     expect([queue.take(0), queue.take(0), queue.take(0)]).toEqual([a1, b1, null]);
     queue.done(a1);
     expect(queue.take(0)).toEqual(a2);
@@ -51,7 +50,7 @@ describe('forward queue', () => {
     const first = Array.from({ length: 40 }, () => queue.take(0)).filter((entry) => entry !== null);
     expect(first).toHaveLength(32);
     for (const entry of first) queue.failed(entry, 0);
-    expect(queue.isGateClosed).toBe(true);
+    expect(queue.isGateClosed()).toBe(true);
     let atMs = 0;
     for (let i = 0; i < 20; i += 1) {
       expect(queue.take(atMs)).toBeNull();
@@ -71,7 +70,7 @@ describe('forward queue', () => {
       return entry;
     });
     expect(after.filter((entry) => entry !== null)).toHaveLength(99);
-    expect(queue.size).toBe(0);
+    expect(queue.size()).toBe(0);
   });
 
   test('does not hold test events and refused deliveries', () => {
@@ -87,7 +86,7 @@ describe('forward queue', () => {
       fc.property(
         fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 30 }),
         fc.infiniteStream(fc.integer({ min: 0, max: 3 })),
-        (invoices, dice) => {
+        (invoices, random) => {
           const queue = createForwardQueue({ concurrency: 3 });
           const entries = invoices.map((invoice) => anEntry(`i${invoice}`));
           for (const entry of entries) queue.add(entry);
@@ -95,11 +94,11 @@ describe('forward queue', () => {
           const taken: InboxEntry[] = [];
           let failuresLeft = 60;
           let atMs = 0;
-          while (queue.size > 0) {
+          while (queue.size() > 0) {
             const entry = queue.take(atMs);
             if (entry !== null) taken.push(entry);
             const isFull = entry === null;
-            const roll = dice.next().value ?? 0;
+            const roll = random.next().value ?? 0;
             const finished = isFull || roll > 1 ? taken.shift() : undefined;
             if (finished !== undefined && roll % 2 === 0 && failuresLeft > 0) {
               failuresLeft -= 1;

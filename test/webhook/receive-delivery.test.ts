@@ -5,7 +5,7 @@ import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
-import { aDelivery, openParts } from './a-delivery.ts';
+import { aDelivery, drained, openParts } from './a-delivery.ts';
 
 describe('receiver', () => {
   test('accepts an event from the future and reports the clock difference', async () => {
@@ -47,7 +47,7 @@ describe('receiver', () => {
     // Forwarded like any other, and kept with both values.
     const sent: string[] = [];
     const forwarder = startForwarder({ ...parts, send: async (event) => void sent.push(event.eventId) });
-    expect(await forwarder.drain()).toBe(true);
+    await drained(parts);
     await forwarder.close();
     expect(sent).toEqual([eventId]);
     const kept = (await parts.archive.event(eventId))?.envelope;
@@ -65,7 +65,7 @@ describe('a refusal', () => {
     ['unknown-event-type', { metadata: { eventType: 'invoice_paid' } }, 'invoice_paid'],
     ['unknown-schema-version', { metadata: { payloadSchemaVersion: 'v7' } }, 'v7'],
   ])(
-    'of kind %s is an alert that names what was wrong, and stands on the invoice',
+    'of kind %s raises an alert with the problem, and is recorded on the invoice',
     async (code, over, what) => {
       const parts = await openParts();
       const { alerts, raised } = listening();
@@ -123,7 +123,7 @@ describe('a refusal', () => {
     } as const;
     await parts.inbox.accept(entry, Buffer.from(body));
     const forwarder = startForwarder({ ...parts, alerts, send: () => Promise.resolve() });
-    expect(await forwarder.drain()).toBe(true);
+    await drained(parts);
     await forwarder.close();
     expect(raised).toMatchObject([
       { key: 'quarantine/unknown-event-type', detail: expect.stringContaining('invoice_paid') },

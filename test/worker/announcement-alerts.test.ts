@@ -1,6 +1,5 @@
 /** Alerts for invoices whose counting file contradicts its announcement, whichever process caused it. */
 
-import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
@@ -21,7 +20,7 @@ afterEach(() => t.close());
 
 test('keeps an alert open while the counting file differs from its announcement', async () => {
   t = await aWarehouse();
-  const runFolder = join(t.dataDir, 'run');
+  const { dataDir } = t;
   const genuine = aCsv([{ 'Billing Cost': '9.16' }]);
   const copy = aCsv([{ 'Billing Cost': '5' }]);
   const decided = { invoiceId: INVOICE, by: 'ada', reason: 'by phone', isDryRun: false };
@@ -32,14 +31,14 @@ test('keeps an alert open while the counting file differs from its announcement'
         settings: { alerts: { quietWindow: '1h', webhookUrl: null }, environment: 'test' } as never,
         log: silent,
       },
-      ...{ scrub: (text: string) => text, storePath: join(runFolder, 'alerts-worker.json') },
+      ...{ scrub: (text: string) => text, store: { dataDir, role: 'worker' } },
     });
-    const watch = createAnnouncementAlerts({ warehouse: t.warehouse, runFolder, alerts, log: silent });
+    const watch = createAnnouncementAlerts({ warehouse: t.warehouse, dataDir, alerts, log: silent });
     await work();
     watch.published();
     await watch.close();
     await alerts.close();
-    return (await openAlerts(runFolder)).map(({ key, detail }) => [key, detail]).sort();
+    return (await openAlerts(dataDir)).map(({ key, detail }) => [key, detail]).sort();
   };
   expect(
     await open(async () => {

@@ -65,8 +65,8 @@ describe('recorded histories', () => {
     const { carried } = JSON.parse(Buffer.from(input?.data ?? '', 'base64').toString()) as {
       readonly carried?: CarriedInvoice;
     };
-    expect(carried).toMatchObject({ rejectedSha256: 'c'.repeat(64), repairChecks: expect.any(Number) });
-    expect(carried?.repairChecks).toBeGreaterThan(1);
+    expect(carried?.rejected?.sha256).toBe('c'.repeat(64));
+    expect(carried?.attempts.repairChecks).toBeGreaterThan(1);
   });
 
   test('detects an order of activities that the code does not have', async () => {

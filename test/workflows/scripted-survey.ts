@@ -1,7 +1,7 @@
 import { createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { BillingError, unreachable } from '../../billing/errors.ts';
-import type { LedgerStatus } from '../../warehouse/warehouse.ts';
+import type { LedgerStatus } from '../../lib/wire/warehouse-requests.ts';
 import type { World } from './scripted-world.ts';
 
 const NO_ALERTS = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };
@@ -38,7 +38,7 @@ export function ledgerStatusesOf(worldOf: WorldOf) {
   };
 }
 
-/** A world throws as activities do; whoever asks the service itself gets its own errors. */
+/** A world throws the failures of activities; a survey receives the errors of the service. */
 function asOfBilling(error: unknown): never {
   const type = error instanceof Error && 'type' in error ? error.type : null;
   if (type === 'unreachable') throw unreachable('service.test', null, error);

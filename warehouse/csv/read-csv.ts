@@ -6,16 +6,12 @@ import { type Info, parse } from 'csv-parse/sync';
 import {
   CSV_HEADERS,
   type CsvForm,
-  type CsvHeader,
   type CsvScan,
   type CsvTolerance,
   isHeaderOnly,
   readForm,
 } from '../../lib/wire/csv-file.ts';
 import { CsvScanner, MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
-import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
-import { addDamage, type DamageCounts, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
-import type { Row } from '../duckdb/statements.ts';
 import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';
 
 /** @property invoiceId null: any UUID */
@@ -27,8 +23,8 @@ export interface Reading {
   /** For a file in another form. */
   readonly tolerate?: {
     readonly tolerances: readonly CsvTolerance[];
-    /** The rows are written here in the specified form, as chunks; null: not written. */
-    readonly folder: string | null;
+    /** The rows are written here in the specified form, as chunks. */
+    readonly folder: string;
     /** `RECORDS_PER_CUT` by default. */
     readonly recordsPerCut?: number | undefined;
   };
@@ -36,23 +32,15 @@ export interface Reading {
 
 export interface Read {
   readonly broken: BrokenRows;
-  /** Totals of rows without findings, in the shape of `readTotals`. */
-  readonly totals: readonly Row[];
   /** With `tolerate`: the byte scan under these tolerances; null: they do not cover the form. */
   readonly scan: CsvScan | null;
-  /** Number of chunks written. */
   readonly chunks: number;
 }
 
 export async function readNow(reading: Reading): Promise<Read> {
   const { csvPath, invoiceId, skipsRagged, tolerate } = reading;
   if (tolerate !== undefined) return readTolerantly(reading, tolerate);
-  const totals = new RowTotals();
-  const broken = await findBrokenRows(csvPath, invoiceId, {
-    skipsRagged,
-    onGoodRow: (row) => totals.add(row),
-  });
-  return { broken, totals: totals.rows(), scan: null, chunks: 0 };
+  return { broken: await findBrokenRows(csvPath, invoiceId, { skipsRagged }), scan: null, chunks: 0 };
 }
 
 const NOTHING_BROKEN: BrokenRows = { findings: [], findingCount: 0, isCutOff: false, records: 0 };
@@ -61,31 +49,25 @@ async function readTolerantly(
   { csvPath, invoiceId }: Reading,
   { tolerances, folder, recordsPerCut }: NonNullable<Reading['tolerate']>,
 ): Promise<Read> {
-  const none = { broken: NOTHING_BROKEN, totals: [], chunks: 0 };
+  const none = { broken: NOTHING_BROKEN, chunks: 0 };
   const form = readFormOf(csvPath);
   if (form === null || !form.needs.every((need) => tolerances.includes(need))) return { ...none, scan: null };
   const takesLineFeeds = tolerances.includes('line-ends');
   const scan = scanTolerantly(csvPath, form, takesLineFeeds);
   if (scan.findingCount > 0) {
     if (isHeaderOnly(scan)) return { ...none, scan };
-    const { findings, findingCount } = scan;
-    return { ...none, scan, broken: { findings, findingCount, isCutOff: false, records: scan.records } };
+    const { findings, findingCount, records } = scan;
+    return { ...none, scan, broken: { findings, findingCount, isCutOff: false, records } };
   }
   const tolerated: Tolerated = { form, takesLineFeeds, dropsZeros: tolerances.includes('decimals') };
-  const totals = new RowTotals();
-  const writer = folder === null ? null : new ChunkWriter(folder, recordsPerCut);
+  const writer = new ChunkWriter(folder, recordsPerCut);
   try {
-    const broken = await findBrokenRows(csvPath, invoiceId, {
-      tolerated,
-      onGoodRow(cells, added) {
-        totals.add(cells);
-        writer?.write(cells, added);
-      },
-    });
-    const all = writer?.tooBig == null ? broken : tooBig(writer.tooBig, broken);
-    return { broken: all, totals: totals.rows(), scan, chunks: writer?.count ?? 0 };
+    const onGoodRow = (cells: readonly string[], added: string | null) => writer.write(cells, added);
+    const broken = await findBrokenRows(csvPath, invoiceId, { tolerated, onGoodRow });
+    const all = writer.tooBig === null ? broken : tooBig(writer.tooBig, broken);
+    return { broken: all, scan, chunks: writer.count };
   } finally {
-    writer?.close();
+    writer.close();
   }
 }
 
@@ -111,68 +93,12 @@ function scanTolerantly(csvPath: string, { names }: CsvForm, takesLineFeeds: boo
   return scanner.end();
 }
 
-interface Total {
-  shipments: number;
-  cost: bigint;
-  tenant: string;
-  first: string;
-  last: string;
-  damage: DamageCounts;
-}
-
-const INDEX = Object.fromEntries(CSV_HEADERS.map((name, index) => [name, index])) as Record<
-  CsvHeader,
-  number
->;
-
-/** Totals per currency, in the shape of `readTotals`. */
-class RowTotals {
-  readonly #of = new Map<string, Total>();
-  #rows = 0;
-
-  add(row: readonly string[]): void {
-    const cell = (name: CsvHeader): string => row[INDEX[name]] ?? '';
-    const [code, tenant, day] = [cell('Currency Code'), cell('Tenant'), cell('Ship Date')];
-    const total = this.#of.get(code) ?? {
-      shipments: 0,
-      cost: 0n,
-      tenant,
-      first: day,
-      last: day,
-      damage: NO_DAMAGE,
-    };
-    total.shipments += 1;
-    total.damage = addDamage(total.damage, cell);
-    total.cost += toTenThousandths(cell('Billing Cost'));
-    if (tenant < total.tenant) total.tenant = tenant;
-    if (day < total.first) total.first = day;
-    if (day > total.last) total.last = day;
-    this.#of.set(code, total);
-    this.#rows += 1;
-  }
-
-  rows(): Row[] {
-    return [...this.#of].map(([currency_code, { shipments, cost, tenant, first, last, damage }]) => ({
-      ...{
-        load_id: 0,
-        currency_code,
-        is_code: true,
-        shipments,
-        billing_cost: fromTenThousandths(cost),
-        tenant,
-      },
-      ...damage,
-      ...{ first_ship_date: first, last_ship_date: last, first_row: 1, last_row: this.#rows },
-    }));
-  }
-}
-
 /** A longer first line is no header. */
 const HEADER_BYTES = 64 << 10;
 
 /** The form of a file with another header; null: it cannot be tolerated. @throws the system's error (`ENOENT`, …) */
 export function readFormOf(csvPath: string): CsvForm | null {
-  const { head, isWhole } = readHead(csvPath);
+  const { head, isWhole } = readHead(csvPath, HEADER_BYTES);
   try {
     const [first] = parse(head, {
       ...{ bom: true, info: true, to: 1, record_delimiter: ['\r\n', '\n'], max_record_size: HEADER_BYTES },
@@ -185,12 +111,16 @@ export function readFormOf(csvPath: string): CsvForm | null {
   }
 }
 
-function readHead(csvPath: string): { readonly head: Buffer; readonly isWhole: boolean } {
+/** The first bytes of a file. */
+export function readHead(
+  csvPath: string,
+  bytes: number,
+): { readonly head: Buffer; readonly isWhole: boolean } {
   const file = openSync(csvPath, 'r');
   try {
-    const buffer = Buffer.alloc(HEADER_BYTES);
-    const length = readSync(file, buffer, 0, HEADER_BYTES, 0);
-    return { head: buffer.subarray(0, length), isWhole: fstatSync(file).size <= length };
+    const { size } = fstatSync(file);
+    const buffer = Buffer.alloc(Math.min(bytes, size));
+    return { head: buffer.subarray(0, readSync(file, buffer)), isWhole: size <= bytes };
   } finally {
     closeSync(file);
   }

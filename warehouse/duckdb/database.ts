@@ -7,6 +7,7 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { asDamage } from '../../lib/files/published-file.ts';
+import { createSemaphore, type Semaphore } from '../../lib/semaphore.ts';
 import { WarehouseError, warehouseCorrupt, warehouseLocked } from '../errors.ts';
 import { Session } from './session.ts';
 import { sql } from './sql.ts';
@@ -49,15 +50,13 @@ export class Database {
   /** SQL may read here too. */
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
-  readonly #connections: number;
   readonly #isWriter: boolean;
   readonly #isCopy: boolean;
   readonly #onFatal: ((error: WarehouseError) => void) | undefined;
   readonly #statements: (name: string) => string;
+  readonly #inTurn: Semaphore;
   readonly #idle: Session[] = [];
-  readonly #waiting: Waiting[] = [];
   readonly #lent = new Set<Session>();
-  #open = 0;
   #isClosed = false;
   #fatal: WarehouseError | null = null;
 
@@ -65,14 +64,14 @@ export class Database {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
-    this.#connections = options.connections ?? CONNECTIONS;
+    this.#inTurn = createSemaphore(options.connections ?? CONNECTIONS);
     this.#isWriter = ownsFile(options);
     this.#isCopy = options.readOnly === true;
     this.#onFatal = options.onFatal;
     this.#statements = options.statements ?? sql;
   }
 
-  /** @throws warehouse-locked, WarehouseError; DamagedFileError of a copy */
+  /** @throws warehouse-locked, WarehouseError; UnreadableFileError of a copy */
   static async open(options: DatabaseOptions): Promise<Database> {
     const path = options.path === MEMORY ? MEMORY : resolve(options.path);
     const isWriter = ownsFile(options);
@@ -107,15 +106,18 @@ export class Database {
   }
 
   /** Lends a connection, with its own temporary tables and macros. @throws database-closed */
-  async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    if (this.#fatal !== null) throw this.#fatal;
-    if (this.#isClosed) throw new WarehouseError('database-closed', [this.path]);
-    const session = await this.#borrow();
-    try {
-      return await work(session);
-    } finally {
-      this.#giveBack(session);
-    }
+  use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      if (this.#fatal !== null) throw this.#fatal;
+      if (this.#isClosed) throw new WarehouseError('database-closed', [this.path]);
+      const session = this.#idle.pop() ?? (await this.#connect());
+      this.#lent.add(session);
+      try {
+        return await work(session);
+      } finally {
+        this.#giveBack(session);
+      }
+    });
   }
 
   /** Rolls back on any error: a commit after an error stores half (hazard 9). */
@@ -128,14 +130,13 @@ export class Database {
   }
 
   /**
-   * Does not wait. Statements after it and callers that wait for a connection fail with `database-closed`; the file is closed,
-   * with a checkpoint, when the last connection is returned.
+   * Does not wait. Later statements, also on lent connections, fail with `database-closed`; the file is closed, with a
+   * checkpoint, when the last connection is returned.
    */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     const closed = new WarehouseError('database-closed', [this.path]);
-    for (const { refuse } of this.#waiting.splice(0)) refuse(closed);
     for (const session of this.#lent) session.end(closed);
     for (const session of this.#idle.splice(0)) session.close();
     this.#closeFile();
@@ -147,17 +148,8 @@ export class Database {
     if (this.#isWriter) openPaths.delete(this.path);
   }
 
-  async #borrow(): Promise<Session> {
-    const idle = this.#idle.pop();
-    if (idle !== undefined) {
-      this.#lent.add(idle);
-      return idle;
-    }
-    if (this.#open >= this.#connections) {
-      return new Promise((lend, refuse) => this.#waiting.push({ lend, refuse }));
-    }
-    this.#open += 1;
-    let session: Session | null = null;
+  async #connect(): Promise<Session> {
+    let session: Session | undefined;
     try {
       session = new Session(await this.#instance.connect(), {
         classify: (error) => this.#classify(error),
@@ -167,18 +159,12 @@ export class Database {
       await session.begin(SEARCH_PATH, !this.#isCopy);
       return session;
     } catch (error) {
-      this.#open -= 1;
-      if (session !== null) this.#lent.delete(session);
+      if (session !== undefined) this.#lent.delete(session);
       throw this.#classify(error);
     }
   }
 
   #giveBack(session: Session): void {
-    const next = this.#waiting.shift();
-    if (next !== undefined) {
-      next.lend(session);
-      return;
-    }
     this.#lent.delete(session);
     if (!this.#isClosed) this.#idle.push(session);
     else {
@@ -197,11 +183,6 @@ export class Database {
     }
     return this.#fatal;
   }
-}
-
-interface Waiting {
-  readonly lend: (session: Session) => void;
-  readonly refuse: (error: WarehouseError) => void;
 }
 
 async function setSearchPath(instance: DuckDBInstance, { readOnly }: DatabaseOptions): Promise<void> {

@@ -2,8 +2,8 @@
 
 import { cellAdvice } from '../../lib/wire/csv-file.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
+import type { Rejection } from '../../lib/wire/warehouse-requests.ts';
 import { CRASH_RULE } from '../load/file-load.ts';
-import type { Rejection } from '../warehouse.ts';
 
 export interface RefusedFile {
   readonly invoiceId: string;

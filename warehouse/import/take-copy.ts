@@ -15,7 +15,7 @@ import { open, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { dataFolder } from '../../lib/files/data-folder.ts';
-import { syncHandle } from '../../lib/files/durable-files.ts';
+import { flushBytes } from '../../lib/files/durable-files.ts';
 import { temporaryName } from '../../lib/files/files.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
@@ -104,7 +104,7 @@ export function scanCopy(path: string): ArchivedFile {
 async function flush(path: string): Promise<void> {
   const copy = await open(path, 'r+');
   try {
-    await syncHandle(copy, path);
+    await flushBytes(copy.fd, path);
   } finally {
     await copy.close();
   }

@@ -50,7 +50,7 @@ export async function shellStatementsFor(
   return shellStatements(lake, await shellVersion());
 }
 
-/** Opens a published file for this process. @throws left-wal, DamagedFileError, catalog-unreachable */
+/** Opens a published file for this process. @throws UnreadableFileError, catalog-unreachable */
 export async function openForReading(path: string, temporaryFolder: string): Promise<Database> {
   await refuseLeftWal(path);
   const lake = lakes.get(path);

@@ -4,9 +4,10 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
-import { DamagedFileError } from '../../lib/files/published-file.ts';
+import { isDamagedFile } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
+import type { FileLoadOutcome, LoadOutcome, Publication } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Session } from '../duckdb/session.ts';
@@ -15,8 +16,7 @@ import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
 import { knownFiles, spanOf } from '../load/commit-load.ts';
 import type { FileLoad, LoadTransactions } from '../load/file-load.ts';
 import { BatchingLoader, loadBatch, loadFile, type OnBatch } from '../load/load-files.ts';
-import type { NewLoad, Store, StoreIngest } from '../store.ts';
-import type { FileLoadOutcome, LoadOutcome, Publication, Tidied } from '../warehouse.ts';
+import type { NewLoad, Store, StoreIngest, Tidied } from '../store.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
 import { touchPointerFile } from './lake-reader.ts';
 import { holdInvoices, type Ledger, type LedgerOnOne, type LedgerTransaction } from './ledger.ts';
@@ -281,7 +281,7 @@ export class LakeStore implements Store {
     const { database, ledger, log } = this.#parts;
     const loadIds = await removeLeftovers(database, ledger).catch((error: unknown) => {
       // `verify` reads every file and reports the damaged ones.
-      if (!(error instanceof DamagedFileError)) throw error;
+      if (!isDamagedFile(error)) throw error;
       return [];
     });
     if (loadIds.length > 0) log.warn({ loadIds }, 'removed rows of loads that never came to count');

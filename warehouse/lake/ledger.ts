@@ -221,8 +221,10 @@ export class Ledger implements Ledgers {
     return kind === 'ingest' ? this.#withPresent(onClient) : this.#with(onClient);
   }
 
-  /** Runs `work` when no other process is tidying. @returns null when one is */
+  /** Runs `work` when no other process is tidying. @returns null when one is, or while the presence is lost */
   async tidying<T>(work: () => Promise<T>): Promise<T | null> {
+    // The lock would stay with a connection of the pool.
+    if (this.#present === null) return null;
     const lock = { class: LOCK.tidy, key: this.generation };
     const [row] = await this.#withPresent((client) => ask(client, 'try-lock-session', lock));
     if (row?.is_mine !== true) return null;

@@ -8,17 +8,18 @@ import type { Archive } from '../../archive/archive.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
+import type { CatchUpProgress, LostRecord } from '../catch-up.ts';
 import { loadFact, lossOf, recordFailedLoads, repeatUnrepeated, reportSetAside } from '../catch-up.ts';
 import { claimDataFolder, warehousePaths } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import { warehouseLocked } from '../errors.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
-import { LedgerWarehouse } from '../ledger-warehouse.ts';
 import type { FileLoad } from '../load/file-load.ts';
 import { loadBatch, loadFile, measureBatches } from '../load/load-files.ts';
-import type { CatchUpProgress, LostRecord, OpenWarehouseOptions } from '../warehouse.ts';
-import { checkBucket, generationPath, type LakePlace, openLakeDatabase } from './attach-lake.ts';
+import type { OpenWarehouseOptions } from '../store.ts';
+import { LedgerWarehouse } from '../warehouse.ts';
+import { checkBucket, generationPath, type LakePlace, lakeSchema, openLakeDatabase } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
 import { currentGeneration, migrateLedger } from './generation.ts';
 import { writePointerFile } from './lake-reader.ts';
@@ -125,12 +126,27 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
     ...(isShown ? { whenAttached: (session) => writePointerFile(session, paths.published, place) } : {}),
   });
   try {
+    await ledger.transaction((transaction) => transaction.script(replacedOnce(ledger.generation)));
     await prepare.whenMade?.(database);
     return { database, ...(await catchUpLake(prepare, database)) };
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+/**
+ * DuckLake compares a merge with other commits and then commits, so two processes that merge the same files can both succeed, and all rows
+ * are there twice. One of them was frozen while it was tidying, or lost its lock. With this index PostgreSQL refuses the second one.
+ */
+function replacedOnce(generation: number): string {
+  const schema = lakeSchema(generation);
+  return `
+    do $$ begin
+      if to_regclass('${schema}.replaced_once') is null then
+        create unique index replaced_once on ${schema}.ducklake_files_scheduled_for_deletion (data_file_id);
+      end if;
+    end $$`;
 }
 
 async function catchUpLake(
@@ -151,12 +167,12 @@ async function catchUpLake(
     alone: (file: FileLoad) => loadFile(database, file, lakeTransactions(ledger, [file])),
     together: (files: readonly FileLoad[]) => loadBatch(database, files, lakeTransactions(ledger, files)),
   };
-  const context = { ways, archive, log, ledgers: ledger };
-  const { repeated, failed, purged, highest } = await repeatUnrepeated(context, {
+  const { repeated, failed, purged, highest } = await repeatUnrepeated({
+    ...{ ways, archive, log, ledgers: ledger },
     onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
-    // The archive has the facts of these loads.
-    onSlice: async (slice) => {
-      for (const { loadId } of slice) await ledger.all('mark-recorded', { load_id: loadId });
+    // The archive has the fact.
+    onRepeated: async ({ loadId }) => {
+      await ledger.all('mark-recorded', { load_id: loadId });
     },
   });
   if (failed.length > 0) {

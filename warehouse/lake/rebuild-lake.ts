@@ -7,10 +7,15 @@
 import { rm } from 'node:fs/promises';
 import { claimDataFolder } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
-import { RebuildLossError } from '../errors.ts';
 import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.ts';
-import { findLosses, markPartialRebuild, type PartialCounts, resumePartialRebuild } from '../rebuild.ts';
-import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../warehouse.ts';
+import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../rebuild.ts';
+import {
+  findLosses,
+  markPartialRebuild,
+  type PartialCounts,
+  RebuildLossError,
+  resumePartialRebuild,
+} from '../rebuild.ts';
 import { generationPath } from './attach-lake.ts';
 import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
 import { removeLeftovers } from './lake-store.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Fact } from '../../archive/archive.ts';
-import type { Decided, Decision } from '../warehouse.ts';
+import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
 import { deriveInvoice } from './derive-invoice.ts';
 import { type InvoiceLines, latest } from './invoice-lines.ts';
 

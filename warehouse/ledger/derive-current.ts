@@ -1,7 +1,7 @@
 /** Derives which version of an invoice counts, and which attention or failure is open. */
 
-import type { OutrankedBy } from '../warehouse.ts';
-import { VOID_CONTRADICTED } from './derive-status.ts';
+import type { OutrankedBy } from '../../lib/wire/warehouse-requests.ts';
+import { lastOpen, ofKind, VOID_CONTRADICTED } from './derive-status.ts';
 import { type AttentionLine, compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
 
 /** How strongly a file is proved. The header's count and sum add nothing: a load that contradicts them is refused. */
@@ -138,8 +138,8 @@ export function openAttention(
   attention: readonly AttentionLine[],
   current: LoadLine | null,
 ): AttentionLine | null {
-  const personal = attention.filter(({ kind, code }) => kind === null && code !== VOID_CONTRADICTED);
-  return lastOpenLine(personal, current);
+  const since = current?.loaded_at ?? '';
+  return lastOpen(ofKind(attention, null), since, ({ code }) => code !== VOID_CONTRADICTED);
 }
 
 /** The current failure, unless a later success or load ended it. */
@@ -147,19 +147,5 @@ export function openFailure(
   attention: readonly AttentionLine[],
   current: LoadLine | null,
 ): AttentionLine | null {
-  return lastOpenLine(
-    attention.filter(({ kind }) => kind === 'failure'),
-    current,
-  );
-}
-
-function lastOpenLine(lines: readonly AttentionLine[], current: LoadLine | null): AttentionLine | null {
-  const ends = [
-    current?.loaded_at ?? '',
-    latest(lines.filter((line) => !line.is_open).map((line) => line.recorded_at)) ?? '',
-  ];
-  const open = lines
-    .filter((line) => line.is_open && ends.every((end) => line.recorded_at > end))
-    .toSorted((a, b) => compare(b.recorded_at + (b.code ?? ''), a.recorded_at + (a.code ?? '')));
-  return open[0] ?? null;
+  return lastOpen(ofKind(attention, 'failure'), current?.loaded_at ?? '');
 }

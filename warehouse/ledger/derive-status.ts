@@ -13,7 +13,7 @@ import {
   RANKS,
   type Rank,
 } from '../../lib/wire/names.ts';
-import type { VoidBasis } from '../warehouse.ts';
+import type { VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import {
   type AttentionLine,
   compare,
@@ -21,6 +21,7 @@ import {
   HEADER_CELLS,
   type HeaderCell,
   type HeaderCells,
+  latest,
 } from './invoice-lines.ts';
 
 /** The type of an event decides, whatever status its payload has (a contradiction is a discrepancy). */
@@ -73,7 +74,7 @@ function statusOrder(line: Evidence): string {
 
 /** Code of the attention while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';
-/** Code of the failure while the service cannot be asked about a void. */
+/** Code of the failure while the service does not answer about a void. */
 const VOID_UNCONFIRMED = 'void-unconfirmed';
 
 export interface DerivedVoid {
@@ -88,13 +89,10 @@ export interface DerivedVoid {
   readonly denial: AttentionLine | null;
 }
 
-export interface VoidLine {
-  readonly recordedAt: string;
-  readonly isEvent: boolean;
-}
-
-export function deriveVoid(lines: readonly VoidLine[], attention: readonly AttentionLine[]): DerivedVoid {
-  const voids = lines.toSorted((a, b) => (a.recordedAt < b.recordedAt ? -1 : 1));
+export function deriveVoid(evidence: readonly Evidence[], attention: readonly AttentionLine[]): DerivedVoid {
+  const voids = evidence
+    .filter((line) => rankOf(line) === 'voided')
+    .toSorted((a, b) => compare(a.recorded_at, b.recorded_at));
   const restores = attention
     .filter(({ kind }) => kind === 'restored')
     .map(({ recorded_at }) => recorded_at)
@@ -102,31 +100,41 @@ export function deriveVoid(lines: readonly VoidLine[], attention: readonly Atten
   const past: { voided_at: string; restored_at: string }[] = [];
   let since = '';
   for (const restored_at of restores) {
-    const first = voids.find(({ recordedAt }) => recordedAt > since && recordedAt <= restored_at);
-    if (first !== undefined) past.push({ voided_at: first.recordedAt, restored_at });
+    const first = voids.find(({ recorded_at: at }) => at > since && at <= restored_at);
+    if (first !== undefined) past.push({ voided_at: first.recorded_at, restored_at });
     since = restored_at;
   }
-  const open = voids.filter(({ recordedAt }) => recordedAt > since);
-  const voidedAt = open[0]?.recordedAt ?? null;
+  const open = voids.filter(({ recorded_at: at }) => at > since);
+  const voidedAt = open[0]?.recorded_at ?? null;
   const restoredAt = restores.at(-1) ?? null;
   const times = { voidedAt, restoredAt, past };
   if (voidedAt === null) return { ...times, basis: null, denial: null };
-  const isConfirmed = open.some(({ isEvent }) => !isEvent);
+  const isConfirmed = open.some(({ event_id }) => event_id === null);
   if (isConfirmed) return { ...times, basis: 'details', denial: null };
-  const denial = lastOpen(attention, VOID_CONTRADICTED, since);
+  const [personal, failures] = [ofKind(attention, null), ofKind(attention, 'failure')];
+  const denial = lastOpen(personal, since, ({ code }) => code === VOID_CONTRADICTED);
   if (denial !== null) return { ...times, basis: 'contradicted', denial };
-  const isUnanswered = lastOpen(attention, VOID_UNCONFIRMED, since) !== null;
-  return { ...times, basis: isUnanswered ? 'unanswered' : 'event', denial: null };
+  const unanswered = lastOpen(failures, since, ({ code }) => code === VOID_UNCONFIRMED);
+  return { ...times, basis: unanswered === null ? 'event' : 'unanswered', denial: null };
 }
 
-/** The last open line of that code since an instant, unless a later line ends its kind. */
-function lastOpen(attention: readonly AttentionLine[], code: string, since: string): AttentionLine | null {
-  const [last] = attention
-    .filter((line) => line.is_open && line.code === code && line.recorded_at > since)
-    .toSorted((a, b) => (a.recorded_at < b.recorded_at ? 1 : -1));
-  if (last === undefined) return null;
-  const isEnded = attention.some(
-    ({ is_open, kind, recorded_at }) => !is_open && kind === last.kind && recorded_at >= last.recorded_at,
-  );
-  return isEnded ? null : last;
+export function ofKind(
+  attention: readonly AttentionLine[],
+  kind: AttentionLine['kind'],
+): readonly AttentionLine[] {
+  return attention.filter((line) => line.kind === kind);
+}
+
+/** The newest open line after an instant that no later or simultaneous line ends. @param lines of one kind */
+export function lastOpen(
+  lines: readonly AttentionLine[],
+  since: string,
+  isMeant: (line: AttentionLine) => boolean = () => true,
+): AttentionLine | null {
+  const end =
+    latest([since, ...lines.filter((line) => !line.is_open).map((line) => line.recorded_at)]) ?? since;
+  const [last] = lines
+    .filter((line) => line.is_open && line.recorded_at > end && isMeant(line))
+    .toSorted((a, b) => compare(b.recorded_at + (b.code ?? ''), a.recorded_at + (a.code ?? '')));
+  return last ?? null;
 }

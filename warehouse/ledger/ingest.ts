@@ -14,12 +14,27 @@ import {
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import { printable } from '../../lib/wire/text.ts';
 import { isRowError, type Ledgers, type Row, type Statements } from '../duckdb/statements.ts';
-import type { SetAside } from '../warehouse.ts';
+
 import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
 import { refreshInvoices, type Taken } from './invoice-states.ts';
 import { eventLine, factLines, instant } from './ledger-lines.ts';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
+
+/** A record of the archive that cannot be ingested; `verify` lists all of them. */
+export interface SetAside {
+  /** The place in the archive, or the record. */
+  readonly place: string;
+  readonly why: string;
+}
+
+/** Called once for each record, with one at least. */
+export type OnSetAside = (records: readonly SetAside[]) => void;
+
+export interface IngestRequest {
+  /** Leaves facts that change no invoice (files, loads, duplicates) to the next call, unless others came with them. */
+  readonly deferFacts?: boolean;
+}
 
 export interface Ingested {
   readonly events: number;
@@ -41,15 +56,12 @@ export interface IngestOptions {
   readonly now: Date;
   /** Holds the locks of the invoices around a batch. */
   readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
-  /** See `IngestRequest`. */
   readonly deferFacts?: boolean;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
   readonly onMissing?: OnMissing;
 }
 
 const BATCH = 2_000;
-/** Missing loads that are held in memory at once. */
-const SLICE = 20_000;
 
 /** Ingests all events and facts after the cursors, and moves the cursors in the same transactions. */
 export async function ingest(options: IngestOptions): Promise<Ingested> {
@@ -128,32 +140,23 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   return { events, facts, changes: changes + events, setAside, readAgain };
 }
 
-/** Loads that were found missing and not repeated yet, in slices. Each slice is what is missing when it is read. */
-export async function* findUnrepeated(
-  database: Ledgers,
-  archive: Archive,
-): AsyncGenerator<readonly LoadFact[]> {
+/** Loads that were found missing and not repeated yet, by their id, in its order. */
+export async function findUnrepeated(database: Ledgers, archive: Archive): Promise<readonly LoadFact[]> {
   const rows = await database.all('read-cursors');
   const since = rows.find(({ stream }) => stream === 'loads')?.position;
-  if (typeof since !== 'string') return;
+  if (typeof since !== 'string') return [];
   const recorded = readFrom(
     (cursor) => archive.factsAfter(cursor),
     since === '' ? null : since,
     () => undefined,
   );
-  let slice: LoadFact[] = [];
+  // The archive may have a fact twice, after a crash between writing it and marking it as written.
+  const found = new Map<number, LoadFact>();
   for await (const batch of batches(recorded)) {
-    slice.push(
-      ...(await findMissing(
-        database,
-        batch.map(({ fact }) => fact),
-      )),
-    );
-    if (slice.length < SLICE) continue;
-    yield slice;
-    slice = [];
+    const facts = batch.map(({ fact }) => fact);
+    for (const fact of await findMissing(database, facts)) found.set(fact.loadId, fact);
   }
-  if (slice.length > 0) yield slice;
+  return [...found.values()].sort((a, b) => a.loadId - b.loadId);
 }
 
 /** Reads everything if the archive does not know the cursor. */

@@ -1,7 +1,7 @@
 /** The lines of the ledgers about an invoice, and the row that is derived from them. */
 
 import type { FileSource, InvoiceState } from '../../lib/wire/names.ts';
-import type { Proof, VoidBasis } from '../warehouse.ts';
+import type { Proof, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 
 export const HEADER_CELLS = [
   'partner_invoice_id',

@@ -2,23 +2,85 @@
 
 import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
+import type { DueInvoice, LedgerStatus, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
-import type { Ledgers, Row } from '../duckdb/statements.ts';
-import type {
-  DueInvoice,
-  DueInvoices,
-  DueRequest,
-  InvoiceSummary,
-  LedgerStatus,
-  RemovableFile,
-} from '../warehouse.ts';
+import { camelCase, type Ledgers, type Params, type Row } from '../duckdb/statements.ts';
 
+/** A row of the view `invoices`. */
+export interface InvoiceSummary {
+  readonly invoiceId: string;
+  /** null: unknown (an imported file). */
+  readonly partnerId: string | null;
+  readonly header: Partial<InvoiceHeader>;
+  readonly state: InvoiceState;
+  readonly reasonCode: string | null;
+  readonly reason: string | null;
+  /** null: not voided. */
+  readonly voidBasis: VoidBasis | null;
+  /** When an operator last undid a void. */
+  readonly restoredAt: string | null;
+  readonly stateSince: string;
+  readonly firstSeenAt: string;
+  readonly loadedSha256: string | null;
+  readonly loadedVersion: number | null;
+  readonly shipments: number | null;
+  readonly billingCost: string | null;
+}
+
+export interface DueRequest {
+  /** ISO 8601 UTC. */
+  readonly until: string;
+  /** For rechecks and for retries; the others stay due. */
+  readonly limit: number;
+  /** Loaded invoices are rechecked until this many days after the invoice date. */
+  readonly recheckDays: number;
+  /** Reason codes that a retry does not resolve. */
+  readonly neverRetried: readonly string[];
+  /** The partner of invoices that no event announced; null: such invoices are left out. */
+  readonly partnerId: string | null;
+  /** Whether voids that only an event reported are unfinished; true by default. */
+  readonly confirmVoids?: boolean;
+}
+
+export interface DueInvoices {
+  /** Invoices that should have an open workflow. */
+  readonly unfinished: readonly DueInvoice[];
+  /** Loaded invoices, daily for a week and then weekly; restored ones once. */
+  readonly toRecheck: readonly DueInvoice[];
+  /** Invoices that need attention, daily. */
+  readonly toRetry: readonly DueInvoice[];
+  readonly needAttention: number;
+}
+
+/** A file that no total depends on. */
+export interface RemovableFile {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly invoiceNumber: string | null;
+  readonly tenantId: string | null;
+  readonly partnerTenantId: string | null;
+  readonly why: 'voided' | 'replaced' | 'never-loaded';
+  /** null: never loaded. Decimal text, of the rows in `currencyCode`. */
+  readonly rows: {
+    readonly shipments: number;
+    readonly billingCost: string;
+    readonly currencyCode: string | null;
+  } | null;
+}
+
+/** Oldest first. */
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,
-  filter: { readonly states?: readonly InvoiceState[] },
+  { states = [] }: { readonly states?: readonly InvoiceState[] },
 ): Promise<readonly InvoiceSummary[]> {
-  const rows = await database.all('select-invoices', { states: `[${(filter.states ?? []).join(', ')}]` });
-  return rows.map(toSummary);
+  const rows = await database.all('invoice-ids', { states: states.join(',') });
+  const invoices = await readInvoicesOf(
+    database,
+    rows.map((row) => String(row.invoice_id)),
+  );
+  return invoices.filter((invoice) => invoice !== null);
 }
 
 /** @returns in their order; null: unknown, or not a UUID */
@@ -28,7 +90,7 @@ export async function readInvoicesOf(
 ): Promise<readonly (InvoiceSummary | null)[]> {
   const ids = [...new Set(invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []))];
   if (ids.length === 0) return invoiceIds.map(() => null);
-  const rows = await database.all('select-invoices-of', { invoice_ids: ids.join(',') });
+  const rows = await database.all('select-invoices', { invoice_ids: ids.join(',') });
   const found = new Map(rows.map((row) => [String(row.invoice_id), toSummary(row)]));
   return invoiceIds.map((invoiceId) => found.get(uuidOrNull(invoiceId) ?? '') ?? null);
 }
@@ -41,15 +103,7 @@ export async function readLedgerStatuses(
   const ids = invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []);
   if (ids.length === 0) return [];
   const rows = await database.all('ledger-statuses', { invoice_ids: JSON.stringify(ids) });
-  return rows.map((row) => ({
-    invoiceId: String(row.invoice_id),
-    state: row.state as InvoiceState,
-    statedTotal: text(row.stated_total),
-    statedShipments: count(row.stated_shipments),
-    billingCost: text(row.billing_cost),
-    shipments: count(row.shipments),
-    isUnanswered: row.is_unanswered === true,
-  }));
+  return rows.map((row) => camelCase<LedgerStatus>(row));
 }
 
 function toSummary(row: Row): InvoiceSummary {
@@ -107,13 +161,13 @@ export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<Du
   const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
   const due = { until, limit, partner_id };
   const never = JSON.stringify(request.neverRetried);
+  const read = async (name: string, params: Params): Promise<readonly DueInvoice[]> =>
+    (await ledgers.all(name, params)).map((row) => camelCase<DueInvoice>(row));
   const [counted] = await ledgers.all('count-attention');
   return {
-    unfinished: (await ledgers.all('unfinished-invoices', { partner_id, confirm_voids: confirmVoids })).map(
-      toDue,
-    ),
-    toRecheck: (await ledgers.all('due-rechecks', { ...due, days })).map(toDue),
-    toRetry: (await ledgers.all('due-retries', { ...due, never })).map(toDue),
+    unfinished: await read('unfinished-invoices', { partner_id, confirm_voids: confirmVoids }),
+    toRecheck: await read('due-rechecks', { ...due, days }),
+    toRetry: await read('due-retries', { ...due, never }),
     needAttention: Number(counted?.invoices ?? 0),
   };
 }
@@ -129,10 +183,6 @@ export async function recordServiceCheck(
     await statements.all('delete-service-checks', { invoice_ids });
     await statements.all('insert-service-checks', { invoice_ids, checked_at: checkedAt });
   });
-}
-
-function toDue(row: Row): DueInvoice {
-  return { invoiceId: String(row.invoice_id), partnerId: String(row.partner_id) };
 }
 
 /** Files that a purge may remove without changing a report as known from `before` on (ISO 8601 UTC; ADR 20). */

@@ -1,93 +1,73 @@
 /** Checks a file like a load, and writes nothing: a dry run. */
 
-import {
-  type CsvTolerance,
-  hasAllColumns,
-  isHeaderOnly,
-  isOfOtherForm,
-  isSpecified,
-} from '../../lib/wire/csv-file.ts';
-import type { Read, Reading } from '../csv/read-csv.ts';
-import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
+import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
+import type { InvoiceHeader, WebhookStatus } from '../../lib/wire/names.ts';
+import type { CheckOutcome } from '../../lib/wire/warehouse-requests.ts';
+import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
-import { WarehouseError } from '../errors.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines } from '../ledger/invoice-lines.ts';
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
-import type { CheckOutcome, FileToCheck } from '../warehouse.ts';
+
 import { checkRows } from './check-rows.ts';
 import { knownLoads, loadedRows } from './commit-load.ts';
-import { type FileLoad, Refusal, refusedByScan, refusedRows } from './file-load.ts';
+import type { FileLoad } from './file-load.ts';
+import { stageFile } from './load-files.ts';
+
+/** A file as the service describes it. */
+export interface NamedFile {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+export interface FileToCheck {
+  /** In lower case. */
+  readonly invoiceId: string;
+  readonly file: ArchivedFile;
+  /** On this machine; the file need not be in the archive. */
+  readonly csvPath: string;
+  /** The service's current response; null: there was no request, or the invoice is unknown. */
+  readonly details: {
+    readonly status: WebhookStatus | null;
+    readonly header: Partial<InvoiceHeader>;
+    /** The file that the service names; missing or null: none. */
+    readonly hash?: NamedFile | null;
+  } | null;
+  readonly acceptsSpreadsheet?: boolean;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+}
 
 export interface CheckContext {
+  readonly rows: Database;
   readonly ledgers: Ledgers;
-  /** Accepted besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
 }
 
-/** @throws misread csv-parse counts other records than the byte scan, or was stopped */
+/** @throws as `loadFile` */
 export async function checkFile(
-  { ledgers, tolerances }: CheckContext,
+  { rows, ledgers, tolerances }: CheckContext,
   request: FileToCheck,
 ): Promise<CheckOutcome> {
-  const { invoiceId, file, csvPath } = request;
+  const { invoiceId, file, csvPath, at: loadedAt, acceptsSpreadsheet = false } = request;
   const lines = await readLines(ledgers, request);
   if (typeof deriveInvoice(lines)?.row.voided_at === 'string') return { outcome: 'voided' };
   const [known = null] = await knownLoads(ledgers, [{ invoiceId, sha256: file.sha256 }]);
   if (known !== null) return known;
-  if (isHeaderOnly(file.scan)) return checkTotals(request, [], lines);
-  if (isSpecified(file.scan)) {
-    const { broken, totals } = await readWhole({ csvPath, invoiceId, skipsRagged: false }, request);
-    if (broken.findingCount === 0) return checkTotals(request, totals, lines);
-    const refused = refusedRows(broken);
-    if (refused.neededTolerances?.includes('decimals') !== true || tolerances.length === 0) return refused;
-  } else if (!isOfOtherForm(file.scan) || (tolerances.length === 0 && hasAllColumns(file.scan))) {
-    return refusedByScan({ file, csvPath, invoiceId });
-  }
-  const tolerate = { tolerances, folder: null };
-  const { scan, broken, totals } = await readWhole(
-    { csvPath, invoiceId, skipsRagged: false, tolerate },
-    request,
-  );
-  if (scan === null) return refusedByScan({ file, csvPath, invoiceId });
-  if (broken.findingCount > 0) return refusedRows(broken);
-  return checkTotals({ ...request, file: { ...file, scan } }, totals, lines);
-}
-
-async function readWhole(reading: Reading, { invoiceId, file }: FileToCheck): Promise<Read> {
-  const read = await readBounded(reading, limitsBySize(file.sizeBytes));
-  if ('stopped' in read)
-    throw new WarehouseError('misread', [invoiceId, `checking it was stopped, ${read.stopped}`]);
-  return read;
-}
-
-function checkTotals(
-  { invoiceId, file, csvPath, at, acceptsSpreadsheet = false }: FileToCheck,
-  totals: readonly Row[],
-  lines: InvoiceLines,
-): CheckOutcome {
   const load: FileLoad = {
-    ...{ invoiceId, file, csvPath, announcedSha256: null, eventId: null, workflowRunId: null },
-    ...{
-      source: 'file',
-      loadId: 0,
-      version: null,
-      loadedAt: at,
-      isRepeated: false,
-      tolerances: [],
-      acceptsSpreadsheet,
-    },
+    ...{ invoiceId, file, csvPath, acceptsSpreadsheet, tolerances, loadedAt },
+    ...{ source: 'file', announcedSha256: null, eventId: null, workflowRunId: null },
+    ...{ loadId: 0, version: null, isRepeated: false },
   };
-  try {
-    const line = checkRows(load, totals, lines);
-    const after = { ...lines, loads: [...lines.loads, line] };
-    const { loadId: _, version: _none, ...rows } = loadedRows(line, deriveInvoice(after), after);
-    return { outcome: 'checked', ...rows };
-  } catch (error) {
-    if (error instanceof Refusal) return error.outcome;
-    throw error;
-  }
+  return stageFile(rows, load, (of, totals) => checkTotals(of, totals, lines));
+}
+
+function checkTotals(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): CheckOutcome {
+  const line = checkRows(load, totals, lines);
+  const after = { ...lines, loads: [...lines.loads, line] };
+  const { loadId: _load, version: _version, ...rows } = loadedRows(line, deriveInvoice(after), after);
+  return { outcome: 'checked', ...rows };
 }
 
 /** The lines of the ledgers, and the details as if they had been recorded. */

@@ -5,12 +5,12 @@ import { MAX_FINDINGS, type ScanRule } from '../../lib/wire/csv-scanner.ts';
 import { dropIdleZeros } from '../../lib/wire/decimal.ts';
 import type { FileSource } from '../../lib/wire/names.ts';
 import { printable } from '../../lib/wire/text.ts';
+import type { FileLoadOutcome, Rejection } from '../../lib/wire/warehouse-requests.ts';
 import type { BrokenRows } from '../csv/find-broken-rows.ts';
 import { readFormOf } from '../csv/read-csv.ts';
 import { readBounded } from '../csv/read-in-thread.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Statements } from '../duckdb/statements.ts';
-import type { FileLoadOutcome, Rejection } from '../warehouse.ts';
 
 export interface FileLoad {
   readonly invoiceId: string;
@@ -23,7 +23,6 @@ export interface FileLoad {
   /** Only for a repeated load: as decided by the first one. */
   readonly isDenied?: boolean;
   readonly isDamaged?: boolean;
-  /** See `LoadRequest`. */
   readonly acceptsSpreadsheet?: boolean;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
@@ -34,7 +33,6 @@ export interface FileLoad {
   readonly loadedAt: string;
   /** A rebuild repeats the decision of the first load: neither a later void nor a header refuses the rows. */
   readonly isRepeated: boolean;
-  /** Accepted besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
   /** As in the file's scan; `RECORDS_PER_CUT` by default. */
   readonly recordsPerCut?: number | undefined;
@@ -62,7 +60,7 @@ export class Refusal extends Error {
   }
 }
 
-/** With these findings records can still be told apart, so that all findings of the cells are reported at once. */
+/** With these findings records are still separable, so that all findings of the cells are reported at once. */
 const KEEPS_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>(['field-count', 'nul', 'utf-8']);
 
 /** @property invoiceId null: rows of any invoice are accepted */

@@ -12,11 +12,16 @@ import type { Metrics } from '../../lib/metrics.ts';
 import { hasAllColumns, isOfOtherForm, isSpecified } from '../../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import { printable } from '../../lib/wire/text.ts';
+import type {
+  CheckOutcome,
+  FileLoadOutcome,
+  LoadOutcome,
+  Rejection,
+} from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
-import { isRowError, type Params, type Row } from '../duckdb/statements.ts';
+import { isRowError, type Row } from '../duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from '../errors.ts';
-import type { FileLoadOutcome, LoadOutcome } from '../warehouse.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from './chunks.ts';
 import { commitLoad, commitLoads, readTotals } from './commit-load.ts';
 import { type FileLoad, type LoadTransactions, Refusal, refusedByCells, refusedByScan } from './file-load.ts';
@@ -28,11 +33,59 @@ export const ONE_FILE: LoadTransactions = {
 };
 
 /** @throws file-not-archived, loaded-meanwhile, load-lost, misread, and errors of DuckDB or the system (disk full, damage) */
-export async function loadFile(
+export function loadFile(
   database: Database,
   load: FileLoad,
   transactions: LoadTransactions = ONE_FILE,
 ): Promise<FileLoadOutcome> {
+  return readFile<FileLoadOutcome>(database, load, {
+    verb: 'insert',
+    finish: (session, of, insert) =>
+      commitLoad(session, of, {
+        transactions,
+        async insert() {
+          await insert();
+          return readTotals((sql, params) => session.all(sql, params), 'shipment_rows', [of]);
+        },
+      }),
+  });
+}
+
+/**
+ * Reads a file as `loadFile` does, into a temporary table, and writes nothing.
+ *
+ * @param check returns the outcome by the totals of the rows, or throws Refusal
+ */
+export function stageFile(
+  database: Database,
+  load: FileLoad,
+  check: (load: FileLoad, totals: readonly Row[]) => CheckOutcome,
+): Promise<CheckOutcome> {
+  return readFile<CheckOutcome>(database, load, {
+    verb: 'stage',
+    async finish(session, of, stage) {
+      if (of.file.scan.records === 0) return check(of, []);
+      try {
+        await stage();
+        return check(of, await readTotals((sql, params) => session.once(sql, params), 'staged_rows', [of]));
+      } finally {
+        await dropStagedRows(session);
+      }
+    },
+  });
+}
+
+interface Reading<Outcome> {
+  readonly verb: 'insert' | 'stage';
+  /** @param read inserts or stages all rows */
+  readonly finish: (session: Session, load: FileLoad, read: () => Promise<void>) => Promise<Outcome>;
+}
+
+async function readFile<Outcome extends CheckOutcome>(
+  database: Database,
+  load: FileLoad,
+  reading: Reading<Outcome>,
+): Promise<Outcome | FileLoadOutcome> {
   const { scan, sha256, sizeBytes } = load.file;
   const { size } = await stat(load.csvPath);
   if (size !== sizeBytes)
@@ -40,59 +93,98 @@ export async function loadFile(
       sha256,
       `it has ${size} bytes, ${sizeBytes} were archived`,
     ]);
-  if (!isSpecified(scan)) {
-    const tolerated = isOfOtherForm(scan) ? await loadTolerated(database, load, transactions) : null;
-    return tolerated ?? refusedByScan(load);
+  try {
+    if (!isSpecified(scan)) {
+      const tolerated = isOfOtherForm(scan) ? await readTolerated(database, load, reading) : null;
+      return tolerated ?? (await refusedByScan(load));
+    }
+    const outcome = await readSpecified(database, load, reading);
+    if (!needsDecimals(outcome)) return outcome;
+    return (await readTolerated(database, load, reading)) ?? outcome;
+  } catch (error) {
+    if (error instanceof Refusal) return error.outcome;
+    throw error;
   }
-  const outcome = await explainFailure(load, () =>
-    scan.records > recordsPerCut(load)
-      ? loadChunks(database, load, transactions)
-      : database.use((session) =>
-          loadRows(session, load, transactions, () => session.all('insert-one-pass', onePassParams(load))),
-        ),
+}
+
+function needsDecimals(outcome: CheckOutcome): boolean {
+  return outcome.outcome === 'rejected' && outcome.neededTolerances?.includes('decimals') === true;
+}
+
+/**
+ * Looks for the broken cells of a file that DuckDB refuses, after the connection was returned. If csv-parse finds
+ * none, DuckDB misread the file.
+ *
+ * @throws misread
+ */
+async function readSpecified<Outcome>(
+  database: Database,
+  load: FileLoad,
+  reading: Reading<Outcome>,
+): Promise<Outcome | Rejection> {
+  try {
+    return load.file.scan.records > recordsPerCut(load)
+      ? await readInChunks(database, load, reading)
+      : await readInOnePass(database, load, reading);
+  } catch (error) {
+    const isMisread = isWarehouseError(error, 'misread');
+    if (!isMisread && !isRowError(error)) throw error;
+    // DuckDB's message contains the whole line, which may have two million bytes.
+    const message = printable(error.message, 300);
+    const outcome = await refusedByCells(load, isMisread ? null : `DuckDB reported: ${message}`);
+    if (outcome.findingCount > 0) return outcome;
+    throw isMisread ? error : new WarehouseError('misread', [load.invoiceId, message]);
+  }
+}
+
+function readInOnePass<Outcome>(
+  database: Database,
+  load: FileLoad,
+  { verb, finish }: Reading<Outcome>,
+): Promise<Outcome> {
+  const params = { csv_path: load.csvPath, invoice_id: load.invoiceId, load_id: load.loadId };
+  return database.use((session) =>
+    finish(session, load, async () => {
+      await session.all(`${verb}-one-pass`, params);
+    }),
   );
-  if (outcome.outcome !== 'rejected' || outcome.neededTolerances?.includes('decimals') !== true)
-    return outcome;
-  return (await loadTolerated(database, load, transactions)) ?? outcome;
+}
+
+async function readInChunks<Outcome>(
+  database: Database,
+  load: FileLoad,
+  reading: Reading<Outcome>,
+): Promise<Outcome> {
+  const chunks = await cutIntoChunks(load.csvPath, load.file, database.temporaryFolder);
+  return readChunks(database, load, { ...reading, chunks, statement: `${reading.verb}-chunks` });
 }
 
 /** @returns null: the file has another fault than its form, or a form that is not tolerated */
-async function loadTolerated(
+async function readTolerated<Outcome>(
   database: Database,
   load: FileLoad,
-  transactions: LoadTransactions,
-): Promise<FileLoadOutcome | null> {
+  reading: Reading<Outcome>,
+): Promise<Outcome | Rejection | null> {
   const read = await tolerate(load, load.tolerances, database.temporaryFolder);
   if (read === null || 'outcome' in read) return read;
   const tolerated = { ...load, file: { ...load.file, scan: read.scan } };
-  return insertChunks(database, tolerated, { transactions, ...read, statement: 'insert-tolerated' });
+  const { chunks } = read;
+  return readChunks(database, tolerated, { ...reading, chunks, statement: `${reading.verb}-tolerated` });
 }
 
-async function loadChunks(
+async function readChunks<Outcome>(
   database: Database,
   load: FileLoad,
-  transactions: LoadTransactions,
-): Promise<FileLoadOutcome> {
-  const chunks = await cutIntoChunks(load.csvPath, load.file, database.temporaryFolder);
-  return insertChunks(database, load, { transactions, chunks, statement: 'insert-chunks' });
-}
-
-interface Insertion {
-  readonly transactions: LoadTransactions;
-  readonly chunks: Chunks;
-  readonly statement: 'insert-chunks' | 'insert-tolerated';
-}
-
-async function insertChunks(
-  database: Database,
-  load: FileLoad,
-  { transactions, chunks, statement }: Insertion,
-): Promise<FileLoadOutcome> {
-  const { folder, count, discard } = chunks;
+  {
+    finish,
+    chunks: { folder, count, discard },
+    statement,
+  }: Reading<Outcome> & { readonly chunks: Chunks; readonly statement: string },
+): Promise<Outcome> {
   try {
     return await database.use(async (session) => {
       await session.script(numberChunks(count, recordsPerCut(load)));
-      return loadRows(session, load, transactions, async () => {
+      return finish(session, load, async () => {
         if (count === 0) return;
         const { loadId, invoiceId } = load;
         const params = { load_id: loadId, folder, chunks: count, invoice_id: invoiceId };
@@ -101,9 +193,6 @@ async function insertChunks(
         expectWholeChunks(load, await session.once('select unnest(last_rows())::integer as last_row'));
       });
     });
-  } catch (error) {
-    if (error instanceof Refusal) return error.outcome;
-    throw error;
   } finally {
     await discard();
   }
@@ -125,56 +214,12 @@ function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
   }
 }
 
-function loadRows(
-  session: Session,
-  load: FileLoad,
-  transactions: LoadTransactions,
-  insert: () => Promise<unknown>,
-): Promise<FileLoadOutcome> {
-  return commitLoad(session, load, {
-    transactions,
-    async insert() {
-      await insert();
-      return readTotals((sql, params) => session.all(sql, params), 'shipment_rows', [load]);
-    },
-  });
-}
-
-/**
- * Looks for the broken cells of a file that DuckDB refused, after the connection was returned. If csv-parse finds
- * none, DuckDB misread the file.
- *
- * @throws misread
- */
-async function explainFailure(
-  load: FileLoad,
-  work: () => Promise<FileLoadOutcome>,
-): Promise<FileLoadOutcome> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Refusal) return error.outcome;
-    const isMisread = isWarehouseError(error, 'misread');
-    if (!isMisread && !isRowError(error)) throw error;
-    // DuckDB's message contains the whole line, which may have two million bytes.
-    const message = printable(error.message, 300);
-    const outcome = await refusedByCells(load, isMisread ? null : `DuckDB reported: ${message}`);
-    if (outcome.findingCount > 0) return outcome;
-    throw isMisread ? error : new WarehouseError('misread', [load.invoiceId, message]);
-  }
-}
-
-function onePassParams(load: FileLoad): Params {
-  return { csv_path: load.csvPath, invoice_id: load.invoiceId, load_id: load.loadId };
-}
-
 /** A file with more records gains nothing in a batch. */
 const SMALL_RECORDS = 20_000;
 /** A batch is staged in memory. */
 const BATCH_RECORDS = 100_000;
 const BATCH_FILES = 200;
 
-/** Whether a file may be loaded in a batch. */
 export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
   return scan.findingCount === 0 && hasAllColumns(scan) && scan.records <= SMALL_RECORDS;
 }
@@ -196,9 +241,13 @@ export function loadBatch(
     try {
       return await loadStaged(session, loads, transactions);
     } finally {
-      await session.statement('drop table if exists staged_rows');
+      await dropStagedRows(session);
     }
   });
+}
+
+async function dropStagedRows(session: Session): Promise<void> {
+  await session.statement('drop table if exists staged_rows');
 }
 
 async function loadStaged(
@@ -250,7 +299,6 @@ export interface LoadWays<Load> {
 
 export interface BatchOptions {
   readonly onBatch?: OnBatch;
-  /** See `OpenWarehouseOptions`. */
   readonly lingerMs?: number;
 }
 

@@ -71,21 +71,12 @@ from (
 );
 
 -- A file in chunks, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of is defined by the load (chunks.ts).
-create or replace temp macro numbered_chunks(of_load, folder, chunks, invoice) as table
+create or replace temp macro numbered_chunks(of_load, folder, chunks, invoice, csv_columns) as table
 select
     of_load::integer as load_id,
     case when row_is_good then row_of(chunk)::integer else error('a row breaks a rule') end as row_number,
     * exclude (chunk, row_is_good)
-from checked_csv([folder || '/' || number || '.csv' for number in range(chunks)], invoice);
-
--- A tolerated file in chunks; its cells have to keep the same rules.
-create or replace temp macro numbered_tolerated(of_load, folder, chunks, invoice) as table
-select
-    of_load::integer as load_id,
-    case when row_is_good then row_of(chunk)::integer else error('a row breaks a rule') end as row_number,
-    * exclude (chunk, row_is_good)
-from checked_columns(
-    [folder || '/' || number || '.csv' for number in range(chunks)], invoice, tolerated_columns());
+from checked_columns([folder || '/' || number || '.csv' for number in range(chunks)], invoice, csv_columns);
 
 -- Totals of loads per currency, from their rows. The bounds skip row groups; other loads may lie between them. The pattern of
 -- the code is checked here, since node-api drops a byte order mark at the start of a text.

@@ -29,12 +29,6 @@ insert into invoice_keys select unnest($invoice_ids::uuid[])
 -- For DuckDB and PostgreSQL.
 select count(*)::float8 as invoices from invoice_state where state = 'needs_attention'
 
--- name: count-held-records
--- The approximate number of rows of held-records. For DuckDB and PostgreSQL.
-select
-    (2 * (select count(*) from loads) + (select count(*) from invoice_state) + (select count(*) from event_ledger)
-        + (select count(*) from attention_ledger))::float8 as records
-
 -- name: due-rechecks
 -- Loaded invoices to check with the service again: daily for a week after the load, then weekly, until $days after the
 -- invoice date, the longest overdue first. A restored invoice is checked once at the next run: its workflow may wait for it.
@@ -102,40 +96,37 @@ delete from ingest_cursors where stream = 'loads'
 
 -- name: held-records
 -- Records that the archive must have: loads, events, invoices, and the number of lines from facts about an invoice or
--- event. Lines of failed loads (archive-damaged) have no fact. Limited to hashes like $part. For DuckDB and PostgreSQL.
-select * from (
-    select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256, 1 as lines,
-        load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
-    from loads
-    union all
-    select 'invoice', invoice_id::varchar, invoice_id::varchar, null, 1, false
-    from invoice_state
-    union all
-    select 'event', lower(event_id), invoice_id::varchar, null, 1, false
-    from event_ledger
-    union all
-    select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
-    from details_ledger
-    group by invoice_id
-    union all
-    select
-        case kind when 'restored' then 'restored' when 'version' then 'version-chosen' when 'hash' then 'hash-answered'
-            when 'failure' then case when is_open then 'failure' else 'recovered' end
-            else case when is_open then 'attention' else 'resolved' end end,
-        invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
-    from attention_ledger
-    where code is distinct from 'archive-damaged'
-    group by 1, invoice_id
-    union all
-    select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
-    from file_ledger
-    group by invoice_id
-    union all
-    select 'duplicate', event_id, null, null, count(*)::integer, false
-    from duplicate_ledger
-    group by event_id
-) as r
-where md5(subject) like $part::text
+-- event. Lines of failed loads (archive-damaged) have no fact. For DuckDB and PostgreSQL.
+select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256 as sha256, 1 as lines,
+    load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
+from loads
+union all
+select 'invoice', invoice_id::varchar, invoice_id::varchar, null, 1, false
+from invoice_state
+union all
+select 'event', lower(event_id), invoice_id::varchar, null, 1, false
+from event_ledger
+union all
+select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+from details_ledger
+group by invoice_id
+union all
+select
+    case kind when 'restored' then 'restored' when 'version' then 'version-chosen' when 'hash' then 'hash-answered'
+        when 'failure' then case when is_open then 'failure' else 'recovered' end
+        else case when is_open then 'attention' else 'resolved' end end,
+    invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+from attention_ledger
+where code is distinct from 'archive-damaged'
+group by 1, invoice_id
+union all
+select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+from file_ledger
+group by invoice_id
+union all
+select 'duplicate', event_id, null, null, count(*)::integer, false
+from duplicate_ledger
+group by event_id
 
 -- name: held-states
 -- The rows of these invoices, which ledgers have their lines, and whether they have discrepancies. `place` is valid until the
@@ -149,80 +140,58 @@ from invoice_state as s
 semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = s.invoice_id
 
 -- name: insert-attention
-insert into attention_ledger
-select recorded_at::timestamp, invoice_id::uuid, is_open, code, reason, kind, decided_by, file_sha256, counts_from::timestamp
-from (select unnest(from_json($facts::json, '[{
+insert into attention_ledger by name
+select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "is_open": "BOOLEAN", "code": "VARCHAR", "reason": "VARCHAR",
-    "kind": "VARCHAR", "decided_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true))
+    "kind": "VARCHAR", "decided_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-details
-insert into details_ledger
-select
-    recorded_at::timestamp, invoice_id::uuid, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number,
-    invoice_status, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total,
-    stated_shipments
-from (select unnest(from_json($facts::json, '[{
+insert into details_ledger by name
+select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR",
     "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR", "invoice_number": "VARCHAR", "invoice_status": "VARCHAR",
     "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR",
-    "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT"}]'), recursive := true))
+    "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT"}]'), recursive := true)
 
 -- name: insert-duplicates
 -- Further deliveries of known events.
-insert into duplicate_ledger
-select recorded_at::timestamp, event_id
-from (select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true))
+insert into duplicate_ledger by name
+select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-events
 -- The ledger has none of these events: known-events was checked, and released events were deleted.
-insert into event_ledger
-select
-    event_id, received_at::timestamp, verdict, reason, event_type, event_timestamp::timestamp, partner_id, is_test_event,
-    invoice_id::uuid, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_status,
-    invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments,
-    announced_sha256, announced_size_bytes, announced_url, url_expires_at::timestamp
-from (
-    select unnest(from_json($events::json, '[{
-        "event_id": "VARCHAR", "received_at": "VARCHAR", "verdict": "VARCHAR", "reason": "VARCHAR", "event_type": "VARCHAR",
-        "event_timestamp": "VARCHAR", "partner_id": "VARCHAR", "is_test_event": "BOOLEAN", "invoice_id": "VARCHAR",
-        "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
-        "invoice_number": "VARCHAR", "invoice_status": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR",
-        "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR",
-        "stated_shipments": "BIGINT", "announced_sha256": "VARCHAR", "announced_size_bytes": "BIGINT",
-        "announced_url": "VARCHAR", "url_expires_at": "VARCHAR"}]'), recursive := true)
-)
+insert into event_ledger by name
+select unnest(from_json($events::json, '[{
+    "event_id": "VARCHAR", "received_at": "VARCHAR", "verdict": "VARCHAR", "reason": "VARCHAR", "event_type": "VARCHAR",
+    "event_timestamp": "VARCHAR", "partner_id": "VARCHAR", "is_test_event": "BOOLEAN", "invoice_id": "VARCHAR",
+    "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
+    "invoice_number": "VARCHAR", "invoice_status": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR",
+    "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR",
+    "stated_shipments": "BIGINT", "announced_sha256": "VARCHAR", "announced_size_bytes": "BIGINT",
+    "announced_url": "VARCHAR", "url_expires_at": "VARCHAR"}]'), recursive := true)
 returning event_id, invoice_id
 
 -- name: insert-files
 -- Files that were downloaded or imported for an invoice.
-insert into file_ledger
-select recorded_at::timestamp, invoice_id::uuid, file_sha256, file_size_bytes, file_source, came_from
-from (select unnest(from_json($facts::json, '[{
+insert into file_ledger by name
+select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "file_sha256": "VARCHAR", "file_size_bytes": "BIGINT",
-    "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true))
+    "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-states
 -- Previous rows were deleted. Not an upsert: its plan costs three times as much. Two connections that insert the same invoice
 -- conflict at its key (claim-invoices).
-insert into invoice_state
-select
-    invoice_id::uuid, state, reason_code, reason, state_since::timestamp, service_status, current_load_id, proof, partner_id,
-    partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date,
-    invoice_date, invoice_due_date, currency_code, stated_total, stated_shipments, event_id, first_seen_at::timestamp,
-    created_at::timestamp, finalized_at::timestamp, first_loaded_at::timestamp, loaded_at::timestamp, voided_at::timestamp,
-    attention_at::timestamp, resolved_at::timestamp, versions, attention_lines, void_basis, restored_at::timestamp, past_voids
-from (
-    select unnest(from_json($states::json, '[{
-        "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
-        "service_status": "VARCHAR", "current_load_id": "INTEGER", "proof": "VARCHAR", "partner_id": "VARCHAR",
-        "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
-        "invoice_number": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR",
-        "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT",
-        "event_id": "VARCHAR", "first_seen_at": "VARCHAR", "created_at": "VARCHAR", "finalized_at": "VARCHAR",
-        "first_loaded_at": "VARCHAR", "loaded_at": "VARCHAR", "voided_at": "VARCHAR", "attention_at": "VARCHAR",
-        "resolved_at": "VARCHAR", "versions": "INTEGER", "attention_lines": "INTEGER", "void_basis": "VARCHAR",
-        "restored_at": "VARCHAR", "past_voids": "VARCHAR"}]'), recursive := true)
-)
+insert into invoice_state by name
+select unnest(from_json($states::json, '[{
+    "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
+    "service_status": "VARCHAR", "current_load_id": "INTEGER", "proof": "VARCHAR", "partner_id": "VARCHAR",
+    "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
+    "invoice_number": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR",
+    "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT",
+    "event_id": "VARCHAR", "first_seen_at": "VARCHAR", "created_at": "VARCHAR", "finalized_at": "VARCHAR",
+    "first_loaded_at": "VARCHAR", "loaded_at": "VARCHAR", "voided_at": "VARCHAR", "attention_at": "VARCHAR",
+    "resolved_at": "VARCHAR", "versions": "INTEGER", "attention_lines": "INTEGER", "void_basis": "VARCHAR",
+    "restored_at": "VARCHAR", "past_voids": "VARCHAR"}]'), recursive := true)
 
 -- name: void-state
 select voided_at is not null as is_voided, current_load_id is not null as has_rows
@@ -232,7 +201,7 @@ where invoice_id = $invoice_id::uuid
 -- name: known-events
 -- The keys are read first, so that the ledger is read only for events that it has. The caller holds the ledger lock until the
 -- insert is committed.
-with asked as materialized (
+with given as materialized (
     select event_id, left(sha256(event_id), 32)::uuid as event_mark
     from (select unnest(from_json($event_ids::json, '["VARCHAR"]')) as event_id)
 )
@@ -240,8 +209,8 @@ select event_id, verdict
 from event_ledger
 where event_id in (
     select a.event_id
-    from asked as a
-    join (select event_mark from event_keys where event_mark in (select event_mark from asked)) as k on k.event_mark = a.event_mark
+    from given as a
+    join (select event_mark from event_keys where event_mark in (select event_mark from given)) as k on k.event_mark = a.event_mark
 )
 
 -- name: move-cursor
@@ -314,9 +283,9 @@ where verdict = 'quarantined' and event_id in (
     where verdict <> 'quarantined'
 )
 
--- name: select-invoices-of
--- Like select-invoices, for some invoices and without the view, whose sums cost more than the rows. For DuckDB and PostgreSQL.
-with asked as materialized (
+-- name: select-invoices
+-- Without the view invoices, whose sums cost more than the rows. For DuckDB and PostgreSQL.
+with chosen as materialized (
     select * from invoice_state where invoice_id in (select unnest(string_to_array($invoice_ids, ','))::uuid)
 )
 select
@@ -325,25 +294,19 @@ select
     i.currency_code, i.stated_total, i.stated_shipments::float8 as stated_shipments,
     i.void_basis, iso(i.restored_at) as restored_at, i.state, i.reason_code, i.reason, iso(i.state_since) as state_since, iso(i.first_seen_at) as first_seen_at,
     l.file_sha256, l.version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
-from asked as i
-left join (select * from loads where load_id in (select current_load_id from asked)) as l on l.load_id = i.current_load_id
+from chosen as i
+left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 
--- name: select-invoices
--- Oldest first; an empty list of states means all.
-select
-    invoice_id::varchar as invoice_id, i.partner_id, v.invoice_number, v.partner_invoice_id, i.invoice_level, v.tenant_id,
-    v.partner_tenant_id, v.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,
-    i.currency_code, i.stated_total, i.stated_shipments::double as stated_shipments,
-    i.void_basis, iso(i.restored_at) as restored_at, v.state, v.reason_code, v.reason, iso(v.state_since) as state_since, iso(v.first_seen_at) as first_seen_at,
-    v.file_sha256, v.version, v.shipments::double as shipments, v.billing_cost::varchar as billing_cost
-from invoices as v
-join invoice_state as i using (invoice_id)
-where (len($states::varchar[]) = 0 or list_contains($states::varchar[], v.state))
-order by v.first_seen_at, invoice_id
+-- name: invoice-ids
+-- Oldest first; without states all. For DuckDB and PostgreSQL.
+select invoice_id::text as invoice_id
+from invoice_state
+where $states::text = '' or state in (select unnest(string_to_array($states::text, ',')))
+order by first_seen_at, invoice_id
 
 -- name: ledger-statuses
 -- Without unknown invoices.
-with asked as materialized (
+with chosen as materialized (
     select * from invoice_state where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
 )
 select
@@ -351,10 +314,10 @@ select
     l.billing_cost::varchar as billing_cost, l.shipments::double as shipments,
     i.reason_code is not null or i.invoice_id in (
         select invoice_id from discrepancy_lines
-        where rule = 'unknown-status' and invoice_id in (select invoice_id from asked)
+        where rule = 'unknown-status' and invoice_id in (select invoice_id from chosen)
     ) as is_unanswered
-from asked as i
-left join (select * from loads where load_id in (select current_load_id from asked)) as l on l.load_id = i.current_load_id
+from chosen as i
+left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 
 -- name: unfinished-invoices
 -- Invoices that should have an open workflow: not loaded yet, with an unconfirmed void, or with a refused file that the
@@ -383,8 +346,7 @@ insert into ingest_cursors values ($stream, $position)
 
 -- name: insert-discrepancies
 -- Replaced together with the row of the invoice.
-insert into discrepancy_lines
-select invoice_id::uuid, rule, stated, found, file_sha256, event_id, recorded_at::timestamp
-from (select unnest(from_json($discrepancies::json, '[{
+insert into discrepancy_lines by name
+select unnest(from_json($discrepancies::json, '[{
     "invoice_id": "VARCHAR", "rule": "VARCHAR", "stated": "VARCHAR", "found": "VARCHAR", "file_sha256": "VARCHAR",
-    "event_id": "VARCHAR", "recorded_at": "VARCHAR"}]'), recursive := true))
+    "event_id": "VARCHAR", "recorded_at": "VARCHAR"}]'), recursive := true)

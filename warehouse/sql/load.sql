@@ -5,24 +5,17 @@ select * exclude (row_is_good) from staged_rows where load_id in (select unnest(
 -- name: insert-chunks
 -- A larger file in chunks (chunks.ts), each read by one thread.
 insert into shipment_rows by name
-from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id)
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, specified_columns())
 
 -- name: insert-loads
-insert into loads
-select
-    load_id, invoice_id::uuid, version, file_sha256, file_size_bytes, file_source, announced_sha256, event_id, workflow_run_id,
-    tenant, shipments, billing_cost::decimal(38, 4), currency_code, currencies, first_ship_date::date, last_ship_date::date,
-    ends_with_line_end, loaded_at::timestamp, encoded_sha256, is_denied, is_damaged
-from (
-    select unnest(from_json($loads::json, '[{
-        "load_id": "INTEGER", "invoice_id": "VARCHAR", "version": "INTEGER", "file_sha256": "VARCHAR",
-        "file_size_bytes": "BIGINT", "file_source": "VARCHAR", "announced_sha256": "VARCHAR", "event_id": "VARCHAR",
-        "workflow_run_id": "VARCHAR", "tenant": "VARCHAR", "shipments": "BIGINT", "billing_cost": "VARCHAR",
-        "currency_code": "VARCHAR", "currencies": "VARCHAR", "first_ship_date": "VARCHAR", "last_ship_date": "VARCHAR",
-        "ends_with_line_end": "BOOLEAN", "loaded_at": "VARCHAR", "encoded_sha256": "VARCHAR",
-        "is_denied": "BOOLEAN", "is_damaged": "BOOLEAN"}]'), recursive := true)
-)
-order by load_id
+insert into loads by name
+select unnest(from_json($loads::json, '[{
+    "load_id": "INTEGER", "invoice_id": "VARCHAR", "version": "INTEGER", "file_sha256": "VARCHAR",
+    "file_size_bytes": "BIGINT", "file_source": "VARCHAR", "announced_sha256": "VARCHAR", "event_id": "VARCHAR",
+    "workflow_run_id": "VARCHAR", "tenant": "VARCHAR", "shipments": "BIGINT", "billing_cost": "VARCHAR",
+    "currency_code": "VARCHAR", "currencies": "VARCHAR", "first_ship_date": "VARCHAR", "last_ship_date": "VARCHAR",
+    "ends_with_line_end": "BOOLEAN", "loaded_at": "VARCHAR", "encoded_sha256": "VARCHAR",
+    "is_denied": "BOOLEAN", "is_damaged": "BOOLEAN"}]'), recursive := true)
 
 -- name: insert-one-pass
 -- A file of up to one row group: read, checked, cast, numbered and inserted by one statement.
@@ -32,7 +25,7 @@ from numbered_csv($load_id::integer, $csv_path, $invoice_id)
 -- name: insert-tolerated
 -- A file in another form, rewritten as chunks with the added columns as a fifteenth column (chunks.ts).
 insert into shipment_rows by name
-from numbered_tolerated($load_id::integer, $folder, $chunks::integer, $invoice_id)
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, tolerated_columns())
 
 -- name: load-known
 -- Files of voided invoices, and files that are loaded already. The transaction of the load checks again.
@@ -59,3 +52,16 @@ group by load_id
 create or replace temp table staged_rows as
 from numbered_files(from_json($files::json,
     '[{"load_id": "INTEGER", "csv_path": "VARCHAR", "invoice_id": "VARCHAR", "rows_before": "BIGINT"}]'))
+
+-- name: stage-chunks
+-- For a dry run, as the other two.
+create or replace temp table staged_rows as
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, specified_columns())
+
+-- name: stage-one-pass
+create or replace temp table staged_rows as
+from numbered_csv($load_id::integer, $csv_path, $invoice_id)
+
+-- name: stage-tolerated
+create or replace temp table staged_rows as
+from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, tolerated_columns())

@@ -36,7 +36,7 @@ select
         + coalesce(sum(hash(row_number, added_columns)::hugeint) filter (where added_columns is not null), 0))::varchar
         as fingerprint,
     0 as bad_rows
-from numbered_tolerated(0, $folder, $chunks::integer, $invoice_id)
+from numbered_chunks(0, $folder, $chunks::integer, $invoice_id, tolerated_columns())
 
 -- name: loads-to-verify
 -- All loads, or those that were not verified before; oldest first.

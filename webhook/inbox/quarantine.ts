@@ -1,5 +1,5 @@
 /**
- * Keeps refused deliveries and files in a folder: `<id>.json` describes the item, `<id>.body` holds its bytes.
+ * Keeps refused deliveries and files in a folder: `<id>` is a line of JSON about the item, then the body of a delivery.
  *
  * The id is a hash of what was refused, so an item that is refused again (a crash, a retry, repeated garbage) is one
  * entry. A full folder drops its oldest items, unusable bodies first, because the archive does not keep those anyway.
@@ -8,14 +8,13 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { makeFolder, removeIfThere, replaceDurably } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { systemCode } from '../../lib/system-errors.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import type { Quarantine, QuarantinedItem, RefusedItem } from '../../lib/wire/quarantine.ts';
+import { type Quarantine, QuarantinedItem, type RefusedItem } from '../../lib/wire/quarantine.ts';
 import { withoutUrlQueries } from '../../lib/wire/text.ts';
 
 export interface QuarantineOptions {
@@ -29,10 +28,9 @@ export interface QuarantineOptions {
 export async function openQuarantine(root: string, options: QuarantineOptions = {}): Promise<Quarantine> {
   const { maxItems = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
   await makeFolder(root);
-  const descriptionPath = (id: string): string => join(root, `${checked(id)}.json`);
-  const bodyPath = (id: string): string => join(root, `${checked(id)}.body`);
+  await sweepLeftBehind(root);
+  const pathOf = (id: string): string => join(root, checked(id));
   const known = new Map<string, QuarantinedItem>();
-  await sweep(root);
   await refresh();
 
   async function put(item: RefusedItem, body?: Uint8Array): Promise<string> {
@@ -40,9 +38,8 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     const quarantineId = idOf(item, kept);
     const sizeBytes = kept?.byteLength ?? item.sizeBytes ?? 0;
     const whole: QuarantinedItem = { ...item, quarantineId, sizeBytes };
-    // The body first, because a description implies that the body exists.
-    if (kept !== null) await replaceDurably(bodyPath(quarantineId), kept);
-    await replaceDurably(descriptionPath(quarantineId), `${wellFormedJson(whole)}\n`);
+    const head = Buffer.from(`${wellFormedJson(whole)}\n`);
+    await replaceDurably(pathOf(quarantineId), kept === null ? head : Buffer.concat([head, kept]));
     known.delete(quarantineId);
     known.set(quarantineId, whole);
     await dropExcess(quarantineId);
@@ -64,36 +61,20 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   }
 
   async function remove(quarantineId: string): Promise<void> {
-    await removeIfThere(descriptionPath(quarantineId));
-    await removeIfThere(bodyPath(quarantineId));
+    await removeIfThere(pathOf(quarantineId));
     known.delete(quarantineId);
   }
 
   /** Other processes add and remove items too; only new ones are read. */
   async function refresh(): Promise<void> {
-    const names = (await readdir(root)).filter((name) => /^[df]-[0-9a-f]{16}\.json$/.test(name));
-    const ids = new Set(names.map((name) => name.slice(0, -'.json'.length)));
+    const ids = new Set((await readdir(root)).filter(isId));
     for (const id of known.keys()) {
       if (!ids.has(id)) known.delete(id);
     }
     for (const id of ids) {
-      const text = known.has(id) ? null : await readOrNull(descriptionPath(id));
-      if (text !== null) known.set(id, await describedBy(id, text));
+      const found = known.has(id) ? null : await readItem(pathOf(id), id);
+      if (found !== null) known.set(id, found.item);
     }
-  }
-
-  /** A damaged description is listed, so that a person can read the body and discard it. */
-  async function describedBy(id: string, text: Buffer): Promise<QuarantinedItem> {
-    const item = parseDescription(id, text);
-    if (item !== null) return item;
-    const { mtime } = await stat(descriptionPath(id)).catch(() => ({ mtime: new Date() }));
-    const body = await stat(bodyPath(id)).catch(() => null);
-    return {
-      ...{ quarantineId: id, kind: id.startsWith('f') ? 'file' : 'delivery', at: mtime.toISOString() },
-      ...{ code: 'description-damaged', sizeBytes: body?.size ?? 0 },
-      reason: 'The description of this item is damaged; its bytes are kept as received.',
-      ...{ invoiceId: null, eventId: null, sha256: null, findings: [], findingCount: 0 },
-    };
   }
 
   return {
@@ -102,41 +83,33 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
       await refresh();
       return [...known.values()].sort(byAge);
     },
-    async show(quarantineId) {
-      const text = await readOrNull(descriptionPath(quarantineId));
-      if (text === null) return null;
-      return { item: await describedBy(quarantineId, text), body: await readOrNull(bodyPath(quarantineId)) };
-    },
+    show: async (quarantineId) => readItem(pathOf(quarantineId), quarantineId),
     remove,
   };
 }
 
-const Description = z.object({
-  quarantineId: z.string(),
-  kind: z.enum(['delivery', 'file']),
-  at: z.string(),
-  code: z.string(),
-  reason: z.string(),
-  invoiceId: z.string().nullable(),
-  eventId: z.string().nullable(),
-  sha256: z.string().nullable(),
-  findings: z.array(
-    z.object({
-      line: z.number().nullable(),
-      row: z.number().nullable(),
-      column: z.string().nullable(),
-      rule: z.string(),
-      value: z.string(),
-    }),
-  ),
-  findingCount: z.int().nonnegative(),
-  sizeBytes: z.int().nonnegative(),
-}) satisfies z.ZodType<QuarantinedItem>;
+async function readItem(
+  path: string,
+  id: string,
+): Promise<{ readonly item: QuarantinedItem; readonly body: Uint8Array | null } | null> {
+  const bytes = await readOrNull(path);
+  if (bytes === null) return null;
+  const headEnd = bytes.indexOf(0x0a);
+  const body = bytes.subarray(headEnd + 1);
+  const item = parseDescription(id, bytes.subarray(0, Math.max(headEnd, 0))) ?? {
+    // Listed, so that a person can read the body and discard it.
+    ...{ quarantineId: id, kind: id.startsWith('f') ? 'file' : 'delivery', sizeBytes: body.length },
+    ...{ code: 'description-damaged', at: (await stat(path)).mtime.toISOString() },
+    reason: 'The description of this item is damaged; its bytes are kept as received.',
+    ...{ invoiceId: null, eventId: null, sha256: null, findings: [], findingCount: 0 },
+  };
+  return { item, body: item.kind === 'file' ? null : body };
+}
 
 /** null when the text is not a description of this item. */
 function parseDescription(id: string, text: Buffer): QuarantinedItem | null {
   try {
-    const read = Description.safeParse(JSON.parse(text.toString('utf8')));
+    const read = QuarantinedItem.safeParse(JSON.parse(text.toString('utf8')));
     return read.success && read.data.quarantineId === id ? read.data : null;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return null;
@@ -162,10 +135,12 @@ function idOf(item: RefusedItem, body: Uint8Array | null): string {
   return `${item.kind === 'file' ? 'f' : 'd'}-${hash.digest('hex').slice(0, 16)}`;
 }
 
+function isId(name: string): boolean {
+  return /^[df]-[0-9a-f]{16}$/.test(name);
+}
+
 function checked(quarantineId: string): string {
-  if (!/^[df]-[0-9a-f]{16}$/.test(quarantineId)) {
-    throw new RangeError('A quarantine id looks like d-0123456789abcdef.');
-  }
+  if (!isId(quarantineId)) throw new RangeError('A quarantine id looks like d-0123456789abcdef.');
   return quarantineId;
 }
 
@@ -176,25 +151,6 @@ function byWorth(a: QuarantinedItem, b: QuarantinedItem): number {
   const worth = (item: QuarantinedItem): number =>
     ['not-json', 'invalid-metadata', 'invalid-payload'].includes(item.code) ? 0 : 1;
   return worth(a) - worth(b) || byAge(a, b);
-}
-
-async function sweep(root: string): Promise<void> {
-  await sweepLeftBehind(root);
-  for (const name of await readdir(root)) {
-    const orphan = /^([df]-[0-9a-f]{16})\.body$/.exec(name)?.[1];
-    if (orphan !== undefined && (await isOldOrphan(root, orphan))) await removeIfThere(join(root, name));
-  }
-}
-
-/** A body without a description: the process was killed between the two writes, before it answered. */
-async function isOldOrphan(root: string, id: string): Promise<boolean> {
-  if ((await readOrNull(join(root, `${id}.json`))) !== null) return false;
-  try {
-    return Date.now() - (await stat(join(root, `${id}.body`))).mtimeMs > 60_000;
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false;
-    throw error;
-  }
 }
 
 async function readOrNull(path: string): Promise<Buffer | null> {

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Duration } from '@temporalio/common';
 import { taskQueues } from '../../lib/wire/names.ts';
 import type { backfill } from '../backfill.ts';
 import type { backfillBatch } from '../backfill-batch.ts';
@@ -11,8 +12,8 @@ import {
   type BackfillControl,
   type BackfillCounts,
   type BackfillOutcome,
+  type BackfillProgress,
   backfillBatchProgressQuery,
-  backfillBatchQuery,
   backfillBatchSignal,
   backfillControlSignal,
   backfillProgressQuery,
@@ -24,26 +25,19 @@ export interface BackfillRequest {
   /** Duplicates are removed; the order is kept. */
   readonly invoiceIds: readonly string[];
   readonly concurrency?: number;
-  /** How long one invoice is waited for before it counts as `pending`. */
-  readonly replyWithin?: string;
   /** See `BackfillInput`. */
-  readonly checkAfter?: string;
-  readonly quietAfter?: string;
+  readonly checkAfter?: Duration;
+  readonly quietAfter?: Duration;
   /** Ids in one batch, 1,000 by default. */
   readonly batchSize?: number;
   /** Called after each batch with the number of ids sent so far. */
   readonly onSent?: (ids: number, backfillId: string) => void;
 }
 
-export interface BackfillStatus {
-  readonly total: number;
+/** `counts` includes the running batch. */
+export interface BackfillStatus extends Omit<BackfillProgress, 'batches'> {
   readonly done: number;
   readonly inProgress: number;
-  readonly control: BackfillControl;
-  readonly isOver: boolean;
-  /** Whether the backfill has received all ids. */
-  readonly isComplete: boolean;
-  readonly counts: BackfillCounts;
 }
 
 export interface BackfillHandle {
@@ -67,7 +61,7 @@ export async function startBackfill(
   route: InvoiceRoute,
   request: BackfillRequest,
 ): Promise<BackfillHandle> {
-  const { partnerId, concurrency = DEFAULT_CONCURRENCY, replyWithin = '1 h' } = request;
+  const { partnerId, concurrency = DEFAULT_CONCURRENCY } = request;
   const { batchSize = BATCH_SIZE, checkAfter, quietAfter, onSent } = request;
   const { environment } = route;
   const backfillId = randomUUID();
@@ -75,7 +69,7 @@ export async function startBackfill(
   const invoiceIds = [...new Set(request.invoiceIds)];
   const pace = invoicePace(route);
   const input = {
-    ...{ environment, partnerId, concurrency, replyWithin },
+    ...{ environment, partnerId, concurrency },
     ...(pace ? { pace } : {}),
     ...(checkAfter ? { checkAfter } : {}),
   };
@@ -109,18 +103,17 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
   const parent = client.workflow.getHandle<typeof backfill>(backfillWorkflowId(route, backfillId));
 
   async function status(): Promise<BackfillStatus> {
-    const progress = await parent.query(backfillProgressQuery);
+    const { batches, ...progress } = await parent.query(backfillProgressQuery);
     const counts: Record<keyof BackfillCounts, number> = { ...progress.counts };
     let inProgress = 0;
-    for (const { workflowId, state } of await parent.query(backfillBatchQuery)) {
+    for (const { workflowId, state } of batches) {
       if (state !== 'running') continue;
       const batch = await progressOf(workflowId);
       inProgress += batch.inProgress;
       for (const outcome of batch.results) counts[outcome.state] += 1;
     }
     const done = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    const { total, control, isOver, isComplete } = progress;
-    return { total, done, inProgress, control, isOver, isComplete, counts };
+    return { ...progress, counts, done, inProgress };
   }
 
   async function progressOf(
@@ -147,11 +140,8 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
     const finished = new Set<string>();
     try {
       while (!signal?.aborted) {
-        const { isOver } = await retryQuery(() => parent.query(backfillProgressQuery), signal);
-        for (const { workflowId, state } of await retryQuery(
-          () => parent.query(backfillBatchQuery),
-          signal,
-        )) {
+        const { isOver, batches } = await retryQuery(() => parent.query(backfillProgressQuery), signal);
+        for (const { workflowId, state } of batches) {
           if (state === 'waiting' || finished.has(workflowId)) continue;
           const { results: found } = await retryQuery(() => progressOf(workflowId), signal);
           yield* found.slice(yielded.get(workflowId) ?? 0);
@@ -174,7 +164,7 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
   };
 }
 
-export type { BackfillCounts, BackfillOutcome };
+export type { BackfillOutcome };
 
 /** @returns false when the workflow has ended */
 async function unlessClosed(signalled: Promise<void>): Promise<boolean> {

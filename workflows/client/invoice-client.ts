@@ -79,7 +79,7 @@ export async function lookUpInvoice(
   client: Client,
   route: InvoiceRoute,
   address: InvoiceAddress,
-  request: LookUpRequest,
+  request: LookUpRequest = {},
 ): Promise<void> {
   await client.workflow.signalWithStart<typeof invoice, [LookUpRequest]>('invoice', {
     ...startOptions(route, address, null),
@@ -97,7 +97,7 @@ export async function watchInvoice(
   const { args, ...options } = startOptions(route, address, null);
   await client.workflow.start<typeof invoice>('invoice', {
     ...options,
-    args: [{ ...args[0], lookUp: { cause: 'reconcile' } }],
+    args: [{ ...args[0], lookUp: {} }],
     workflowIdConflictPolicy: 'USE_EXISTING',
   });
 }

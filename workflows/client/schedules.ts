@@ -11,7 +11,7 @@ import {
 import type { Duration } from '@temporalio/common';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { UnencryptedPayloadError } from '../../lib/temporal/codec.ts';
+import { isTemporalError } from '../../lib/temporal/errors.ts';
 import { type EnvironmentName, taskQueues } from '../../lib/wire/names.ts';
 import type { ScheduledReport } from '../activities.ts';
 import type { reconcile } from '../reconcile.ts';
@@ -73,7 +73,7 @@ export async function applySchedule(
     try {
       await handle.update(({ state }) => ({ ...definition, state }));
     } catch (failure) {
-      if (!(failure instanceof UnencryptedPayloadError)) throw failure;
+      if (!isTemporalError(failure, 'unencrypted-payload')) throw failure;
       // Another program created or changed it.
       await handle.delete();
       await create();

@@ -1,13 +1,25 @@
 /** Sends requests to the running worker that only the single writer may perform, and waits for the result. */
 
 import { randomUUID } from 'node:crypto';
-import { type Client, WorkflowFailedError } from '@temporalio/client';
-import { ActivityFailure, ApplicationFailure, arrayFromPayloads } from '@temporalio/common';
+import { type Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  arrayFromPayloads,
+  type Workflow,
+  type WorkflowResultType,
+} from '@temporalio/common';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 import { taskQueues } from '../../lib/wire/names.ts';
-import type { Imported, ImportRequest } from '../../warehouse/import/import-files.ts';
-import type { Decided, Decision, Publication, Verification } from '../../warehouse/warehouse.ts';
-import type { ReconcileResult, reconcile } from '../reconcile.ts';
+import type {
+  Decided,
+  Decision,
+  Imported,
+  ImportRequest,
+  Publication,
+  Verification,
+} from '../../lib/wire/warehouse-requests.ts';
+import type { ReconcileInput, ReconcileResult, reconcile } from '../reconcile.ts';
 import type { decideInvoice, importCsv, snapshot, verify } from '../writer-requests.ts';
 import type { InvoiceRoute } from './invoice-client.ts';
 
@@ -25,11 +37,11 @@ export class WriterRequestError extends BillsyncError {
 
 export type OnProgress = (done: number, of: number) => void;
 
+type ReconcileRequest = Pick<ReconcileInput, 'isFull'>;
+
 /** Publishes everything committed before the call. @throws WriterRequestError */
 export function requestSnapshot(client: Client, route: InvoiceRoute): Promise<Publication> {
-  return resultOf(() =>
-    client.workflow.execute<typeof snapshot>('snapshot', startOptions(route, 'snapshot')),
-  );
+  return execute<typeof snapshot>(client, route, 'snapshot', []);
 }
 
 /**
@@ -44,12 +56,7 @@ export function requestVerify(
   request: { readonly full: boolean },
   onProgress?: OnProgress,
 ): Promise<Verification> {
-  const options = startOptions(route, 'verify');
-  return resultOf(() =>
-    withProgress(client, options.workflowId, onProgress, () =>
-      client.workflow.execute<typeof verify>('verify', { ...options, args: [request] }),
-    ),
-  );
+  return execute<typeof verify>(client, route, 'verify', [request], onProgress);
 }
 
 /** @param request `path` is absolute, on the worker's machine. @throws WriterRequestError */
@@ -58,84 +65,80 @@ export function requestImport(
   route: InvoiceRoute,
   request: ImportRequest,
 ): Promise<Imported> {
-  const options = startOptions(route, 'import');
-  return resultOf(() =>
-    client.workflow.execute<typeof importCsv>('importCsv', { ...options, args: [request] }),
-  );
+  return execute<typeof importCsv>(client, route, 'importCsv', [request]);
 }
 
 /** Records a person's decision about an invoice. @throws WriterRequestError */
 export function requestDecision(client: Client, route: InvoiceRoute, decision: Decision): Promise<Decided> {
-  const options = startOptions(route, 'decide');
-  return resultOf(() =>
-    client.workflow.execute<typeof decideInvoice>('decideInvoice', { ...options, args: [decision] }),
-  );
+  return execute<typeof decideInvoice>(client, route, 'decideInvoice', [decision]);
 }
 
 /** Runs a reconciliation to its end. @throws WriterRequestError */
 export function requestReconcile(
   client: Client,
   route: InvoiceRoute,
-  request: { readonly isFull?: boolean } = {},
+  request: ReconcileRequest = {},
   onProgress?: OnProgress,
 ): Promise<ReconcileResult> {
-  const options = reconcileOptions(route, request);
-  return resultOf(() =>
-    withProgress(client, options.workflowId, onProgress, () =>
-      client.workflow.execute<typeof reconcile>('reconcile', options),
-    ),
-  );
+  const input = { environment: route.environment, ...request };
+  return execute<typeof reconcile>(client, route, 'reconcile', [input], onProgress);
 }
 
 /** Starts a reconciliation without waiting for it. @returns the workflow's id */
 export async function startReconcile(
   client: Client,
   route: InvoiceRoute,
-  request: { readonly isFull?: boolean } = {},
+  request: ReconcileRequest = {},
 ): Promise<string> {
-  const options = reconcileOptions(route, request);
-  return (await client.workflow.start<typeof reconcile>('reconcile', options)).workflowId;
+  const input = { environment: route.environment, ...request };
+  const started = await start<typeof reconcile>(client, route, 'reconcile', [input]);
+  return started.workflowId;
 }
 
-function reconcileOptions(route: InvoiceRoute, request: { readonly isFull?: boolean }) {
-  const args: Parameters<typeof reconcile> = [{ environment: route.environment, ...request }];
-  return { ...startOptions(route, 'reconcile'), args };
-}
-
-function startOptions(route: InvoiceRoute, kind: string) {
-  const { environment } = route;
-  return {
-    workflowId: `${kind}/${environment}/${randomUUID()}`,
-    taskQueue: (route.queues ?? taskQueues(environment)).warehouse,
+function start<W extends Workflow>(
+  client: Client,
+  { environment, queues = taskQueues(environment) }: InvoiceRoute,
+  workflow: string,
+  args: Parameters<W>,
+): Promise<WorkflowHandle<W>> {
+  return client.workflow.start<Workflow>(workflow, {
+    args,
+    workflowId: `${workflow}/${environment}/${randomUUID()}`,
+    taskQueue: queues.warehouse,
     workflowRunTimeout: '1 h',
-  } as const;
+  }) as Promise<WorkflowHandle<W>>;
 }
 
-async function resultOf<T>(request: () => Promise<T>): Promise<T> {
+async function execute<W extends Workflow>(
+  client: Client,
+  route: InvoiceRoute,
+  workflow: string,
+  args: Parameters<W>,
+  onProgress?: OnProgress,
+): Promise<WorkflowResultType<W>> {
+  const started = await start<W>(client, route, workflow, args);
+  const endReports =
+    onProgress === undefined ? () => {} : reportProgress(client, started.workflowId, onProgress);
   try {
-    return await request();
+    return await started.result();
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
     const { cause } = error;
     const inner = cause instanceof ActivityFailure ? cause.cause : cause;
     const code = inner instanceof ApplicationFailure ? (inner.type ?? 'unknown') : 'unknown';
     throw new WriterRequestError(code, inner?.message ?? error.message, { cause: error });
+  } finally {
+    endReports();
   }
 }
 
 const PROGRESS_INTERVAL_MS = 1_000;
 
-/** Reports the progress that the workflow's activity sends with its heartbeats. */
-async function withProgress<T>(
-  client: Client,
-  workflowId: string,
-  onProgress: OnProgress | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (onProgress === undefined) return work();
+/** Reports the progress that the workflow's activity sends with its heartbeats. @returns ends the reports */
+function reportProgress(client: Client, workflowId: string, onProgress: OnProgress): () => void {
   let isReading = false;
   let isOver = false;
-  async function report(onProgress: OnProgress): Promise<void> {
+  async function report(): Promise<void> {
     if (isReading) return;
     isReading = true;
     // A failed read is not a failure of the work.
@@ -143,11 +146,11 @@ async function withProgress<T>(
     isReading = false;
     if (progress !== null && !isOver) onProgress(progress.done, progress.of);
   }
-  const timer = setInterval(() => void report(onProgress), PROGRESS_INTERVAL_MS).unref();
-  return work().finally(() => {
+  const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS).unref();
+  return () => {
     isOver = true;
     clearInterval(timer);
-  });
+  };
 }
 
 interface Progress {

@@ -11,6 +11,11 @@ export interface RunbookEntry {
   readonly severity: Severity;
   /** The second part of the key when there is one alert per item: an invoice, a reason. */
   readonly each?: string;
+  /**
+   * With several machines: `machine`, each machine has an alert of its own; `process`, one alert that is over when no process has its
+   * cause any more; by default one alert that any process ends.
+   */
+  readonly scope?: 'machine' | 'process';
   /** It reports a past event that nothing undoes: it ends when a person acknowledges it (ADR 20). */
   readonly isNotice?: true;
   /** The condition, and its effect on deliveries and figures. */

@@ -5,6 +5,7 @@ import type { RunbookEntry } from './entry.ts';
 export const MACHINE = {
   warehouse: {
     severity: 'critical',
+    scope: 'process',
     meaning:
       'The warehouse’s file is damaged or unusable. The worker rebuilds it from the archive; readers keep the published copy.',
     firstLook: ['the log of the role `worker`', '`df -h`, and `dmesg | tail` for disk errors'],
@@ -17,6 +18,7 @@ export const MACHINE = {
   },
   duckdb: {
     severity: 'critical',
+    scope: 'machine',
     isNotice: true,
     meaning:
       'A call of DuckDB did not return within its limit. The worker ended itself; its supervisor starts it again, and what was at work is repeated.',
@@ -29,6 +31,7 @@ export const MACHINE = {
   },
   clock: {
     severity: 'critical',
+    scope: 'machine',
     meaning:
       'The clock of this machine differs by more than 30 s from that of the billing service or of the archive’s S3. Deadlines and expiry times are judged wrongly; with more than 5 min no worker or endpoint starts.',
     firstLook: ['the alert: which server, by how much', '`timedatectl`, `billsync doctor` (clock)'],
@@ -40,6 +43,7 @@ export const MACHINE = {
   },
   'lake/blocked': {
     severity: 'critical',
+    scope: 'process',
     meaning:
       'This worker waits for a lock in PostgreSQL that another process holds; nothing that needs it is loaded meanwhile.',
     firstLook: [
@@ -69,6 +73,7 @@ export const MACHINE = {
   },
   ingest: {
     severity: 'critical',
+    scope: 'process',
     meaning: 'What was received does not reach the warehouse. Deliveries are kept; figures are not updated.',
     firstLook: ['the log of the role `worker`: what failed', '`billsync verify`: records that are set aside'],
     cure: ['Fix what is named (disk, permissions, a lake’s PostgreSQL). The work resumes automatically.'],
@@ -76,6 +81,7 @@ export const MACHINE = {
   },
   archive: {
     severity: 'critical',
+    scope: 'process',
     meaning:
       'The archive’s folder is empty or gone (a volume that is not mounted), or its bucket does not answer. Deliveries are kept in the inbox and wait; nothing is loaded.',
     firstLook: [
@@ -91,6 +97,7 @@ export const MACHINE = {
   },
   publication: {
     severity: 'critical',
+    scope: 'process',
     meaning: 'Nothing new is published; readers keep the previous figures.',
     firstLook: [
       '`df -h` of the data folder',
@@ -126,6 +133,7 @@ export const MACHINE = {
   },
   disk: {
     severity: 'critical',
+    scope: 'machine',
     isNotice: true,
     meaning:
       'The disk did not store what was written to it (fsync failed). The process ends and is started anew; nothing that was acknowledged is affected.',
@@ -137,6 +145,7 @@ export const MACHINE = {
   },
   'disk/full': {
     severity: 'critical',
+    scope: 'machine',
     meaning:
       'Less than 64 MiB is free, so nothing is downloaded; below 32 MiB nothing is loaded. Deliveries are still stored while they fit.',
     firstLook: ['`df -h` and `du -xh DATA | sort -h | tail`'],
@@ -145,6 +154,7 @@ export const MACHINE = {
   },
   'disk/no-room': {
     severity: 'critical',
+    scope: 'machine',
     meaning: 'A file of an invoice does not fit on the disk; that invoice waits.',
     firstLook: ['`df -h` of the data folder'],
     cure: ['Free disk space; the work resumes automatically.'],
@@ -164,6 +174,7 @@ export const MACHINE = {
   process: {
     severity: 'critical',
     each: 'role',
+    scope: 'machine',
     meaning: 'A process of `up` ended, or was killed because it did not respond, and is restarted.',
     firstLook: [
       'the log just before: memory, a full disk, a port in use',
@@ -178,6 +189,7 @@ export const MACHINE = {
   },
   down: {
     severity: 'critical',
+    scope: 'machine',
     meaning:
       'Prometheus gets no answer from the admin port: billsync is not running or cannot be reached. If the endpoint is down, events are being lost.',
     firstLook: [
@@ -190,6 +202,7 @@ export const MACHINE = {
   component: {
     severity: 'critical',
     each: 'component',
+    scope: 'process',
     meaning:
       'A component has been unhealthy for two minutes. Most components have their own alert, which says more.',
     firstLook: ['the page `/health`: which component, since when, why', '`billsync alerts list`'],

@@ -5,6 +5,7 @@ import type { RunbookEntry } from './entry.ts';
 export const RECEIVING = {
   'endpoint/unanswered': {
     severity: 'critical',
+    scope: 'machine',
     meaning:
       'The endpoint does not answer its own `/healthz`. The billing service delivers an event only twice, so events are being lost.',
     firstLook: [
@@ -21,6 +22,7 @@ export const RECEIVING = {
   },
   'endpoint/certificate': {
     severity: 'warning',
+    scope: 'machine',
     meaning:
       'The certificate of the endpoint expires within two weeks. After that the billing service refuses to deliver, and events are lost.',
     firstLook: [
@@ -35,6 +37,7 @@ export const RECEIVING = {
   },
   'inbox/unwritable': {
     severity: 'critical',
+    scope: 'machine',
     meaning:
       'A delivery could not be written to disk and was answered 503. The service tries each event only twice.',
     firstLook: ['`df -h` and `df -i` of the data folder', 'its owner and permissions: `ls -ld DATA/inbox`'],
@@ -45,6 +48,7 @@ export const RECEIVING = {
   },
   'inbox/left-behind': {
     severity: 'warning',
+    scope: 'machine',
     meaning:
       'Acknowledged deliveries have been in the inbox for more than ten minutes. Nothing is lost; invoices are late.',
     firstLook: ['`billsync doctor` (Temporal, endpoint)', '`ls DATA/inbox/pending | wc -l`'],
@@ -56,6 +60,7 @@ export const RECEIVING = {
   },
   'forwarder/backlog': {
     severity: 'warning',
+    scope: 'machine',
     meaning:
       'The endpoint cannot pass deliveries on to Temporal. They are on disk and are retried until they succeed.',
     firstLook: ['`billsync doctor` (Temporal)', '`billsync_inbox_backlog_age_seconds`: for how long'],
@@ -74,6 +79,7 @@ export const RECEIVING = {
   },
   'webhook/refused': {
     severity: 'critical',
+    scope: 'machine',
     isNotice: true,
     meaning:
       'A delivery with valid credentials was refused before its body was understood: its path, its method, a Content-Encoding, its size or its speed. The billing service delivers an event only twice, so the event may be lost.',
@@ -103,6 +109,7 @@ export const RECEIVING = {
   },
   'webhook/connections': {
     severity: 'warning',
+    scope: 'machine',
     isNotice: true,
     meaning:
       'The endpoint has reached its limit of connections; those that never sent credentials are closed. Known senders keep their share.',
@@ -125,6 +132,7 @@ export const RECEIVING = {
   quarantine: {
     severity: 'warning',
     each: 'reason',
+    scope: 'machine',
     isNotice: true,
     meaning:
       'A delivery was refused for this reason and is kept in full: an unknown event type, version or partner, or an unreadable body.',
@@ -138,6 +146,7 @@ export const RECEIVING = {
   },
   'quarantine/flood': {
     severity: 'warning',
+    scope: 'machine',
     isNotice: true,
     meaning:
       'Somebody with the endpoint’s password sends more unusable deliveries than are kept of one day. Deliveries that can be understood are kept as ever.',
@@ -152,6 +161,7 @@ export const RECEIVING = {
   },
   'quarantine/old': {
     severity: 'warning',
+    scope: 'machine',
     meaning: 'Refused deliveries or files have been waiting for a decision for more than a day.',
     firstLook: ['`billsync quarantine list`'],
     cure: [

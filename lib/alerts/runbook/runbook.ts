@@ -34,6 +34,11 @@ export function isNotice(key: string): boolean {
   return name !== null && RUNBOOK[name].isNotice === true;
 }
 
+export function scopeOf(key: string): 'all' | 'machine' | 'process' {
+  const name = alertNameOf(key);
+  return (name === null ? undefined : RUNBOOK[name].scope) ?? 'all';
+}
+
 export function isAlertName(text: string): text is AlertName {
   return Object.hasOwn(ENTRIES, text);
 }

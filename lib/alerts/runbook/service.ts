@@ -19,6 +19,7 @@ export const SERVICE = {
   },
   'service/unwell': {
     severity: 'warning',
+    scope: 'process',
     meaning:
       'The billing service cannot be reached, is overloaded or answers with errors. Everything is retried for days, with growing pauses.',
     firstLook: [
@@ -56,6 +57,7 @@ export const SERVICE = {
   },
   'temporal/away': {
     severity: 'critical',
+    scope: 'process',
     meaning:
       'Temporal does not answer. Deliveries are accepted and kept; nothing is downloaded, loaded or checked until Temporal is back.',
     firstLook: [
@@ -110,6 +112,7 @@ export const SERVICE = {
   },
   'temporal/undecryptable': {
     severity: 'critical',
+    scope: 'machine',
     isNotice: true,
     meaning:
       'Workflows cannot be decrypted with the configured encryption keys; their invoices are not processed.',

@@ -1,6 +1,6 @@
 /** Tokens, API keys and refusals (spec 2.1, 4.1, 4.2, 5, 7, 9). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, digitsOf, glimpse, jsonObject, textOf } from '../http.ts';
+import { type Answer, digitsOf, excerpt, jsonObject, textOf } from '../http.ts';
 import { broken, hold, holdAll, type Rule } from '../rule.ts';
 import { basic, type Service } from '../service.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
@@ -57,7 +57,7 @@ export const authorizationRules: readonly Rule[] = [
   }),
   refusedToken('missing-credentials', 'Without Basic credentials there is no token', { authorization: null }),
   refusedToken('wrong-credentials', 'With wrong Basic credentials there is no token', {
-    authorization: basic('nobody', 'wrong'),
+    authorization: basic('unknown', 'wrong'),
   }),
   {
     section: '4.1',
@@ -142,7 +142,7 @@ export const authorizationRules: readonly Rule[] = [
   ),
   refusedBearer(
     'foreign-token',
-    'A token of somebody else yields 401 and invalid_token',
+    'A token of another issuer yields 401 and invalid_token',
     () => 'bm90IGEgdG9rZW4=',
   ),
   {
@@ -150,7 +150,7 @@ export const authorizationRules: readonly Rule[] = [
     id: 'expired-token',
     rule: 'After expires_in seconds calls fail with 401; a new token works',
     slow: 3,
-    check: async ({ hasty: { service } }) => {
+    check: async ({ shortLived: { service } }) => {
       const answer = await service.requestToken();
       const authorization = `Bearer ${tokenOf(answer)}`;
       const seconds = Number(digitsOf(jsonObject(answer.body)?.expires_in));
@@ -244,9 +244,9 @@ async function pingWorks(service: Service, headers?: Readonly<Record<string, str
   const body = jsonObject(answer.body);
   hold(
     answer.status === 200 && digitsOf(body?.status) === '1' && body?.info === 'pong',
-    `${answer.status} ${glimpse(answer.body)}`,
+    `${answer.status} ${excerpt(answer.body)}`,
   );
-  return `${answer.status} ${glimpse(answer.body)}`;
+  return `${answer.status} ${excerpt(answer.body)}`;
 }
 
 function tokenOf({ status, body }: Answer): string {

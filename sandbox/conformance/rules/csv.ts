@@ -34,7 +34,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-header',
     rule: 'The header row is first and names the fourteen columns in order',
     check: async (context) => {
-      const { answer } = await context.tell(download);
+      const { answer } = await context.once(download);
       const first = answer.body.toString('utf8').split(/\r\n|\r|\n/, 1)[0] ?? '';
       hold(first === HEADERS.join(','), `the first line is "${first}"`);
       return `${HEADERS.length} columns in order`;
@@ -45,7 +45,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-utf8',
     rule: 'The file is UTF-8',
     check: async (context) => {
-      const { body } = (await context.tell(download)).answer;
+      const { body } = (await context.once(download)).answer;
       const isUtf8 = Buffer.from(body.toString('utf8'), 'utf8').equals(body);
       hold(isUtf8, 'it has bytes that are no UTF-8');
       return `${body.length} bytes of UTF-8`;
@@ -56,7 +56,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-line-endings',
     rule: 'Lines end in CRLF',
     check: async (context) => {
-      const { crlf, lf, cr } = lineEnds((await context.tell(download)).answer.body);
+      const { crlf, lf, cr } = lineEnds((await context.once(download)).answer.body);
       hold(crlf > 0 && lf === 0 && cr === 0, `${crlf} CRLF, ${lf} LF, ${cr} CR`);
       return `${crlf} line ends, all CRLF`;
     },
@@ -66,7 +66,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-quoting',
     rule: 'Fields with commas, quotes or line breaks are quoted, so each row has fourteen fields',
     check: async (context) => {
-      const rows = rowsOf(await context.tell(download));
+      const rows = rowsOf(await context.once(download));
       const odd = rows.flatMap((row) => Object.values(row)).filter((cell) => /[",\r\n]/.test(cell)).length;
       return `${rows.length} rows of ${HEADERS.length} fields, ${odd} cells needed quotes`;
     },
@@ -76,7 +76,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-types',
     rule: 'Dates, decimals, ids, currency and weight unit have their forms',
     check: async (context) => {
-      const rows = rowsOf(await context.tell(download));
+      const rows = rowsOf(await context.once(download));
       const wrong = rows.flatMap((row, at) =>
         Object.entries(FORMS)
           .filter(([name, form]) => row[name as Header] !== '' && !form.test(row[name as Header]))
@@ -91,7 +91,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-invoice-id',
     rule: "Every row carries the invoice's id",
     check: async (context) => {
-      const file = await context.tell(download);
+      const file = await context.once(download);
       const ids = new Set(rowsOf(file).map((row) => row['Invoice ID'].toLowerCase()));
       hold(ids.size === 1 && ids.has(file.invoiceId.toLowerCase()), `the rows name ${[...ids].join(', ')}`);
       return `all rows name ${file.invoiceId}`;
@@ -101,15 +101,15 @@ export const csvRules: readonly Rule[] = [
     section: '2.6',
     id: 'total-is-sum',
     rule: 'invoiceTotalAmount is the sum of Billing Cost, in its currency',
-    check: async (context) => totalsAgree(context, await context.tell(approvedInvoice)),
+    check: async (context) => totalsAgree(context, await context.once(approvedInvoice)),
   },
   {
     section: '2.6',
     id: 'count-is-rows',
     rule: 'totalTransactionCount is the number of shipments',
     check: async (context) => {
-      const { finalized } = await context.tell(approvedInvoice);
-      const rows = rowsOf(await context.tell(download));
+      const { finalized } = await context.once(approvedInvoice);
+      const rows = rowsOf(await context.once(download));
       const stated = decimalOf(finalized.payload.totalTransactionCount, 'totalTransactionCount');
       hold(stated.eq(rows.length), `${stated} stated, ${rows.length} rows`);
       return `${rows.length} shipments`;
@@ -120,8 +120,8 @@ export const csvRules: readonly Rule[] = [
     id: 'tenant-column',
     rule: "A tenant-level invoice's Tenant column is the tenant's name",
     check: async (context) => {
-      const { tenant } = await context.tell(approvedInvoice);
-      const names = [...new Set(rowsOf(await context.tell(download)).map((row) => row.Tenant))];
+      const { tenant } = await context.once(approvedInvoice);
+      const names = [...new Set(rowsOf(await context.once(download)).map((row) => row.Tenant))];
       hold(names.length === 1 && names[0] === tenant?.name, `${JSON.stringify(names)} for ${tenant?.name}`);
       return JSON.stringify(names[0]);
     },
@@ -132,7 +132,7 @@ export const csvRules: readonly Rule[] = [
     rule: "A partner-level invoice's Tenant column is the partner's name",
     check: async (context) => {
       const partner = await context.application.partnerName();
-      const { invoiceId } = await context.tell(partnerInvoice);
+      const { invoiceId } = await context.once(partnerInvoice);
       const names = [
         ...new Set(rowsOf(await downloadOf(context.service, invoiceId, null)).map((row) => row.Tenant)),
       ];
@@ -145,7 +145,7 @@ export const csvRules: readonly Rule[] = [
     id: 'partner-sum',
     rule: 'A partner-level invoice aggregates all shipments of its tenants',
     check: async (context) => {
-      const invoice = await context.tell(partnerInvoice);
+      const invoice = await context.once(partnerInvoice);
       const whole = rowsOf(await downloadOf(context.service, invoice.invoiceId, null));
       const parts = await Promise.all(
         invoice.sources.map(async ({ invoiceId }) =>

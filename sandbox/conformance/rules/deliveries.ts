@@ -7,7 +7,7 @@ import { approvedInvoice, openEndpoint, receive, SOON_MS } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
 const AT_ONCE_MS = 3_000;
-/** How exactly an instant on our side can be told from one on theirs. */
+/** Tolerance between an instant here and one at the service. */
 const SLACK_MS = 500;
 
 interface Voided {
@@ -25,7 +25,7 @@ export const deliveryRules: readonly Rule[] = [
     id: 'delivery-json',
     rule: 'The envelope comes as the body of a request to the payload URL',
     check: async (context) => {
-      const { finalized } = await context.tell(approvedInvoice);
+      const { finalized } = await context.once(approvedInvoice);
       hold(finalized.eventId !== '', 'the body is no JSON envelope');
       return `${finalized.method} ${String(finalized.headers['content-type'])}`;
     },
@@ -75,7 +75,7 @@ export const deliveryRules: readonly Rule[] = [
     rule: 'The retry comes after a brief delay',
     slow: 6,
     check: async (context) => {
-      const { received } = await context.tell(refusedTwice);
+      const { received } = await context.once(refusedTwice);
       const gapMs = gapOf(received);
       hold(gapMs > 0 && gapMs <= context.briefDelayMs, `${Math.round(gapMs)} ms`);
       return `${(gapMs / 1_000).toFixed(1)} s`;
@@ -87,8 +87,8 @@ export const deliveryRules: readonly Rule[] = [
     rule: 'There is one retry and no third attempt',
     slow: 12,
     check: async (context) => {
-      const { received } = await context.tell(refusedTwice);
-      const { path, invoiceId } = await context.tell(refusedTwice);
+      const { received } = await context.once(refusedTwice);
+      const { path, invoiceId } = await context.once(refusedTwice);
       const quietMs = 2 * gapOf(received) + 500;
       const more = await receive(context, { path, invoiceId, count: 3 }, quietMs);
       hold(more.length === 2, `${more.length} attempts`);
@@ -101,7 +101,7 @@ export const deliveryRules: readonly Rule[] = [
     rule: 'The retry carries the same eventId and the same bytes',
     slow: 6,
     check: async (context) => {
-      const { received } = await context.tell(refusedTwice);
+      const { received } = await context.once(refusedTwice);
       const [one, other] = received;
       hold(one !== undefined && other !== undefined, `${received.length} attempts`);
       hold(
@@ -117,7 +117,7 @@ export const deliveryRules: readonly Rule[] = [
     rule: 'After the retry the delivery is logged as failed and not requeued',
     slow: 6,
     check: async (context) => {
-      const voided = await context.tell(refusedTwice);
+      const voided = await context.once(refusedTwice);
       const log = await settledLog(context, voided);
       hold(log.state === 'failed' && log.attempts === 2, `${log.state} after ${log.attempts}`);
       return 'failed after 2 attempts, in the log';
@@ -194,8 +194,7 @@ function refusedTwice(context: SuiteContext): Promise<Voided> {
 }
 
 /**
- * Cancels an invoice while an endpoint of its own answers as `choose` says for it, and 200 for all others. The
- * invoice exists before the endpoint, so the endpoint can tell it.
+ * Cancels an invoice. Its own endpoint answers with `choose` for this invoice and with 200 for all others.
  */
 async function voidInvoice(
   context: SuiteContext,
@@ -218,7 +217,7 @@ function gapOf([one, other]: readonly ReceivedRequest[]): number {
   return one === undefined || other === undefined ? broken('there was no retry') : other.atMs - one.atMs;
 }
 
-/** The log's line of a delivery to an endpoint of ours, once it is over. */
+/** The log entry of a delivery to an endpoint of the suite, when the delivery has ended. */
 async function settledLog(
   context: SuiteContext,
   { invoiceId, webhookId }: Voided,

@@ -1,5 +1,5 @@
 /** The three endpoints of an invoice and their errors (spec 4.3 to 4.5, 6, 7). */
-import { digitsOf, glimpse, isObject, jsonObject, textOf } from '../http.ts';
+import { digitsOf, excerpt, isObject, jsonObject, textOf } from '../http.ts';
 import { hold, holdAll, type Rule } from '../rule.ts';
 import {
   approvedInvoice,
@@ -20,7 +20,7 @@ export const endpointRules: readonly Rule[] = [
     id: 'regenerate-fields',
     rule: 'Regenerate answers 200 with URL, expiry, hash and size',
     check: async (context) => {
-      const { location } = await context.tell(download);
+      const { location } = await context.once(download);
       const wrong: string[] = [];
       if (!URL.canParse(textOf(location.presignedUrl) ?? '')) wrong.push('presignedUrl');
       if (Number.isNaN(Date.parse(textOf(location.presignedUrlExpiresAt) ?? '')))
@@ -36,19 +36,19 @@ export const endpointRules: readonly Rule[] = [
     id: 'regenerate-hash',
     rule: "The regenerated hash and size are the file's",
     check: async (context) =>
-      fileIsAnnounced(await context.tell(download), (await context.tell(download)).location),
+      fileIsAnnounced(await context.once(download), (await context.once(download)).location),
   },
   {
     section: '4.3',
     id: 'regenerate-fresh',
-    rule: 'Each call answers a URL that works, whatever became of the one before',
+    rule: 'Each call answers a URL that works',
     check: async (context) => {
-      const { invoiceId } = await context.tell(download);
+      const { invoiceId } = await context.once(download);
       const urls: string[] = [];
-      for (let turn = 0; turn < 2; turn += 1) {
+      for (let call = 0; call < 2; call += 1) {
         const answer = await context.service.regenerate(invoiceId);
         const url = textOf(jsonObject(answer.body)?.presignedUrl);
-        hold(url !== null, `${answer.status} ${glimpse(answer.body)}`);
+        hold(url !== null, `${answer.status} ${excerpt(answer.body)}`);
         const { status } = await context.service.plain({ url });
         hold(status === 200, `the URL answered ${status}`);
         urls.push(url);
@@ -61,11 +61,11 @@ export const endpointRules: readonly Rule[] = [
     id: 'details',
     rule: 'Details are a JSON object with the line items of the invoice',
     check: async (context) => {
-      const file = await context.tell(download);
+      const file = await context.once(download);
       const answer = await context.service.details(file.invoiceId);
       const body = jsonObject(answer.body);
-      hold(answer.status === 200 && body !== null, `${answer.status} ${glimpse(answer.body)}`);
-      const items = mostObjects(body);
+      hold(answer.status === 200 && body !== null, `${answer.status} ${excerpt(answer.body)}`);
+      const items = longestObjectList(body);
       const rows = rowsOf(file).length;
       hold(
         items !== null && items.count === rows,
@@ -79,9 +79,9 @@ export const endpointRules: readonly Rule[] = [
     id: 'export-csv',
     rule: 'Export answers the same rows as the exported file',
     check: async (context) => {
-      const file = await context.tell(download);
+      const file = await context.once(download);
       const answer = await context.service.exportCsv(file.invoiceId);
-      hold(answer.status === 200, `${answer.status} ${glimpse(answer.body)}`);
+      hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
       const exported = rowsOf(tryCsv(answer.body));
       const lines = (rows: typeof exported) =>
         rows
@@ -100,7 +100,7 @@ export const endpointRules: readonly Rule[] = [
     id: 'regenerate-unexported',
     rule: 'When the export failed, regenerate is 404',
     check: async (context) => {
-      const { invoiceId } = await context.tell(unexportedInvoice);
+      const { invoiceId } = await context.once(unexportedInvoice);
       return statusIs(await context.service.regenerate(invoiceId), 404);
     },
   },
@@ -109,9 +109,9 @@ export const endpointRules: readonly Rule[] = [
     id: 'export-csv-unexported',
     rule: 'When the export failed, export-csv is the fallback',
     check: async (context) => {
-      const { invoiceId } = await context.tell(unexportedInvoice);
+      const { invoiceId } = await context.once(unexportedInvoice);
       const answer = await context.service.exportCsv(invoiceId);
-      hold(answer.status === 200, `${answer.status} ${glimpse(answer.body)}`);
+      hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
       return `${rowsOf(tryCsv(answer.body)).length} rows without an event`;
     },
   },
@@ -120,11 +120,11 @@ export const endpointRules: readonly Rule[] = [
     id: 'announced-hash',
     rule: 'The SHA-256 and size of invoice_finalized are those of the file behind its URL',
     check: async (context) => {
-      const { finalized } = await context.tell(approvedInvoice);
+      const { finalized } = await context.once(approvedInvoice);
       const url = textOf(finalized.payload.presignedUrl) ?? '';
       const answer = await context.service.plain({ url });
       hold(answer.status === 200, `the announced URL answered ${answer.status}`);
-      const file = await context.tell(download);
+      const file = await context.once(download);
       hold(answer.body.equals(file.answer.body), 'the announced URL and the regenerated one differ in bytes');
       return fileIsAnnounced(file, finalized.payload);
     },
@@ -152,8 +152,8 @@ export const endpointRules: readonly Rule[] = [
       const invoiceId = await approvedId(context);
       await context.application.failRegenerate(invoiceId);
       const answer = await context.service.regenerate(invoiceId);
-      hold(answer.status === 400 && answer.body.length > 0, `${answer.status} ${glimpse(answer.body)}`);
-      return glimpse(answer.body);
+      hold(answer.status === 400 && answer.body.length > 0, `${answer.status} ${excerpt(answer.body)}`);
+      return excerpt(answer.body);
     },
   },
 ];
@@ -169,7 +169,7 @@ function fileIsAnnounced(file: Download, location: Readonly<Record<string, unkno
   return `${file.answer.body.length} bytes, ${file.sha256.slice(0, 16)}…`;
 }
 
-/** An invoice of its own, so that a failure aimed at it strikes no other rule. */
+/** A new invoice, so that a fault for it affects no other rule. */
 async function approvedId({ application }: SuiteContext): Promise<string> {
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
   await application.submit(invoiceId);
@@ -178,16 +178,16 @@ async function approvedId({ application }: SuiteContext): Promise<string> {
 }
 
 function statusIs({ status, body }: { status: number; body: Buffer }, wanted: number): string {
-  hold(status === wanted, `${status} ${glimpse(body)}`);
-  return `${status} ${glimpse(body)}`;
+  hold(status === wanted, `${status} ${excerpt(body)}`);
+  return `${status} ${excerpt(body)}`;
 }
 
-/** The longest list of objects anywhere in a body, with its path: the shape of details is not shown (spec 4.4). */
-export function mostObjects(value: unknown, path = 'the body'): { path: string; count: number } | null {
+/** The longest list of objects anywhere in a body, with its path: the spec leaves the shape of details open (spec 4.4). */
+export function longestObjectList(value: unknown, path = 'the body'): { path: string; count: number } | null {
   if (Array.isArray(value)) return value.every(isObject) ? { path, count: value.length } : null;
   if (!isObject(value)) return null;
   const found = Object.entries(value).flatMap(([name, inner]) => {
-    const most = mostObjects(inner, path === 'the body' ? name : `${path}.${name}`);
+    const most = longestObjectList(inner, path === 'the body' ? name : `${path}.${name}`);
     return most === null ? [] : [most];
   });
   return found.sort((one, other) => other.count - one.count)[0] ?? null;

@@ -56,7 +56,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'envelope',
     rule: 'Every delivery is an envelope of metadata and payload',
     check: async (context) => {
-      const { received } = await context.tell(canceledInvoice);
+      const { received } = await context.once(canceledInvoice);
       const keys = received.map(({ body }) =>
         Object.keys(jsonObject(body) ?? {})
           .sort()
@@ -74,7 +74,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'metadata-fields',
     rule: 'Metadata has its six fields, identical for all event types',
     check: async (context) => {
-      const { received } = await context.tell(canceledInvoice);
+      const { received } = await context.once(canceledInvoice);
       holdAll(
         received.flatMap((one) =>
           complaints(one.metadata, METADATA).map((text) => `${one.eventType}: ${text}`),
@@ -88,7 +88,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'event-id-unique',
     rule: 'eventId is unique per event',
     check: async (context) => {
-      const { received } = await context.tell(canceledInvoice);
+      const { received } = await context.once(canceledInvoice);
       const ids = new Set(received.map(({ eventId }) => eventId));
       hold(ids.size === received.length, `${received.length} deliveries with ${ids.size} ids`);
       return `${ids.size} events, ${ids.size} ids`;
@@ -99,7 +99,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'partner-id',
     rule: "partnerId is the token's partner",
     check: async (context) => {
-      const { finalized } = await context.tell(approvedInvoice);
+      const { finalized } = await context.once(approvedInvoice);
       const token = jsonObject((await context.service.requestToken()).body);
       hold(
         finalized.metadata.partnerId === token?.partnerId,
@@ -113,7 +113,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'payload-fields',
     rule: 'The invoice payload has its fields, each of its type, for all event types',
     check: async (context) => {
-      const { received } = await context.tell(canceledInvoice);
+      const { received } = await context.once(canceledInvoice);
       holdAll(
         received.flatMap((one) =>
           complaints(one.payload, PAYLOAD).map((text) => `${one.eventType}: ${text}`),
@@ -129,7 +129,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'maker-prefix',
     rule: "Both id fields carry the maker's prefix, one and the same",
     check: async (context) => {
-      const { finalized } = await context.tell(approvedInvoice);
+      const { finalized } = await context.once(approvedInvoice);
       const { invoice, tenant } = prefixesOf(finalized);
       hold(invoice !== null && invoice === tenant, `prefixes ${invoice} and ${tenant}`);
       return `${invoice}InvoiceId, ${tenant}TenantId`;
@@ -140,7 +140,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'neutral-spelling',
     rule: 'The neutral spelling of the same names exists as well',
     check: async (context) => {
-      const received = await context.tell(hastyFinalized);
+      const received = await context.once(shortLivedFinalized);
       const { invoice, tenant } = prefixesOf(received);
       hold(invoice === 'service' && tenant === 'service', `prefixes ${invoice} and ${tenant}`);
       return 'serviceInvoiceId, serviceTenantId';
@@ -151,7 +151,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'due-date',
     rule: 'invoiceDueDate is the invoice date plus 15 days',
     check: async (context) => {
-      const { created, finalized } = await context.tell(approvedInvoice);
+      const { created, finalized } = await context.once(approvedInvoice);
       for (const { payload } of [created, finalized]) {
         const days =
           (Date.parse(String(payload.invoiceDueDate)) - Date.parse(String(payload.invoiceDate))) / DAY_MS;
@@ -165,7 +165,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'finalized-fields',
     rule: 'invoice_finalized adds the URL, its expiry, hash and size',
     check: async (context) => {
-      const { finalized } = await context.tell(approvedInvoice);
+      const { finalized } = await context.once(approvedInvoice);
       holdAll(complaints(finalized.payload, LOCATION));
       return Object.keys(LOCATION).join(', ');
     },
@@ -175,7 +175,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'no-file-elsewhere',
     rule: 'invoice_created and invoice_voided carry the fields of 2.6 only',
     check: async (context) => {
-      const { created, voided } = await context.tell(canceledInvoice);
+      const { created, voided } = await context.once(canceledInvoice);
       const known = (name: string) => name in PAYLOAD || /^[a-z]+(Invoice|Tenant)Id$/.test(name);
       const extra = [created, voided].flatMap(({ payload }) =>
         Object.keys(payload).filter((name) => !known(name)),
@@ -189,7 +189,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'tenant-level-ids',
     rule: 'A tenant-level event names the tenant by both ids',
     check: async (context) => {
-      const { finalized, tenant } = await context.tell(approvedInvoice);
+      const { finalized, tenant } = await context.once(approvedInvoice);
       const id = tenantIdOf(finalized);
       const own = finalized.payload.partnerTenantId;
       hold(id === tenant?.tenantId && own === tenant?.partnerTenantId, `${id} and ${own}`);
@@ -201,7 +201,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'partner-level-ids',
     rule: 'A partner-level event has null for both tenant ids',
     check: async (context) => {
-      const { finalized } = await context.tell(partnerInvoice);
+      const { finalized } = await context.once(partnerInvoice);
       const values = [tenantIdOf(finalized), finalized.payload.partnerTenantId];
       hold(
         values.every((value) => value === null),
@@ -218,7 +218,7 @@ export const envelopeRules: readonly Rule[] = [
     id: 'schema-version',
     rule: 'payloadSchemaVersion is v1',
     check: async (context) => {
-      const { received } = await context.tell(canceledInvoice);
+      const { received } = await context.once(canceledInvoice);
       const versions = new Set(received.map(({ metadata }) => metadata.payloadSchemaVersion));
       hold(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
       return 'v1';
@@ -232,7 +232,7 @@ function statusRule(status: string, eventType: string): Rule {
     id: `status-${status}`,
     rule: `${eventType} carries invoiceStatus ${status}`,
     check: async (context) => {
-      const { received } = await context.tell(canceledInvoice);
+      const { received } = await context.once(canceledInvoice);
       const one =
         received.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
       hold(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
@@ -242,8 +242,8 @@ function statusRule(status: string, eventType: string): Rule {
 }
 
 /** A finalized event of the partner without tenants, whose service spells neutrally. */
-async function hastyFinalized(context: SuiteContext): Promise<ReceivedRequest> {
-  const { application } = context.hasty;
+async function shortLivedFinalized(context: SuiteContext): Promise<ReceivedRequest> {
+  const { application } = context.shortLived;
   const { path } = await openEndpoint(context, { at: application });
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
   await application.submit(invoiceId);

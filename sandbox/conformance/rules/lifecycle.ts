@@ -42,7 +42,7 @@ export const lifecycleRules: readonly Rule[] = [
     id: 'event-order',
     rule: 'The events of an invoice follow its life: created, finalized, voided',
     check: async (context) => {
-      const { received } = await context.tell(canceledInvoice);
+      const { received } = await context.once(canceledInvoice);
       const types = received.map(({ eventType }) => eventType);
       const instants = received.map(({ metadata }) => Date.parse(String(metadata.eventTimestamp)));
       hold(types.join() === 'invoice_created,invoice_finalized,invoice_voided', types.join(', '));
@@ -91,7 +91,7 @@ export const lifecycleRules: readonly Rule[] = [
     id: 'no-pending-event',
     rule: 'No event is emitted for PENDING_APPROVAL',
     check: async (context) => {
-      const { received } = await context.tell(approvedInvoice);
+      const { received } = await context.once(approvedInvoice);
       const types = received.map(({ eventType }) => eventType).join(', ');
       const isSilent = received.every(({ payload }) => payload.invoiceStatus !== 'pending');
       hold(types === 'invoice_created, invoice_finalized' && isSilent, types);
@@ -103,7 +103,7 @@ export const lifecycleRules: readonly Rule[] = [
     id: 'export-failure-silent',
     rule: 'When the export fails, invoice_finalized is not sent',
     check: async (context) => {
-      const { invoiceId, received } = await context.tell(unexportedInvoice);
+      const { invoiceId, received } = await context.once(unexportedInvoice);
       const { status } = await context.application.invoice(invoiceId);
       const types = received.map(({ eventType }) => eventType).join(', ');
       hold(status === 'APPROVED' && types === 'invoice_created', `${status}, received ${types}`);
@@ -143,11 +143,11 @@ function refusedMove(from: Status, move: Move): Rule {
 }
 
 function override(isOn: boolean): Rule {
-  const word = isOn ? 'on' : 'off';
+  const state = isOn ? 'on' : 'off';
   return {
     section: '3',
-    id: `auto-approve-override-${word}`,
-    rule: `Auto-approve can be switched ${word} for a specific tenant`,
+    id: `auto-approve-override-${state}`,
+    rule: `Auto-approve can be switched ${state} for a specific tenant`,
     check: async ({ application }) => {
       const [one, other] = await application.tenants();
       if (one === undefined || other === undefined) return skip('the partner has no two tenants');

@@ -130,7 +130,7 @@ export const registrationRules: readonly Rule[] = [
     id: 'tenants-need-feature',
     rule: 'Tenants are a setting only of partners that use the tenant feature',
     check: async (context) => {
-      const { application } = context.hasty;
+      const { application } = context.shortLived;
       const [tenant] = await context.application.tenants();
       const refusal = await refusalOf(
         openEndpoint(context, { at: application, tenants: [tenant?.tenantId ?? 'any'], active: false }),
@@ -144,7 +144,7 @@ export const registrationRules: readonly Rule[] = [
     id: 'custom-headers',
     rule: 'Custom headers are sent with every request, HTTP Basic among them',
     check: async (context) => {
-      const { received } = await context.tell(approvedInvoice);
+      const { received } = await context.once(approvedInvoice);
       for (const { headers, eventType } of received) {
         for (const [name, value] of Object.entries(CUSTOM_HEADERS)) {
           hold(headers[name] === value, `${eventType} has ${name}: ${headers[name] ?? 'nothing'}`);
@@ -174,7 +174,7 @@ export const registrationRules: readonly Rule[] = [
       const { path, webhookId } = await openEndpoint(context, { active: false });
       await context.application.sendTest(webhookId);
       const [test] = await context.receiver.wait(path, (all) => all.length > 0, SOON_MS);
-      const { finalized } = await context.tell(approvedInvoice);
+      const { finalized } = await context.once(approvedInvoice);
       const flags = [test?.metadata.testEvent, finalized.metadata.testEvent];
       hold(flags[0] === true && flags[1] === false, JSON.stringify(flags));
       return 'true for the test, false for the real event';
@@ -195,8 +195,9 @@ async function refusedSettings(context: SuiteContext, settings: Partial<WebhookS
 }
 
 /**
- * Lets an event pass through the service that a watching endpoint of its own hears, so that what the silent one
- * was to hear would have come by then; answers how much that one received.
+ * Waits until an event reached an endpoint of its own, by when the silent endpoint would have received its events too.
+ *
+ * @returns the number of requests that the silent endpoint received
  */
 async function receivedUntilMarker(context: SuiteContext, silentPath: string): Promise<number> {
   const { path, webhookId } = await openEndpoint(context, { eventTypes: ['invoice_created'] });

@@ -1,6 +1,6 @@
 /** Presigned URLs: lifetime, refusals, and how storage serves the file (spec 2.7, 4.3, 6, 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { glimpse, jsonObject, textOf } from '../http.ts';
+import { excerpt, jsonObject, textOf } from '../http.ts';
 import { hold, type Rule } from '../rule.ts';
 import { approvedInvoice, download } from '../stories.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
@@ -14,7 +14,7 @@ export const storageRules: readonly Rule[] = [
     id: 'url-lifetime',
     rule: 'A presigned URL lives for 24 hours after generation',
     check: async (context) => {
-      const { invoiceId } = await context.tell(download);
+      const { invoiceId } = await context.once(download);
       const answer = await context.service.regenerate(invoiceId);
       const expiresAt = textOf(jsonObject(answer.body)?.presignedUrlExpiresAt) ?? '';
       return livesADay(expiresAt, answer.headers.date ?? '');
@@ -25,7 +25,7 @@ export const storageRules: readonly Rule[] = [
     id: 'announced-lifetime',
     rule: 'So does the URL of invoice_finalized',
     check: async (context) => {
-      const { finalized } = await context.tell(approvedInvoice);
+      const { finalized } = await context.once(approvedInvoice);
       return livesADay(
         String(finalized.payload.presignedUrlExpiresAt),
         String(finalized.metadata.eventTimestamp),
@@ -38,17 +38,17 @@ export const storageRules: readonly Rule[] = [
     rule: 'An expired URL is refused; a regenerated one works',
     slow: 3,
     check: async (context) => {
-      const { service, application } = context.hasty;
+      const { service, application } = context.shortLived;
       const { invoiceId } = await application.createInvoice({ shipments: 1 });
       await application.submit(invoiceId);
       await application.approve(invoiceId);
-      const { url, expiresAt } = await freshUrl(context.hasty, invoiceId);
+      const { url, expiresAt } = await freshUrl(context.shortLived, invoiceId);
       const early = await service.plain({ url });
       hold(early.status === 200, `${early.status} before expiry`);
       await sleep(Math.max(0, Date.parse(expiresAt) - Date.now()) + 100);
       const late = await service.plain({ url });
       hold(late.status >= 400 && late.status < 500, `${late.status} after expiry`);
-      const again = await service.plain({ url: (await freshUrl(context.hasty, invoiceId)).url });
+      const again = await service.plain({ url: (await freshUrl(context.shortLived, invoiceId)).url });
       hold(again.status === 200, `${again.status} for the regenerated URL`);
       return `200, then ${late.status}, then 200 for the regenerated URL`;
     },
@@ -58,7 +58,7 @@ export const storageRules: readonly Rule[] = [
     id: 'url-signed',
     rule: 'A URL that was changed is refused',
     check: async (context) => {
-      const { url } = await context.tell(download);
+      const { url } = await context.once(download);
       const bare = new URL(url);
       bare.search = '';
       const later = new URL(url);
@@ -85,7 +85,7 @@ export const storageRules: readonly Rule[] = [
     id: 'url-needs-no-token',
     rule: 'The URL alone downloads the file',
     check: async (context) => {
-      const { answer } = await context.tell(download);
+      const { answer } = await context.once(download);
       return `${answer.status} ${answer.headers['content-type'] ?? ''}, ${answer.body.length} bytes`;
     },
   },
@@ -94,12 +94,12 @@ export const storageRules: readonly Rule[] = [
     id: 'range',
     rule: 'Object storage answers a range of bytes',
     check: async (context) => {
-      const { url, answer } = await context.tell(download);
+      const { url, answer } = await context.once(download);
       const part = await context.service.plain({ url, headers: { range: 'bytes=5-14' } });
-      if (part.status === 200) notAsked(context, 'answered 200 with the whole file');
+      if (part.status === 200) skipUnlessRequired(context, 'answered 200 with the whole file');
       hold(
         part.status === 206 && part.body.equals(answer.body.subarray(5, 15)),
-        `${part.status} ${glimpse(part.body)}`,
+        `${part.status} ${excerpt(part.body)}`,
       );
       return `206 ${part.headers['content-range'] ?? ''}`;
     },
@@ -109,27 +109,27 @@ export const storageRules: readonly Rule[] = [
     id: 'etag',
     rule: 'Object storage names the version of the file by an ETag',
     check: async (context) => {
-      const { url, answer } = await context.tell(download);
+      const { url, answer } = await context.once(download);
       const again = await context.service.plain({ url });
       const [one, other] = [answer.headers.etag, again.headers.etag];
-      if (one === undefined) notAsked(context, 'no ETag');
+      if (one === undefined) skipUnlessRequired(context, 'no ETag');
       hold(one !== undefined && one === other, `${one ?? 'none'}, then ${other ?? 'none'}`);
       return one;
     },
   },
 ];
 
-/** Usual behavior of stores that the specification does not require: the sandbox has it, a real account may not. */
-function notAsked(context: SuiteContext, seen: string): void {
-  if (!context.hasApplication) skip(`${seen}; the document does not ask for it`);
+/** For usual behavior of storage that the specification does not require: the sandbox has it, a real account may not. */
+function skipUnlessRequired(context: SuiteContext, seen: string): void {
+  if (!context.hasApplication) skip(`${seen}; the specification does not require it`);
 }
 
-async function freshUrl({ service }: SuiteContext['hasty'], invoiceId: string) {
+async function freshUrl({ service }: SuiteContext['shortLived'], invoiceId: string) {
   const { body } = await service.regenerate(invoiceId);
   const object = jsonObject(body);
   const url = textOf(object?.presignedUrl);
   const expiresAt = textOf(object?.presignedUrlExpiresAt);
-  hold(url !== null && expiresAt !== null, `regenerate answered ${glimpse(body)}`);
+  hold(url !== null && expiresAt !== null, `regenerate answered ${excerpt(body)}`);
   return { url, expiresAt };
 }
 

@@ -30,7 +30,7 @@ const VERBS = {
   submit: 'DRAFT to PENDING_APPROVAL; emits nothing',
   approve: 'PENDING_APPROVAL to APPROVED; exports and emits invoice_finalized',
   cancel: 'To CANCELED; emits invoice_voided',
-  repair: 'Exports an approved invoice again, rightly, without an event',
+  repair: 'Exports an approved invoice again without a fault and without an event',
 } as const;
 
 const FROM = { submit: 'DRAFT', approve: 'PENDING_APPROVAL' } as const;
@@ -97,7 +97,7 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
     id: 'trigger',
     method: 'POST',
     path: '/trigger',
-    summary: 'Generates invoices and takes them as far as the event asked for',
+    summary: 'Generates invoices and takes them as far as the given event',
     body: shape(
       {
         eventType: { enum: EVENT_TYPES },
@@ -111,21 +111,17 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** Invoices that are moved before others get their turn, so that deliveries start while a burst is still made. */
+/** Invoices between two turns of the event loop, so that deliveries start while others are still processed. */
 const MOVES_PER_TURN = 16;
 
-/** Moves invoices one by one; the first that may not move ends it with a refusal. */
-async function moveMany(
-  { billing, store }: Account,
-  verb: 'submit' | 'approve',
-  invoiceIds?: readonly string[],
-) {
-  const allThatMay = () => billing.invoices().filter(({ status }) => status === FROM[verb]);
-  const ids = invoiceIds ?? allThatMay().map(({ invoiceId }) => invoiceId);
+/** Moves invoices one by one; the first refusal ends it. */
+async function moveMany({ billing }: Account, verb: 'submit' | 'approve', invoiceIds?: readonly string[]) {
+  const ready = () => billing.invoices().filter(({ status }) => status === FROM[verb]);
+  const ids = invoiceIds ?? ready().map(({ invoiceId }) => invoiceId);
   const moved: object[] = [];
   for (const id of ids) {
     if (moved.length % MOVES_PER_TURN === 0) await setImmediate();
-    const { invoiceId, invoiceNumber, status } = await store.together(async () => billing[verb](id));
+    const { invoiceId, invoiceNumber, status } = await billing[verb](id);
     moved.push({ invoiceId, invoiceNumber, status });
   }
   return moved;
@@ -137,8 +133,8 @@ interface TriggerBody {
   readonly invoice?: NewInvoice;
 }
 
-/** The steps from a new invoice, whose event is sent automatically, to each other event. */
-const BRING_ABOUT: Readonly<
+/** The steps from a new invoice, whose event is emitted automatically, to each other event. */
+const STEPS: Readonly<
   Record<EventType, null | ((billing: Account['billing'], invoiceId: string) => unknown)>
 > = {
   invoice_created: null,
@@ -151,7 +147,7 @@ async function trigger({ billing }: Account, { eventType, times = 1, invoice = {
   for (let made = 0; made < times; made += 1) {
     if (made % MOVES_PER_TURN === 0) await setImmediate();
     const { invoiceId } = await billing.create(invoice);
-    await BRING_ABOUT[eventType]?.(billing, invoiceId);
+    await STEPS[eventType]?.(billing, invoiceId);
     triggered.push(brief(billing.invoice(invoiceId)));
   }
   return triggered;

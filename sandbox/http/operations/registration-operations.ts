@@ -119,7 +119,7 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     id: 'resendEvent',
     method: 'POST',
     path: '/events/{eventId}/resend',
-    summary: 'Delivers an event once more, to all who hear of it or to one registration',
+    summary: 'Delivers an event once more, to its subscribers or to one registration',
     body: shape({ registrationId: text }),
     run: ({ billing }, { params, body }) =>
       billing.resend(params.eventId ?? '', (body as { registrationId?: string }).registrationId),

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { importFiles } from '../../../warehouse/import/import-files.ts';
 import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions } from '../../../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../../../warehouse/store.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 
 type Side = 'import floor' | 'rebuild floor' | 'import' | 'rebuild';

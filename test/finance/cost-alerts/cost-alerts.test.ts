@@ -2,11 +2,11 @@
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
 import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
-import { costPaths, lookAtCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
+import { lookAtCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 import { createLogger } from '../../../lib/log/log.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
@@ -38,7 +38,7 @@ let resolved: string[];
 const fixture = await reportsFixture([acme, beta, fresh, twice]);
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billsync-costs-'));
-  await mkdir(join(folder, 'run'));
+  await mkdir(join(folder, 'user'));
   raised = [];
   resolved = [];
 });
@@ -46,12 +46,10 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-const write = async (rules: string): Promise<void> => {
-  await mkdir(dirname(costPaths(folder).rulesPath), { recursive: true });
-  await writeFile(costPaths(folder).rulesPath, rules);
-};
+const inStore = (name: string): string => join(folder, 'user', name);
+const write = (rules: string): Promise<void> => writeFile(inStore('cost-rules.yaml'), rules);
 const options = (more: object = {}) => ({
-  ...{ ...costPaths(folder), databasePath: fixture.path, dashboardUrl: null, now: () => NOW },
+  ...{ dataDir: folder, databasePath: fixture.path, dashboardUrl: null, now: () => NOW },
   log: createLogger(testSettings(folder), 'worker', { write: () => {} }),
   alerts: {
     raise: (alert: Alert) => void raised.push(alert),
@@ -73,7 +71,7 @@ rules:
 
 async function found(rules: string) {
   await write(rules);
-  const [rule] = (await readCostRules(costPaths(folder).rulesPath)) ?? [];
+  const [rule] = (await readCostRules(folder)) ?? [];
   if (rule === undefined) throw new Error('no rule');
   return findCosts(rule, { databasePath: fixture.path, now: NOW, timeLimitMs: 60_000 });
 }
@@ -133,7 +131,7 @@ describe('a finding', () => {
   test('is reported again after a process died before it recorded the report', async () => {
     await write(SPEND);
     await lookAtCosts(options());
-    await rm(costPaths(folder).memoryPath);
+    await rm(inStore('cost-findings.json'));
     await lookAtCosts(options());
     expect(raised).toHaveLength(2);
   });
@@ -173,12 +171,12 @@ describe('a finding', () => {
 
 test('reports findings that cannot be recorded, with the file', async () => {
   await write(SPEND);
-  await mkdir(costPaths(folder).memoryPath);
+  await mkdir(inStore('cost-findings.json'));
   const watch = watchCosts(options({ pauseMs: 60_000 }));
   watch.published();
   await expect
     .poll(() => raised)
-    .toMatchObject([{ key: 'cost-rules', detail: `${costPaths(folder).memoryPath}: it is a folder` }]);
+    .toMatchObject([{ key: 'cost-rules', detail: `${inStore('cost-findings.json')}: it is a folder` }]);
   await watch.close();
 });
 
@@ -228,7 +226,7 @@ describe('rules that cannot be meant', () => {
   test('when there is no file, nothing is looked at and nothing is kept', async () => {
     await lookAtCosts(options());
     expect([raised, resolved]).toEqual([[], ['cost-rules']]);
-    await expect(readFile(costPaths(folder).memoryPath)).rejects.toThrow('ENOENT');
+    await expect(readFile(inStore('cost-findings.json'))).rejects.toThrow('ENOENT');
   });
 });
 

@@ -3,23 +3,24 @@
  * and the version all of them have from then on. Arguments: the folder, and where its line numbers begin.
  */
 
-import { openClaimJournal } from '../../../finance/disputes/journal.ts';
+import { appendChange } from '../../../finance/disputes/journal.ts';
 import { aLine } from './a-claim.ts';
 
 const [, , folder = '', from = '0'] = process.argv;
-const journal = openClaimJournal(folder);
-const said = { at: new Date().toISOString(), by: 'writer', note: 'x'.repeat(300) };
+const decided = { at: new Date().toISOString(), by: 'writer', note: 'x'.repeat(300) };
 
 for (let batch = 0; ; batch += 1) {
-  const { nextNumber } = await journal.read();
-  const claims = Array.from({ length: 20 }, (_, index) => ({
-    ...aLine({ rowNumber: Number(from) + batch * 20 + index }),
-    id: `D-${nextNumber + index}`,
-  }));
-  await journal.append({ ...said, kind: 'opened', claims });
-  const ids = claims.map(({ id }) => id);
+  let ids: string[] = [];
+  await appendChange(folder, ({ nextNumber }) => {
+    const claims = Array.from({ length: 20 }, (_, index) => ({
+      ...aLine({ rowNumber: Number(from) + batch * 20 + index }),
+      id: `D-${nextNumber + index}`,
+    }));
+    ids = claims.map(({ id }) => id);
+    return { ...decided, kind: 'opened', claims };
+  });
   process.stdout.write(`${JSON.stringify({ ids, version: 1 })}\n`);
   const changed = ids.map((id) => ({ id, version: 2 }));
-  await journal.append({ ...said, kind: 'changed', claims: changed, state: 'sent' });
+  await appendChange(folder, () => ({ ...decided, kind: 'changed', claims: changed, state: 'sent' }));
   process.stdout.write(`${JSON.stringify({ ids, version: 2 })}\n`);
 }

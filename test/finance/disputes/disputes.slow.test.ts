@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { lineKey } from '../../../finance/disputes/claim.ts';
 import { totalsOf } from '../../../finance/disputes/claim-status.ts';
-import { type Disputes, disputePaths, openDisputes } from '../../../finance/disputes/disputes.ts';
+import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.ts';
 import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
 import { type FindRequest, findLines, rowKey } from '../../../finance/disputes/findings.ts';
 import { sumOfAmounts as sum } from '../../../lib/wire/decimal.ts';
@@ -431,7 +431,7 @@ describe('claims', () => {
 
   test('show the days left and what is overdue', async () => {
     await openAll(disputesOf(before));
-    await writeFile(disputePaths(folder).windowsPath, 'windows: [{ carrier: ups, days: 130 }]');
+    await writeFile(join(folder, 'user', 'claim-windows.yaml'), 'windows: [{ carrier: ups, days: 130 }]');
     expect((await listed(before))[0]).toMatchObject({
       deadline: { closesOn: '2026-07-14', daysLeft: -1 },
       isOverdue: true,

@@ -1,5 +1,3 @@
-/** The journal of claims: whole changes or none, whoever writes at once and whenever a process is killed. */
-
 import { spawn } from 'node:child_process';
 import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,8 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { recoveredOf } from '../../../finance/disputes/claim-status.ts';
-import { openClaimJournal } from '../../../finance/disputes/journal.ts';
-import { deadlineOf, readClaimWindows } from '../../../finance/disputes/windows.ts';
+import { appendChange, type ClaimEntry, readClaims } from '../../../finance/disputes/journal.ts';
+import { deadlineOf, parseClaimWindows, readClaimWindows } from '../../../finance/disputes/windows.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aLine } from './a-claim.ts';
@@ -19,82 +17,86 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const said = { at: '2026-04-01T09:00:00.000Z', by: 'anna', note: '' };
-const path = () => join(folder, 'journal.ndjson');
-const open = (number: number, more: object = {}) => ({
-  ...said,
+const decided = { at: '2026-04-01T09:00:00.000Z', by: 'anna', note: '' };
+const path = () => join(folder, 'user', 'disputes', 'journal.ndjson');
+const append = (entry: ClaimEntry) => appendChange(folder, () => entry);
+const opened = (number: number, more: object = {}) => ({
+  ...decided,
   kind: 'opened' as const,
   claims: [{ id: `D-${number}`, ...aLine({ rowNumber: number, ...more }) }],
 });
-const send = (id: string, version: number, by = 'anna') => ({
-  ...{ ...said, by },
+const sent = (id: string, version: number) => ({
+  ...decided,
   ...({ kind: 'changed', state: 'sent', claims: [{ id, version }] } as const),
 });
 
 describe('the journal of claims', () => {
-  test('accepts the first of two changes to one version and keeps the users', async () => {
-    const [anna, ben] = [openClaimJournal(folder), openClaimJournal(folder)];
-    await anna.append(open(1));
-    const [first, second] = await Promise.all([
-      anna.append(send('D-1', 2)),
-      ben.append(send('D-1', 2, 'ben')),
-    ]);
-    const { all, counts, problems } = await anna.read();
-    expect([counts(first), counts(second)].sort()).toEqual([false, true]);
-    expect(all.get('D-1')?.history.map(({ version, state }) => [version, state])).toEqual([
-      [1, 'open'],
-      [2, 'sent'],
-    ]);
-    expect(problems).toEqual([]);
+  test('decides each change on the ones before it, also when many are made at once', async () => {
+    const numbers = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        let number = 0;
+        await appendChange(folder, ({ nextNumber }) => {
+          number = nextNumber;
+          return opened(nextNumber, { rowNumber: index });
+        });
+        return number;
+      }),
+    );
+    expect(numbers.sort((one, other) => one - other)).toEqual(
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    );
+    const refused = appendChange(folder, () => {
+      throw new Error('refused');
+    });
+    await expect(refused).rejects.toThrow('refused');
+    expect((await readClaims(folder)).all.size).toBe(20);
   });
 
-  test('gives a number and a line to one claim only, also when two open at once', async () => {
-    const journal = openClaimJournal(folder);
-    const first = await journal.append(open(1));
-    const sameNumber = await journal.append(open(1, { rowNumber: 9 }));
-    const sameLine = await journal.append(open(2, { rowNumber: 1 }));
-    const { counts, all } = await journal.read();
-    expect([first, sameNumber, sameLine].map(counts)).toEqual([true, false, false]);
-    expect([...all.keys()]).toEqual(['D-1']);
-  });
-
-  test('does not bring back a claim whose line is claimed anew', async () => {
-    const journal = openClaimJournal(folder);
-    await journal.append(open(1));
-    await journal.append({ ...send('D-1', 2), state: 'closed' });
-    await journal.append(open(2, { rowNumber: 1 }));
-    const again = await journal.append({ ...send('D-1', 3), state: 'open' });
-    expect((await journal.read()).counts(again)).toBe(false);
+  test('counts the first of two entries that contradict each other', async () => {
+    await append(opened(1));
+    await append(opened(1, { rowNumber: 9 }));
+    await append(opened(2, { rowNumber: 1 }));
+    await append(sent('D-1', 2));
+    await append({ ...sent('D-1', 2), state: 'closed' });
+    const { all } = await readClaims(folder);
+    expect([...all.values()].map(({ id, rowNumber, state }) => [id, rowNumber, state])).toEqual([
+      ['D-1', 1, 'sent'],
+    ]);
+    await append({ ...sent('D-1', 3), state: 'closed' });
+    await append(opened(2, { rowNumber: 1 }));
+    const { all: after } = await append({ ...sent('D-1', 4), state: 'open' });
+    expect([...after.values()].map(({ id, state }) => [id, state])).toEqual([
+      ['D-1', 'closed'],
+      ['D-2', 'open'],
+    ]);
   });
 
   test('skips a truncated line, reports it, and accepts the next change', async () => {
-    const journal = openClaimJournal(folder);
-    await journal.append(open(1));
+    await append(opened(1));
     const { length } = await readFile(path());
-    await journal.append(send('D-1', 2));
+    await append(sent('D-1', 2));
     const whole = await readFile(path());
     for (let size = length + 2; size < whole.length - 1; size += 7) {
       await writeFile(path(), whole.subarray(0, size));
-      const torn = await journal.read();
+      const torn = await readClaims(folder);
       expect(torn.all.get('D-1')?.version).toBe(1);
-      expect(torn.problems).toEqual([expect.stringMatching(/line \d+, was cut off .* never made/)]);
+      expect(torn.problems).toEqual([expect.stringMatching(/line 2 cannot be read .* cut off/)]);
     }
     await truncate(path(), length + 40);
-    const change = await journal.append(send('D-1', 2, 'ben'));
-    const after = await journal.read();
-    expect(after.counts(change)).toBe(true);
-    expect(after.problems).toEqual([expect.stringContaining('was cut off')]);
+    const after = await append(sent('D-1', 2));
+    expect(after.all.get('D-1')?.version).toBe(2);
+    expect(await readClaims(folder)).toEqual(after);
+    expect(after.problems).toEqual([expect.stringContaining('cut off')]);
   });
 
   test('names a damaged line, continues behind it, and does not reuse its numbers', async () => {
-    const journal = openClaimJournal(folder);
-    await journal.append(open(7));
+    await append(opened(7));
     await writeFile(path(), (await readFile(path(), 'utf8')).replace('"opened"', '"oponed"'));
-    await journal.append(open(8));
-    await appendFile(path(), '\n{"change": 1}\n');
-    const { problems, nextNumber, all } = await journal.read();
+    await append(opened(8));
+    await appendFile(path(), '{"change": 1}\n');
+    const { problems, nextNumber, all } = await readClaims(folder);
     expect(problems).toHaveLength(2);
-    expect(problems[0]).toMatch(/line 2, cannot be read .* compare with a backup/);
+    expect(problems[0]).toMatch(/line 1 cannot be read .* compare with a backup/);
     expect([nextNumber, [...all.keys()]]).toEqual([9, ['D-8']]);
   });
 
@@ -114,8 +116,8 @@ describe('the journal of claims', () => {
         // Anywhere within the next change: a change takes less than these few milliseconds.
         if (lines === 3 + kill) setTimeout(() => writer.kill('SIGKILL'), Math.random() * 3);
       }
-      const { all, problems } = await openClaimJournal(folder).read();
-      expect(problems.filter((problem) => !problem.includes('was cut off'))).toEqual([]);
+      const { all, problems } = await readClaims(folder);
+      expect(problems).toEqual([]);
       for (const [id, version] of confirmed) expect(all.get(id)?.version).toBeGreaterThanOrEqual(version);
       const claims = [...all.values()];
       expect(claims.length % 20).toBe(0);
@@ -185,10 +187,7 @@ describe('the recovered amount', () => {
 });
 
 describe('claim windows', () => {
-  const windows = (text: string) =>
-    writeFile(join(folder, 'claim-windows.yaml'), text).then(() =>
-      readClaimWindows(join(folder, 'claim-windows.yaml')),
-    );
+  const windows = (text: string) => parseClaimWindows({ path: 'claim-windows.yaml', text });
 
   test('count from the day the carrier counts from, the last day included', async () => {
     const { windows: read } = await windows(
@@ -203,7 +202,7 @@ describe('claim windows', () => {
     expect(deadlineOf(aLine({ carrier: 'usps' }), read, now)?.closesOn).toBe('2026-03-15');
     expect(deadlineOf(aLine({ carrierInvoiceDate: null }), read, now)?.closesOn).toBe('2026-04-09');
     expect(deadlineOf(aLine(), [], now)).toBeNull();
-    expect(await readClaimWindows(join(folder, 'nosuch.yaml'))).toEqual({
+    expect(await readClaimWindows(folder)).toEqual({
       ...{ windows: [], warn_days: 14, answer_days: 30 },
     });
   });

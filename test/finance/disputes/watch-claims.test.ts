@@ -2,11 +2,11 @@
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ClaimState } from '../../../finance/disputes/claim.ts';
-import { disputePaths, openDisputes } from '../../../finance/disputes/disputes.ts';
-import { openClaimJournal } from '../../../finance/disputes/journal.ts';
+import { openDisputes } from '../../../finance/disputes/disputes.ts';
+import { appendChange } from '../../../finance/disputes/journal.ts';
 import { lookAtClaims } from '../../../finance/disputes/watch-claims.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
@@ -21,14 +21,15 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billsync-due-'));
   raised = [];
   resolved = [];
-  const { folder: claims, windowsPath } = disputePaths(folder);
-  await mkdir(dirname(windowsPath), { recursive: true });
-  await writeFile(windowsPath, 'windows: [{ carrier: ups, days: 30 }]');
-  await openClaimJournal(claims).append({
+  await mkdir(join(folder, 'user'));
+  await write('windows: [{ carrier: ups, days: 30 }]');
+  await appendChange(folder, () => ({
     ...{ kind: 'opened', at: '2026-03-10T00:00:00Z', by: 'ann', note: '' },
     claims: ['D-1', 'D-2'].map((id, index) => ({ id, ...aLine({ rowNumber: index + 1 }) })),
-  });
+  }));
 });
+const write = (windows: string): Promise<void> =>
+  writeFile(join(folder, 'user', 'claim-windows.yaml'), windows);
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 // Nothing is published here: what waits is known from the claims alone.
@@ -60,7 +61,7 @@ test("reports open claims from 14 days before the carrier's deadline until they 
   expect(raised).toEqual([
     {
       key: 'claims-to-send',
-      title: 'Claims are to be sent before the carrier takes them no more',
+      title: 'Claims must be sent before the claim window of the carrier closes',
       detail: 'D-1 (ups, 12.5000 USD) by 2026-04-05, D-2 (ups, 12.5000 USD) by 2026-04-05',
     },
   ]);
@@ -85,15 +86,15 @@ test('reports sent claims without news for 30 days or the configured time', asyn
   await change('2026-04-10', 'rejected', 'D-2');
   await look('2026-05-09');
   expect([raised, resolved]).toEqual([[], ['claims-to-send', 'claims-unanswered']]);
-  await writeFile(disputePaths(folder).windowsPath, 'answer_days: 29\nwarn_days: 0\nwindows: []');
+  await write('answer_days: 29\nwarn_days: 0\nwindows: []');
   await look('2026-05-09');
   expect(raised).toMatchObject([{ detail: 'D-1 (ups, 12.5000 USD) since 2026-04-10' }]);
 });
 
 test('a file of windows that cannot be meant is an alert that names the line', async () => {
-  await writeFile(disputePaths(folder).windowsPath, 'windows:\n  - { carrier: ups, days: soon }');
+  await write('windows:\n  - { carrier: ups, days: soon }');
   await look('2026-03-22');
   expect(raised).toMatchObject([
-    { key: 'claims-to-send', title: 'Claims cannot be looked at', detail: expect.stringContaining('line 2') },
+    { key: 'claims-to-send', title: 'Claims cannot be checked', detail: expect.stringContaining('line 2') },
   ]);
 });

@@ -2,9 +2,9 @@
 
 import { makeStatements } from '../../../finance/statements/make-statements.ts';
 
-const [databasePath = '', sentFolder = '', period = ''] = process.argv.slice(2);
+const [databasePath = '', dataDir = '', period = ''] = process.argv.slice(2);
 await makeStatements(
-  { databasePath, sentFolder, timeLimitMs: 60_000, now: new Date() },
+  { databasePath, dataDir, timeLimitMs: 60_000, now: new Date() },
   { tenants: ['Acme'], partners: [], period, isFinal: true, withShipments: true },
   async () => void process.kill(process.pid, 'SIGKILL'),
 );

@@ -14,12 +14,11 @@ import { openDisputes } from '../../../finance/disputes/disputes.ts';
 import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
 import type { Claimable } from '../../../finance/disputes/findings.ts';
 import { makeStatements } from '../../../finance/statements/make-statements.ts';
-import { sentFolder } from '../../../finance/statements/sent-statements.ts';
 import type { Statement } from '../../../finance/statements/statement.ts';
 import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
 import { parsePeriod } from '../../../reports/period.ts';
 import { runReport } from '../../../reports/report-session.ts';
-import type { Plant } from '../../../sandbox/billing/months.ts';
+import type { Finding } from '../../../sandbox/billing/months.ts';
 import { type MonthsInvoice, monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
 import { type FixtureInvoice, type ReportsFixture, reportsFixture } from '../../support/reports-fixture.ts';
 
@@ -78,7 +77,7 @@ test('statements of each month sum to the report, and the next statement correct
     const period = PERIODS[index] ?? '2026-12';
     const made: Statement[] = [];
     await makeStatements(
-      { databasePath: fixture.path, sentFolder: sentFolder(folder), timeLimitMs: 60_000, now: at },
+      { databasePath: fixture.path, dataDir: folder, timeLimitMs: 60_000, now: at },
       { tenants: [], partners: [], period, by: 'invoice-date', isFinal: true, withShipments: false },
       async ({ statement }) => void made.push(statement),
     );
@@ -126,7 +125,7 @@ const PLANTED = {
   'late-billed': ['late'],
   rebills: ['dearer when billed again'],
   'price-changes': ['raised price'],
-} as const satisfies Partial<Record<FindingName, readonly Plant[]>>;
+} as const satisfies Partial<Record<FindingName, readonly Finding[]>>;
 
 const FINDINGS = Object.keys(PLANTED) as (keyof typeof PLANTED)[];
 

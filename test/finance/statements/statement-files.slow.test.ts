@@ -1,12 +1,12 @@
 /** `billsync statement` and the page of statements: what they write, what they refuse, and what a kill -9 leaves. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statementPages } from '../../../finance/statements/page/statement-pages.ts';
-import { sentFolder } from '../../../finance/statements/sent-statements.ts';
+import { userStore } from '../../../lib/user-store.ts';
 import { writeStatements } from '../../../worker/scheduled-reports.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
@@ -79,27 +79,23 @@ describe('billsync statement', () => {
 
   test('is the same file again after a kill -9 between keeping a statement and writing it', async () => {
     const folder = join(fixture.folder, 'killed');
-    const kept = sentFolder(folder);
     const killed = spawnSync(
       process.execPath,
-      [testProgram('finance/statements/send-and-die.ts'), fixture.path, kept, '2026-09'],
+      [testProgram('finance/statements/send-and-die.ts'), fixture.path, folder, '2026-09'],
       { env: cleanEnvironment(), encoding: 'utf8' },
     );
     expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
-    const [tenant = ''] = await readdir(kept);
-    const half = join(kept, tenant, '.0badcafe-999999-0badcafe00000001.tmp');
-    await mkdir(half);
-    await writeFile(join(half, 'statement.json'), '{"period":"2026-10"');
-    const before = await readFile(join(kept, tenant, '0001', 'statement.json'), 'utf8');
-    await mkdir(folder, { recursive: true });
+    const store = await userStore(folder);
+    const [sent = ''] = (await store.list('sent-statements')).filter((path) => path.endsWith('/0001.json'));
+    const before = await store.read(sent);
     await writeFile(join(folder, 'reports.duckdb'), await readFile(fixture.path));
     const args = ['statement', '--tenant', 'Acme', '--format', 'csv', '--output', out, '--final', '--yes'];
     const again = await runCommand([...args, '--period', '2026-09', '--data-dir', folder]);
     expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining('as it was sent')]);
     const next = await runCommand([...args, '--period', '2026-10', '--data-dir', folder]);
     expect([next.exitCode, next.stderr]).toEqual([0, expect.stringContaining('10.3456 USD; kept as sent')]);
-    expect(await readFile(join(kept, tenant, '0001', 'statement.json'), 'utf8')).toBe(before);
-    expect((await readdir(join(kept, tenant))).filter((name) => /^\d/.test(name))).toEqual(['0001', '0002']);
+    expect(await store.read(sent)).toEqual(before);
+    expect(await store.list(dirname(sent))).toContain(sent.replace('0001', '0002'));
     const audit = await runCommand(['audit', 'list', '--json', '--data-dir', folder]);
     expect(audit.stdout).toContain('1 statement of 2026-10 sent.');
   });
@@ -127,7 +123,7 @@ describe('scheduled statements', () => {
   test('of the month before are put into a folder of that month, and sent once', async () => {
     const folder = join(fixture.folder, 'scheduled');
     const sources = {
-      ...{ databasePath: fixture.path, sentFolder: join(folder, 'sent') },
+      ...{ databasePath: fixture.path, dataDir: folder },
       now: new Date('2026-11-01T05:00:00Z'),
     };
     const scheduled = {
@@ -145,8 +141,9 @@ describe('scheduled statements', () => {
     );
     expect(bytes).toHaveLength(2);
     await writeStatements(scheduled, { ...sources, now: new Date('2026-11-01T06:00:00Z') });
-    const tenants = (await readdir(join(folder, 'sent'))).filter((name) => name !== 'all-tenants');
-    for (const tenant of tenants) expect(await readdir(join(folder, 'sent', tenant))).toEqual(['0001']);
+    const sent = await (await userStore(folder)).list('sent-statements');
+    expect(sent.filter((path) => path.endsWith('/0001.json'))).toHaveLength(2);
+    expect(sent.filter((path) => path.endsWith('/0002.json'))).toEqual([]);
     await expect(writeStatements({ ...scheduled, format: 'parquet' }, sources)).rejects.toThrow('no format');
   });
 });
@@ -156,7 +153,7 @@ describe('the page of statements', () => {
   beforeAll(() => {
     app = fastify();
     const pages = statementPages({
-      ...{ databasePath: fixture.path, sentFolder: join(fixture.folder, 'none'), timeLimitMs: 60_000 },
+      ...{ databasePath: fixture.path, dataDir: fixture.folder, timeLimitMs: 60_000 },
       now: () => new Date('2026-11-02T00:00:00Z'),
     });
     pages.register(app, {

@@ -2,7 +2,7 @@
 
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type MadeStatement,
@@ -10,7 +10,7 @@ import {
   type StatementsRequest,
 } from '../../../finance/statements/make-statements.ts';
 import { renderStatement } from '../../../finance/statements/render-statement.ts';
-import { sentFolder, shortKey } from '../../../finance/statements/sent-statements.ts';
+import { shortKey } from '../../../finance/statements/sent-statements.ts';
 import type { Statement } from '../../../finance/statements/statement.ts';
 import { headOf } from '../../../finance/statements/statement-tables.ts';
 import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
@@ -46,7 +46,7 @@ async function statements(
 ): Promise<MadeStatement[]> {
   const made: MadeStatement[] = [];
   await makeStatements(
-    { databasePath, sentFolder: sentFolder(folder), timeLimitMs: 60_000, now: NOW },
+    { databasePath, dataDir: folder, timeLimitMs: 60_000, now: NOW },
     { tenants: [], partners: [], isFinal: false, withShipments: true, ...wanted },
     async (each) => void made.push(each),
   );
@@ -356,10 +356,9 @@ describe('a sent statement', () => {
   test('blocks the next one when it cannot be read', async () => {
     const path = await published([october]);
     const sent = await statement(path, '2026-10', final);
-    const file = join(sentFolder(folder), shortKey(sent), '0001', 'statement.json');
+    const file = join(folder, 'user', 'sent-statements', shortKey(sent), '0001.json');
     await writeFile(file, (await readFile(file, 'utf8')).slice(0, 50));
     await expect(statement(path, '2026-11')).rejects.toThrow('cannot be read');
-    const kept = await readdir(join(sentFolder(folder), shortKey(sent)));
-    expect(kept).toEqual(['0001']);
+    expect(await readdir(dirname(file))).not.toContain('0002.json');
   });
 });

@@ -1,4 +1,4 @@
-/** Characters in secrets that are there by mistake are named, with the setting and never with the value. */
+/** Characters in secrets that are there by mistake are reported with the setting, without the value. */
 
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ test.each([
   ['s3cret\r', 'contains a carriage return or a line feed'],
   [' s3cret', 'begins with a blank'],
   ['s3cret\t', 'ends with a blank'],
-  ['s3\u200Bcret', 'contains a character that is not shown'],
+  ['s3\u200Bcret', 'contains an invisible character'],
 ])('a client secret %j is named', (text, what) => {
   expect(found({ BILLSYNC_CLIENT_SECRET: text })).toEqual([{ setting: 'BILLSYNC_CLIENT_SECRET', what }]);
 });

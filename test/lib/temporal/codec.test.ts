@@ -2,13 +2,7 @@
 
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import {
-  createCodec,
-  type PayloadProblem,
-  UndecryptablePayloadError,
-  UnencryptedPayloadError,
-  UnknownEncryptionKeyError,
-} from '../../../lib/temporal/codec.ts';
+import { createCodec, type PayloadProblem } from '../../../lib/temporal/codec.ts';
 import { isUnencrypted } from '../../../lib/wire/names.ts';
 
 const oldKey = { id: 'old', key: new Uint8Array(32).fill(1) };
@@ -55,7 +49,9 @@ describe('codec', () => {
 
   test('fails for an unknown key', async () => {
     const before = await createCodec([oldKey]).encode([payload('kept')]);
-    await expect(createCodec([newKey]).decode(before)).rejects.toThrow(UnknownEncryptionKeyError);
+    await expect(createCodec([newKey]).decode(before)).rejects.toMatchObject({
+      code: 'unknown-encryption-key',
+    });
   });
 
   test('refuses changed or truncated bytes and clear text that claims to be encrypted', async () => {
@@ -75,9 +71,9 @@ describe('codec', () => {
       Buffer.alloc(0),
       payload('x').data,
     ]) {
-      await expect(codec.decode([{ ...encrypted, data: bytes ?? null }])).rejects.toThrow(
-        UndecryptablePayloadError,
-      );
+      await expect(codec.decode([{ ...encrypted, data: bytes ?? null }])).rejects.toMatchObject({
+        code: 'undecryptable-payload',
+      });
     }
     expect(problems.map(({ kind }) => kind)).toEqual(Array(5).fill('undecryptable'));
   });
@@ -93,7 +89,7 @@ describe('codec', () => {
     const problems: PayloadProblem[] = [];
     const onProblem = (problem: PayloadProblem) => void problems.push(problem);
     const throwing = createCodec([oldKey], { onProblem });
-    await expect(throwing.decode([plain], whose)).rejects.toThrow(UnencryptedPayloadError);
+    await expect(throwing.decode([plain], whose)).rejects.toMatchObject({ code: 'unencrypted-payload' });
     const replacing = createCodec([oldKey], { unencrypted: 'replace', onProblem });
     const read = defaultPayloadConverter.fromPayload(await first(replacing.decode([plain], whose)));
     expect(isUnencrypted(read)).toBe(true);

@@ -9,10 +9,10 @@ import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { isAlive } from '../../../lib/processes.ts';
-import { connectTemporal, openConnection, TemporalUnreachableError } from '../../../lib/temporal/connect.ts';
+import { connectTemporal, openConnection } from '../../../lib/temporal/connect.ts';
 import { startEmbeddedTemporal } from '../../../lib/temporal/embedded.ts';
 import { temporalExecutable } from '../../../lib/temporal/server-executable.ts';
-import { PortTakenError, serverEnvironment } from '../../../lib/temporal/server-process.ts';
+import { serverEnvironment } from '../../../lib/temporal/server-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
@@ -90,7 +90,9 @@ describe('embedded Temporal', () => {
     const { pid } = server;
     await server.stop();
     expect(isAlive(pid)).toBe(false);
-    await expect(connectTemporal(settings(), { log })).rejects.toThrow(TemporalUnreachableError);
+    await expect(connectTemporal(settings(), { log })).rejects.toMatchObject({
+      code: 'temporal-not-started',
+    });
   });
 
   test('adopts a healthy server of a killed owner without losing data', async () => {
@@ -188,8 +190,8 @@ describe('embedded Temporal', () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as { port: number };
-    await expect(startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` })).rejects.toThrow(
-      PortTakenError,
+    await expect(startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` })).rejects.toMatchObject(
+      { code: 'port-taken' },
     );
     listener.close();
   });

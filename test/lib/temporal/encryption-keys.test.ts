@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EncryptionKeyMissingError, encryptionKeys } from '../../../lib/temporal/codec.ts';
+import { encryptionKeys } from '../../../lib/temporal/codec.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -25,6 +25,8 @@ describe('encryptionKeys', () => {
 
   test('requires a key when Temporal is remote', async () => {
     const settings = { dataDir: join(folder, 'elsewhere'), encryptionKeys: [] };
-    await expect(encryptionKeys(settings, { isLocal: false })).rejects.toThrow(EncryptionKeyMissingError);
+    await expect(encryptionKeys(settings, { isLocal: false })).rejects.toMatchObject({
+      code: 'encryption-key-missing',
+    });
   });
 });

@@ -25,11 +25,11 @@ describe('the conformance suite', () => {
     // Long enough that a busy machine does not make an answer in time a late one.
     const responseLimitMs = 3_000;
     const sandbox = await start({ ...QUICK, deliveryTimeoutMs: responseLimitMs });
-    const hasty = await start({ ...HASTY, tokenLifetimeSeconds: 2, urlLifetimeSeconds: 2 });
+    const shortLived = await start({ ...HASTY, tokenLifetimeSeconds: 2, urlLifetimeSeconds: 2 });
     const { production } = sandbox;
     const context = await open({
       target: targetOf(sandbox),
-      hasty: targetOf(hasty),
+      shortLived: targetOf(shortLived),
       otherEnvironment: { baseUrl: production.baseUrl, authUrl: production.authUrl },
       responseLimitMs,
       briefDelayMs: 10_000,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions } from '../../../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../../../warehouse/store.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, archiveCsv, ask, makeDataDir, settingsFor, silent } from '../support.ts';

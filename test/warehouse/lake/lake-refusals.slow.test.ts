@@ -9,8 +9,8 @@ import type { Alert } from '../../../lib/alerts/alert-store.ts';
 import { createHealth } from '../../../lib/health/health.ts';
 import { createMetrics } from '../../../lib/metrics.ts';
 import { noticePublication } from '../../../warehouse/lake/lake-reader.ts';
+import type { SetAside } from '../../../warehouse/ledger/ingest.ts';
 import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { SetAside } from '../../../warehouse/warehouse.ts';
 import { openOrRebuild } from '../../../worker/open-or-rebuild.ts';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
 import { startDelayProxy } from '../../bench/support/delay-proxy.ts';
@@ -97,7 +97,7 @@ test('waits for PostgreSQL when a worker starts without it, and ends for an unkn
 test('is readable from a machine without a worker', async () => {
   const elsewhere = { ...settings, dataDir: makeDataDir() };
   const before = { ...(await server.aLake(makeDataDir())), dataDir: makeDataDir() };
-  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ name: 'NotPublishedError' });
+  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ code: 'not-published' });
   expect(await askLake(elsewhere, 'select count(*)::integer as n from shipments')).toEqual([{ n: 2 }]);
   const path = shownPath(elsewhere);
   const changedAt = (): number => statSync(path).mtimeMs;

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RebuildLossError } from '../../../warehouse/errors.ts';
+import type { LedgerStatus } from '../../../lib/wire/warehouse-requests.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { moveTo } from '../../../warehouse/lake/generation.ts';
@@ -11,9 +11,10 @@ import { tidyLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { diffVersions, explainTracking } from '../../../warehouse/published-copy.ts';
-import type { LedgerStatus, Warehouse } from '../../../warehouse/warehouse.ts';
+import { RebuildLossError } from '../../../warehouse/rebuild.ts';
+import type { Warehouse } from '../../../warehouse/warehouse.ts';
 import { billsync } from '../../support/processes/billsync.ts';
-import { installDuckDbTools } from '../../support/tools/duckdb-tools.ts';
+import { installDuckDbTools } from '../../support/tools/installed-tools.ts';
 import {
   aCsv,
   anEvent,
@@ -325,6 +326,7 @@ describe('the warehouse over a lake', () => {
         'insert into lake.shipment_rows by name select 900 as load_id, * exclude (load_id) from lake.shipment_rows limit 2',
       ),
     );
+    const leave = await ledger.presence('shared');
     const tidied = await tidyLake({
       database,
       ledger,
@@ -332,6 +334,7 @@ describe('the warehouse over a lake', () => {
       keepMs: 0,
       leastFiles: 2,
     });
+    await leave?.();
     expect(tidied).toMatchObject({ removedLoads: 1 });
     expect(tidied?.mergedFiles).toBeGreaterThan(2);
     expect(tidied?.removedFiles).toBeGreaterThan(2);

@@ -8,7 +8,7 @@ import { openPublishedFile, registerConnection } from '../../../reports/publishe
 import type { LakeSettings } from '../../../warehouse/lake/catalog-address.ts';
 import { connectToLake } from '../../../warehouse/lake/lake-reader.ts';
 import { lakeSourceOf } from '../../../warehouse/lake/lake-source.ts';
-import type { OpenWarehouseOptions } from '../../../warehouse/warehouse.ts';
+import type { OpenWarehouseOptions } from '../../../warehouse/store.ts';
 import { installDuckDbExtensions } from '../../support/tools/duckdb-extensions.ts';
 import { type PostgresServer, startPostgres } from '../../support/tools/postgres.ts';
 import { settingsFor } from '../support.ts';

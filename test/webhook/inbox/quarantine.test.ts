@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 const aFile = { kind: 'file', code: 'csv-rejected', sha256: 'a'.repeat(64) } as const;
 
-function aThing(over: Partial<QuarantinedItem> = {}): RefusedItem {
+function anItem(over: Partial<QuarantinedItem> = {}): RefusedItem {
   return {
     kind: 'delivery',
     at: '2026-03-01T00:00:00.000Z',
@@ -39,10 +39,10 @@ describe('quarantine', () => {
       Buffer.from('{"url":"https:\\/\\/s.example\\/f.csv?X-Amz-Signature=topsecret\\u0026b=1","n":1.10} '),
       Buffer.from([0xff, 0xfe]),
     ]);
-    const id = await quarantine.put(aThing(), raw);
-    const shown = await quarantine.show(id);
-    expect(shown?.item).toMatchObject({ code: 'not-json', quarantineId: id });
-    expect(Buffer.from(shown?.body ?? []).toString('latin1')).toBe(
+    const id = await quarantine.put(anItem(), raw);
+    const found = await quarantine.show(id);
+    expect(found?.item).toMatchObject({ code: 'not-json', quarantineId: id });
+    expect(Buffer.from(found?.body ?? []).toString('latin1')).toBe(
       '{"url":"https:\\/\\/s.example\\/f.csv","n":1.10} \xff\xfe',
     );
     for (const name of await readdir(root)) {
@@ -54,9 +54,9 @@ describe('quarantine', () => {
   test('stores the same refusal once, visible to other processes', async () => {
     const quarantine = await openQuarantine(root);
     const other = await openQuarantine(root);
-    const first = await quarantine.put(aThing(), Buffer.from('x'));
-    expect(await quarantine.put(aThing({ at: '2026-03-02T00:00:00.000Z' }), Buffer.from('x'))).toBe(first);
-    await quarantine.put(aThing(), Buffer.from('y'));
+    const first = await quarantine.put(anItem(), Buffer.from('x'));
+    expect(await quarantine.put(anItem({ at: '2026-03-02T00:00:00.000Z' }), Buffer.from('x'))).toBe(first);
+    await quarantine.put(anItem(), Buffer.from('y'));
     expect(await other.list()).toHaveLength(2);
     await other.remove(first);
     expect(await quarantine.list()).toHaveLength(1);
@@ -65,8 +65,8 @@ describe('quarantine', () => {
 
   test('does not count a large archived file against deliveries', async () => {
     const quarantine = await openQuarantine(root, { maxBytes: 1000 });
-    await quarantine.put(aThing(), Buffer.from('x'));
-    await quarantine.put(aThing({ ...aFile, sizeBytes: 1_000_000 }));
+    await quarantine.put(anItem(), Buffer.from('x'));
+    await quarantine.put(anItem({ ...aFile, sizeBytes: 1_000_000 }));
     expect(await quarantine.list()).toHaveLength(2);
   });
 
@@ -77,7 +77,7 @@ describe('quarantine', () => {
       onDropped: (item) => dropped.push(item.quarantineId),
     });
     const put = (code: string, minute: number): Promise<string> =>
-      quarantine.put(aThing({ code, eventId: `${minute}`, at: `2026-03-01T00:0${minute}:00.000Z` }));
+      quarantine.put(anItem({ code, eventId: `${minute}`, at: `2026-03-01T00:0${minute}:00.000Z` }));
     const foreign = await put('foreign-partner', 0);
     const oldest = await put('not-json', 1);
     const newer = await put('invalid-payload', 2);
@@ -97,19 +97,19 @@ describe('quarantine', () => {
 
 test('lists all items, whatever replaces a description', async () => {
   const quarantine = await openQuarantine(root);
-  const whole = await quarantine.put(aThing({ eventId: 'a' }), Buffer.from('one'));
-  const broken = await quarantine.put(aThing({ eventId: 'b' }), Buffer.from('two'));
-  const path = join(root, `${broken}.json`);
-  const json = (await readFile(path, 'utf8')).trim();
+  const whole = await quarantine.put(anItem({ eventId: 'a' }), Buffer.from('one'));
+  const broken = await quarantine.put(anItem({ eventId: 'b' }), Buffer.from('two'));
+  const path = join(root, broken);
+  const [json = '', body = ''] = (await readFile(path, 'utf8')).split('\n');
   await fc.assert(
     fc.asyncProperty(brokenRecord(json), async (bytes) => {
-      await writeFile(path, bytes);
+      await writeFile(path, Buffer.concat([bytes, Buffer.from(`\n${body}`)]));
       const again = await openQuarantine(root);
       const listed = await again.list();
       expect(listed.map(({ quarantineId }) => quarantineId).sort()).toEqual([whole, broken].sort());
-      const shown = await again.show(broken);
-      expect(Buffer.from(shown?.body ?? []).toString()).toBe('two');
-      await again.put(aThing({ eventId: 'a' }), Buffer.from('one'));
+      const found = await again.show(broken);
+      expect(Buffer.from(found?.body ?? []).toString()).toBe('two');
+      await again.put(anItem({ eventId: 'a' }), Buffer.from('one'));
     }),
     { numRuns: 60 },
   );

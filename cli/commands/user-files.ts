@@ -1,0 +1,182 @@
+/** `billsync user-files`: the files that people make, in the data folder or, over a lake, in PostgreSQL. */
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import type { YamlFile } from '../../lib/checked-yaml.ts';
+import { naming } from '../../lib/system-errors.ts';
+import { createUserFile, folderStore, USER_FILES, userStore } from '../../lib/user-store.ts';
+import { EXTRA_TABLES } from '../../reports/catalogue.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { counted } from '../terminal/output.ts';
+import { type Column, printable } from '../terminal/table.ts';
+import { group, type Run, verb } from '../verb.ts';
+
+export function command(): Command {
+  return group(
+    'user-files',
+    'Manages files that people make: rules, claim windows, tables for reports, claims, statements.',
+    [listCommand(), showCommand(), putCommand(), removeCommand(), exportCommand(), importCommand()],
+  );
+}
+
+/** Files that a person writes; all others are written by commands and pages. */
+const WRITTEN_BY_HAND: readonly string[] = [
+  USER_FILES.costRules,
+  USER_FILES.claimWindows,
+  ...EXTRA_TABLES.map((name) => `${USER_FILES.reportFiles}/${name}.csv`),
+];
+
+function listCommand(): Command {
+  return verb('list', 'Lists the files and their sizes.', 'billsync user-files list')
+    .ndjson()
+    .run(async ({ settings, output }: Run) => {
+      const store = await userStore(settings.dataDir);
+      const rows: Row[] = [];
+      for (const path of await store.list('')) {
+        rows.push({ path, size_bytes: (await store.read(path))?.length ?? 0 });
+      }
+      output.rows(rows, COLUMNS, { empty: 'There are no files yet.' });
+    });
+}
+
+interface Row {
+  readonly path: string;
+  readonly size_bytes: number;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'file', value: ({ path }) => printable(path) },
+  { title: 'bytes', value: ({ size_bytes }) => size_bytes, align: 'right' },
+];
+
+function showCommand(): Command {
+  return verb(
+    'show <name>',
+    'Prints a file.',
+    'billsync user-files show cost-rules.yaml > cost-rules.yaml',
+  ).run(async ({ settings }: Run, name: string) => {
+    const bytes = await (await userStore(settings.dataDir)).read(name);
+    if (bytes === null) throw noSuchFile(name);
+    process.stdout.write(bytes);
+  });
+}
+
+interface DryRun {
+  readonly dryRun?: boolean;
+}
+
+function putCommand(): Command {
+  return verb(
+    'put <name> <file>',
+    `Checks a file and stores it, replacing the current one: ${WRITTEN_BY_HAND.join(', ')}.`,
+    'billsync user-files put cost-rules.yaml ./cost-rules.yaml\n' +
+      'billsync user-files put report-files/rates.csv ./rates-2026.csv',
+  )
+    .option('--dry-run', 'check the file only')
+    .audited()
+    .run(async ({ settings, output, flags }: Run<DryRun>, name: string, path: string) => {
+      refuseOthers(name);
+      const bytes = await readFile(path).catch(naming(path));
+      await checkContents(name, { path, text: String(bytes) });
+      if (flags.dryRun === true) return output.note(`Would store ${name}: ${bytes.length} bytes.`);
+      const store = await userStore(settings.dataDir);
+      await store.change(name, () => bytes);
+      output.note(`Stored ${store.place(name)}: ${bytes.length} bytes.`);
+    });
+}
+
+/** @throws CostRulesError, ClaimWindowsError */
+async function checkContents(name: string, file: YamlFile): Promise<void> {
+  if (name === USER_FILES.costRules) {
+    await (await import('../../finance/cost-alerts/rules.ts')).parseCostRules(file);
+  }
+  if (name === USER_FILES.claimWindows) {
+    await (await import('../../finance/disputes/windows.ts')).parseClaimWindows(file);
+  }
+}
+
+function removeCommand(): Command {
+  return verb(
+    'remove <name>',
+    'Removes a file of rules or a table for reports.',
+    'billsync user-files remove report-files/rates.csv',
+  )
+    .option('--dry-run', 'show what would be removed')
+    .audited()
+    .run(async ({ settings, output, flags }: Run<DryRun>, name: string) => {
+      refuseOthers(name);
+      const store = await userStore(settings.dataDir);
+      if ((await store.read(name)) === null) throw noSuchFile(name);
+      if (flags.dryRun === true) return output.note(`Would remove ${store.place(name)}.`);
+      await store.remove(name);
+      output.note(`Removed ${store.place(name)}.`);
+    });
+}
+
+function exportCommand(): Command {
+  return verb(
+    'export <folder>',
+    'Copies all files into a folder: a backup, or to move them to another warehouse.',
+    'billsync user-files export ./user-files-2026-03-31',
+  )
+    .option('--dry-run', 'show how many files would be copied')
+    .run(async ({ settings, output, flags }: Run<DryRun>, folder: string) => {
+      const store = await userStore(settings.dataDir);
+      const paths = await store.list('');
+      if (flags.dryRun === true) return output.note(`Would copy ${counted(paths.length, 'file')}.`);
+      for (const path of paths) {
+        const to = join(folder, path);
+        await mkdir(dirname(to), { recursive: true }).catch(naming(dirname(to)));
+        await writeFile(to, (await store.read(path)) ?? '').catch(naming(to));
+      }
+      output.note(`Copied ${counted(paths.length, 'file')} to ${folder}.`);
+    });
+}
+
+function importCommand(): Command {
+  return verb(
+    'import <folder>',
+    'Stores the files of an exported folder, or of `user` in a data folder, that are not there yet. Files that are there stay as ' +
+      'they are; exit code 1 when one differs.',
+    'billsync user-files import /srv/backup/billsync/user',
+  )
+    .option('--dry-run', 'show what would be stored')
+    .run(async ({ settings, output, flags }: Run<DryRun>, folder: string) => {
+      const store = await userStore(settings.dataDir);
+      const from = folderStore(folder);
+      const paths = await from.list('');
+      if (paths.length === 0) {
+        throw new CliError(EXIT.nothingMatched, 'the folder has no files', { subject: folder });
+      }
+      const differing: string[] = [];
+      let added = 0;
+      for (const path of paths) {
+        const bytes = (await from.read(path)) ?? Buffer.alloc(0);
+        const present = await store.read(path);
+        if (present === null) added += 1;
+        else if (!present.equals(bytes)) differing.push(path);
+        if (present === null && flags.dryRun !== true) await createUserFile(store, path, bytes);
+      }
+      output.note(`${flags.dryRun === true ? 'Would store' : 'Stored'} ${counted(added, 'file')}.`);
+      if (differing.length === 0) return;
+      throw new CliError(EXIT.checkFailed, `files that differ stay as they are: ${differing.join(', ')}`, {
+        hint: 'compare them; `billsync user-files put` replaces files of rules and tables',
+      });
+    });
+}
+
+function refuseOthers(name: string): void {
+  if (WRITTEN_BY_HAND.includes(name)) return;
+  throw new CliError(EXIT.usage, 'there is no such file of rules or table', {
+    subject: name,
+    hint: `take ${WRITTEN_BY_HAND.join(', ')}`,
+  });
+}
+
+function noSuchFile(name: string): CliError {
+  return new CliError(EXIT.nothingMatched, 'there is no such file', {
+    subject: name,
+    hint: '`billsync user-files list` shows them',
+  });
+}

@@ -1,0 +1,124 @@
+/** Pages that readers saved under a name, in `saved-views.json` of the user store. */
+
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { UnreadableFileError } from '../../lib/files/published-file.ts';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
+import { invalidFilter } from '../../reports/errors.ts';
+import { one, type Query, withQuery } from '../address.ts';
+import { isOwnForm, parseForms } from '../operator/operator-guard.ts';
+import { type PageContext, sendFramed } from '../page-context.ts';
+
+export interface SavedView {
+  readonly name: string;
+  /** Path and query of a page. */
+  readonly address: string;
+}
+
+export interface SavedViews {
+  /** By name. @throws UnreadableFileError the file has another content */
+  list(): Promise<readonly SavedView[]>;
+  /** A view of the same name is replaced. @throws ReportError the name or the address is invalid */
+  save(view: SavedView): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+const MAX_FORM_BYTES = 16 * 1024;
+const MAX_NAME = 80;
+const MAX_ADDRESS = 8_000;
+const MAX_VIEWS = 200;
+const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
+const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
+
+/** Serves `/views`. Every reader may save a view, but not from a form of another site. */
+export function registerSavedViews(app: FastifyInstance, context: PageContext, views: SavedViews): void {
+  app.get('/views', async (request, reply) => {
+    const given = one(request.query as Query, 'address');
+    const address = given === undefined ? null : checkAddress(given);
+    const saved = await views.list();
+    // Its form names its origin, which the policy of the other pages would suppress.
+    reply.header('referrer-policy', 'same-origin');
+    return sendFramed(context, reply, {
+      ...{ view: 'views', title: 'Saved views', section: '/' },
+      ...{ values: { address, views: saved }, data: { views: saved } },
+    });
+  });
+  app.register(async (inner) => {
+    parseForms(inner, MAX_FORM_BYTES);
+    inner.post('/views', async (request, reply) => {
+      if (!isOwnForm(request))
+        return reply.code(403).type('text/plain').send('A page of another site sent this.\n');
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+      const name = form.get('name') ?? '';
+      if (form.get('action') === 'remove') await views.remove(name);
+      else await views.save({ name, address: form.get('address') ?? '' });
+      return reply.redirect('/', 303);
+    });
+  });
+}
+
+export function openSavedViews(dataDir: string): SavedViews {
+  async function change(to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> {
+    const store = await userStore(dataDir);
+    await store.change(USER_FILES.savedViews, (before) => {
+      const views = to(viewsIn(before, store.place(USER_FILES.savedViews)));
+      const sorted = views.toSorted((a, b) => a.name.localeCompare(b.name, 'en'));
+      return `${JSON.stringify(sorted, null, 2)}\n`;
+    });
+  }
+  return {
+    async list() {
+      const store = await userStore(dataDir);
+      return viewsIn(await store.read(USER_FILES.savedViews), store.place(USER_FILES.savedViews));
+    },
+    async save(view) {
+      const kept = checkView(view);
+      await change((views) => {
+        const others = views.filter(({ name }) => name !== kept.name);
+        if (others.length >= MAX_VIEWS)
+          throw invalidFilter(`There are ${MAX_VIEWS} views already: remove one first.`);
+        return [...others, kept];
+      });
+    },
+    remove: (name) => change((views) => views.filter((view) => view.name !== name)),
+  };
+}
+
+function viewsIn(file: Buffer | null, place: string): readonly SavedView[] {
+  try {
+    return File.parse(JSON.parse(String(file ?? '[]'))).map(checkView);
+  } catch (error) {
+    const hint = 'correct the file by hand, or delete it and save the views again';
+    const problem = `${place} does not contain saved views.`;
+    throw new UnreadableFileError('file-damaged', [problem], { hint, cause: error });
+  }
+}
+
+/** @throws ReportError */
+function checkView({ name, address }: SavedView): SavedView {
+  const named = name.trim().normalize('NFC');
+  if (named === '' || [...named].length > MAX_NAME || /\p{Cc}|\p{Cs}/u.test(named))
+    throw invalidFilter(`Give the view a name of at most ${MAX_NAME} characters on one line.`);
+  return { name: named, address: checkAddress(address) };
+}
+
+/** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportError */
+function checkAddress(address: string): string {
+  const base = 'http://pages.invalid';
+  const url = URL.canParse(address, base) ? new URL(address, base) : null;
+  if (
+    url?.origin !== base ||
+    !address.startsWith('/') ||
+    !PAGES.test(url.pathname) ||
+    address.length > MAX_ADDRESS
+  )
+    throw invalidFilter('Only lists and reports of this dashboard can be saved as a view.');
+  // The page number is not part of a view.
+  for (const place of ['after', 'page', 'format']) url.searchParams.delete(place);
+  return `${url.pathname}${url.search}`;
+}
+
+/** The address that saves a page as a view. */
+export function saveAddress(path: string, query: Query): string {
+  return withQuery('/views', { address: withQuery(path, query) });
+}

@@ -1,0 +1,91 @@
+/** Errors of the connection to Temporal, of its embedded server and of encrypted payloads. */
+
+import { EXIT, errorClass } from '../wire/errors.ts';
+
+const KEY_HINT = 'compare BILLSYNC_ENCRYPTION_KEY with the key that the payload was encrypted with';
+
+export class TemporalError extends errorClass({
+  // The connection
+  'temporal-not-started': {
+    message: 'No Temporal server runs for this data folder.',
+    exitCode: EXIT.unreachable,
+    hint: 'start `billsync up` or `billsync temporal`, or set TEMPORAL_ADDRESS',
+  },
+  'temporal-unreachable': {
+    message: 'Temporal at %s does not answer.',
+    exitCode: EXIT.unreachable,
+    hint: 'start it, or correct TEMPORAL_ADDRESS',
+  },
+  /** A key made here would be unknown to the other machines. */
+  'encryption-key-missing': {
+    message: 'BILLSYNC_ENCRYPTION_KEY is required when Temporal runs on another machine.',
+    exitCode: EXIT.usage,
+    hint: 'set it to `id:base64` of 32 bytes, the same for every process',
+  },
+
+  // The embedded server
+  'port-taken': {
+    message: 'Another process listens at %s.',
+    exitCode: EXIT.locked,
+    hint: 'end it, or set TEMPORAL_ADDRESS to a free port',
+  },
+  /**
+   * It ended before it answered, so another start is safe. The usual cause: another process took one of its ports, of
+   * which it needs several besides the one it serves.
+   */
+  'temporal-ended': { message: 'The Temporal server ended at once: %s', exitCode: EXIT.unreachable },
+  /** SQLite cannot read it; another start would fail as well. */
+  'temporal-database-damaged': {
+    message: 'The database of the embedded Temporal server is damaged: %s',
+    exitCode: EXIT.checkFailed,
+    hint: '`billsync temporal reset` moves it aside and sends every received event again; nothing is lost',
+  },
+  'temporal-database-in-use': {
+    message: 'An embedded Temporal server runs on the database.',
+    exitCode: EXIT.locked,
+    hint: 'stop `billsync up` or `billsync temporal` first',
+  },
+  'temporal-server-missing': {
+    message: 'No Temporal server could be found or fetched.\n%s',
+    exitCode: EXIT.unreachable,
+    hint: 'install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set TEMPORAL_ADDRESS to a running server',
+  },
+
+  // Payloads
+  'unknown-encryption-key': {
+    message: 'A payload was encrypted with the key "%s"; known here: %s.',
+    exitCode: EXIT.usage,
+    hint: KEY_HINT,
+  },
+  /** The key was changed under its id, or the bytes were altered. */
+  'undecryptable-payload': {
+    message:
+      'A payload does not fit the encryption key "%s": it was altered, or the key was changed under the same id.',
+    exitCode: EXIT.usage,
+    hint: KEY_HINT,
+  },
+  /** billsync encrypts all of its payloads, so another program wrote it. */
+  'unencrypted-payload': {
+    message: 'An unencrypted payload for %s was found in Temporal. billsync did not write it and ignores it.',
+    exitCode: EXIT.checkFailed,
+  },
+
+  // The workflow code
+  'workflow-bundle': {
+    message: 'The workflow code cannot be bundled: %s.',
+    exitCode: EXIT.checkFailed,
+    hint: 'check that the cache folder can be written, or reinstall billsync',
+  },
+}) {}
+
+export function isTemporalError(
+  error: unknown,
+  ...codes: readonly TemporalError['code'][]
+): error is TemporalError {
+  return error instanceof TemporalError && codes.includes(error.code);
+}
+
+/** No server answers, or none was started: it may come back. */
+export function isUnreachable(error: unknown): boolean {
+  return isTemporalError(error, 'temporal-unreachable', 'temporal-not-started');
+}

@@ -1,0 +1,155 @@
+/**
+ * The files that people make: claims, rules, saved views, sent statements, decisions on alerts, the audit log. Beside a DuckDB
+ * file they lie in `user` of the data folder. Over a lake they lie in PostgreSQL (warehouse/lake/user-files.ts), so that all
+ * machines have the same.
+ */
+
+import { readdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { dataFolder } from './files/data-folder.ts';
+import { appendDurably, makeFolder, removeIfThere, replaceDurably } from './files/durable-files.ts';
+import { readIfThere, replaceFile } from './files/files.ts';
+import { takeLock } from './files/lock-file.ts';
+import { createSemaphore, type Semaphore } from './semaphore.ts';
+import { naming, systemCode } from './system-errors.ts';
+import { EXIT, errorClass } from './wire/errors.ts';
+
+export interface UserStore {
+  /** Whether other machines use the same files. */
+  readonly isShared: boolean;
+  /** @returns null when there is no such file */
+  read(path: string): Promise<Buffer | null>;
+  /** Paths of all files below a folder, sorted; those of the store for `''`. */
+  list(folder: string): Promise<readonly string[]>;
+  /**
+   * Replaces a file as a whole, so that of two changes at once the second one sees the first.
+   *
+   * @param to returns null to change nothing; called again when the file changed meanwhile
+   * @param options.isFlushed false where a power cut may undo the change
+   * @returns whether the file was written; durable then
+   */
+  change(
+    path: string,
+    to: (before: Buffer | null) => Uint8Array | string | null,
+    options?: { readonly isFlushed?: boolean },
+  ): Promise<boolean>;
+  /** Appends a line that may depend on the ones before it. Durable when it resolves. */
+  append(path: string, toLine: (before: Buffer) => string): Promise<void>;
+  /** @returns whether there was one */
+  remove(path: string): Promise<boolean>;
+  /** The file's place, for messages. */
+  place(path: string): string;
+}
+
+/** Paths in the store. */
+export const USER_FILES = {
+  alerts: 'alerts.json',
+  audit: 'audit/log.ndjson',
+  claims: 'disputes/journal.ndjson',
+  claimWindows: 'claim-windows.yaml',
+  costFindings: 'cost-findings.json',
+  costRules: 'cost-rules.yaml',
+  /** CSV files that reports join. */
+  reportFiles: 'report-files',
+  savedViews: 'saved-views.json',
+  sentStatements: 'sent-statements',
+} as const;
+
+class UserStoreError extends errorClass({
+  'user-file-busy': {
+    message: 'Another process%s keeps %s locked',
+    exitCode: EXIT.locked,
+    hint: 'nothing was changed: end that process if it hangs, then try again',
+  },
+}) {}
+
+const elsewhere = new Map<string, () => Promise<UserStore>>();
+
+/** @param open for a data folder over a lake; null: its files are in `user` */
+export function registerUserStore(dataDir: string, open: (() => Promise<UserStore>) | null): void {
+  if (open === null) elsewhere.delete(resolve(dataDir));
+  else elsewhere.set(resolve(dataDir), open);
+}
+
+/** The store of the data folder: the registered one, else its folder `user`. */
+export async function userStore(dataDir: string): Promise<UserStore> {
+  return elsewhere.get(resolve(dataDir))?.() ?? folderStore(dataFolder(dataDir).user);
+}
+
+/** @throws UserStoreError when another process keeps the file locked */
+export async function createUserFile(
+  store: UserStore,
+  path: string,
+  bytes: Uint8Array | string,
+): Promise<boolean> {
+  return store.change(path, (before) => (before === null ? bytes : null));
+}
+
+/** Longer than a lock of a killed process in another container stays valid (lock-file.ts). */
+const PATIENCE_MS = 40_000;
+const LINE_END = 0x0a;
+/** Changes of this process wait for each other here, which is faster than by the lock. */
+const turns = new Map<string, Semaphore>();
+
+/** @param folder it is made by the first change */
+export function folderStore(folder: string): UserStore {
+  const place = (path: string): string => join(folder, path);
+  const read = (path: string): Promise<Buffer | null> => readIfThere(place(path)).catch(naming(place(path)));
+
+  async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
+    const turn = turns.get(place(path)) ?? createSemaphore(1);
+    turns.set(place(path), turn);
+    return turn(async () => {
+      await makeFolder(dirname(place(path))).catch(naming(place(path)));
+      const lock = await takeLock(`${place(path)}.lock`, {
+        ...{ role: 'user', now: new Date(), patienceMs: PATIENCE_MS },
+        refusal: (_, owner) =>
+          new UserStoreError('user-file-busy', [owner === null ? '' : ` (pid ${owner.pid})`, place(path)]),
+      });
+      try {
+        return await work();
+      } finally {
+        await lock.release();
+      }
+    });
+  }
+
+  return {
+    isShared: false,
+    place,
+    read,
+    async list(below) {
+      const entries = await readdir(place(below), { recursive: true, withFileTypes: true }).catch(
+        (error: unknown) => {
+          if (systemCode(error) === 'ENOENT') return [];
+          throw error;
+        },
+      );
+      return entries
+        .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.endsWith('.lock'))
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+        .sort();
+    },
+    async change(path, to, { isFlushed = true } = {}) {
+      // A change that changes nothing needs no lock and no folder.
+      if (to(await read(path)) === null) return false;
+      return locked(path, async () => {
+        const bytes = to(await read(path));
+        if (bytes === null) return false;
+        if (isFlushed) await replaceDurably(place(path), bytes).catch(naming(place(path)));
+        else replaceFile(place(path), bytes);
+        return true;
+      });
+    },
+    async append(path, toLine) {
+      toLine((await read(path)) ?? Buffer.alloc(0));
+      await locked(path, async () => {
+        const before = (await read(path)) ?? Buffer.alloc(0);
+        // A line that a power cut or a full disk cut off stays alone.
+        const separator = before.length === 0 || before.at(-1) === LINE_END ? '' : '\n';
+        await appendDurably(place(path), separator + toLine(before)).catch(naming(place(path)));
+      });
+    },
+    remove: (path) => locked(path, () => removeIfThere(place(path))),
+  };
+}

@@ -1,0 +1,202 @@
+/** Draws a report's charts as SVG on the server, so that they need no script and print well. The library works in a thread. */
+
+import { visible } from '../../lib/wire/text.ts';
+import type { ChartSpec } from '../catalogue.ts';
+import type { ReportColumn, ReportRow } from '../cells.ts';
+import type { ReportResult } from '../report-result.ts';
+import {
+  barsOf,
+  type ChartOption,
+  type Drawing,
+  MAX_BARS,
+  type Mark,
+  optionOf,
+  rounded,
+} from './chart-options.ts';
+import { type Point, pointsOf } from './chart-points.ts';
+import { drawInThread } from './draw-in-thread.ts';
+import { columnLabel } from './labels.ts';
+import { escapeAttribute, escapeHtml } from './templates.ts';
+
+/** One drawing; a page with scripts makes the same of `option`. */
+export interface Drawn {
+  readonly svg: string;
+  readonly option: ChartOption;
+}
+
+export interface Chart {
+  readonly title: string;
+  /** One sentence for readers who cannot see it. */
+  readonly description: string;
+  readonly wide: Drawn;
+  /** For a telephone; a page shows one of the two. */
+  readonly narrow: Drawn;
+}
+
+export interface ChartOptions {
+  /** Pixels of the wide drawing. */
+  readonly width?: number;
+  readonly maxBars?: number;
+  /** The address behind a bar, a point or a cell; null: none. */
+  readonly leadTo?: (rows: readonly ReportRow[], column: string) => string | null;
+}
+
+const DEFAULT_WIDTH = 900;
+const NARROW_WIDTH = 350;
+
+/** A chart for each currency, since amounts of two currencies never share an axis. */
+export async function drawCharts(result: ReportResult, options: ChartOptions = {}): Promise<Chart[]> {
+  if (result.rows.length === 0) return [];
+  const drawing = result.charts.flatMap((spec) =>
+    Array.from(
+      Map.groupBy(result.rows, (row) => text(row.currency_code)),
+      ([currency, rows]) => drawChart({ result, spec, currency, rows }, options),
+    ),
+  );
+  return (await Promise.all(drawing)).flat();
+}
+
+/**
+ * @param page of the dashboard: its script draws the chart again, with values under the pointer; the title may lead to a report
+ * @returns HTML of the chart, its title and its description
+ */
+export function chartFigure(
+  { title, description, wide, narrow }: Chart,
+  page: { readonly address?: string } | null = null,
+): string {
+  const heading = escapeHtml(title);
+  const drawn = (name: string, { svg, option }: Drawn): string =>
+    `<div class="${name}"${page === null ? '' : ` data-chart="${escapeAttribute(JSON.stringify(option))}"`}>${svg}</div>`;
+  return [
+    '<figure class="card"><div class="card-body">',
+    `<figcaption class="card-title">${page?.address === undefined ? heading : `<a href="${page.address}">${heading}</a>`}</figcaption>`,
+    drawn('wide', wide),
+    drawn('narrow', narrow),
+    `<p class="text-secondary mb-0">${escapeHtml(description)}</p></div></figure>`,
+  ].join('\n');
+}
+
+/** Compiles the drawing code before the first reader needs it, which makes drawing three times as fast. */
+export async function warmUpDrawing(): Promise<void> {
+  const names = Array.from({ length: 8 }, (_, index) => `${index}`);
+  const rows = names.flatMap((name) =>
+    names.map((key) => ({ name, key: `2026-0${key}`, value: `${Number(name) + Number(key)}` })),
+  );
+  const specs: readonly ChartSpec[] = [
+    { kind: 'line', roles: { key: 'key', series: 'name', value: 'value' } },
+    { kind: 'heatmap', roles: { key: 'key', y: 'name', value: 'value' } },
+    { kind: 'bar', roles: { key: 'key', value: 'value' } },
+  ];
+  const fixed = { unit: '', maxBars: MAX_BARS, incompleteFrom: null, addressOf: () => null };
+  for (const width of [DEFAULT_WIDTH, NARROW_WIDTH, DEFAULT_WIDTH]) {
+    for (const spec of specs) await draw({ ...fixed, spec, points: pointsOf(spec, rows), width }, '');
+  }
+}
+
+interface ChartRequest {
+  readonly result: ReportResult;
+  readonly spec: ChartSpec;
+  readonly currency: string;
+  readonly rows: readonly ReportRow[];
+}
+
+/** Nothing when all is zero or unknown: an empty drawing only takes room. */
+async function drawChart(
+  { result, spec, currency, rows }: ChartRequest,
+  { width = DEFAULT_WIDTH, maxBars = MAX_BARS, leadTo = () => null }: ChartOptions,
+): Promise<Chart[]> {
+  const value = columnsOf(result, spec.roles.value)[0];
+  const unit = value?.unit?.replace('money', currency) ?? '';
+  const named = value ? `${columnLabel({ ...value, unit: null })}${unit === '' ? '' : ` in ${unit}`}` : '';
+  const by = [spec.roles.key, spec.roles.series, spec.roles.y]
+    .flatMap((names) => (names === undefined ? [] : columnsOf(result, names)))
+    .map((column) => columnLabel(column).toLowerCase());
+  const suffix = currency === '' || unit.includes(currency) ? '' : `, shipments billed in ${currency}`;
+  const title = `${named} by ${listed([...new Set(by)])}${suffix}`;
+  const points = pointsOf(spec, rows);
+  if (!points.some((point) => Number(point.value ?? 0) !== 0)) return [];
+  const drawing = {
+    ...{ unit, spec, points, maxBars, width, incompleteFrom: incompleteKey(result, spec, points) },
+    addressOf: ({ rows }: Point) => leadTo(rows, spec.roles.value ?? ''),
+  };
+  const [wide, narrow] = await Promise.all([
+    draw(drawing, title),
+    draw({ ...drawing, width: NARROW_WIDTH }, title),
+  ]);
+  return [{ title, description: describe(drawing, title), wide, narrow }];
+}
+
+/** The last month of a line, where it may still change: it is still open, or known invoices are missing. */
+function incompleteKey(
+  { head, columns }: ReportResult,
+  { kind, roles }: ChartSpec,
+  points: readonly Point[],
+) {
+  const isByMonth =
+    (kind === 'line' || kind === 'stack') &&
+    columns.some(({ name }) => name === roles.key && /^(ship_)?month$/.test(name));
+  const last = points
+    .map(({ key }) => key)
+    .sort()
+    .at(-1);
+  if (!isByMonth || last === undefined) return null;
+  const { stillOpen, notCounted } = head.completeness;
+  return stillOpen !== null || notCounted !== null || last >= head.asOf.slice(0, 7) ? last : null;
+}
+
+function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
+
+async function draw(drawing: Drawing, title: string): Promise<Drawn> {
+  const [option, height] = optionOf(drawing);
+  const svg = await drawInThread({ option, height, width: drawing.width, title });
+  return { option, svg: linked(svg, option) };
+}
+
+const DRAWN_MARK =
+  /<(path|rect|circle|polygon)\b[^>]*ecmeta_series_index="(\d+)" ecmeta_data_index="(\d+)"[^>]*><\/\1>/g;
+
+/** Each mark is a link to its rows. An image holds no links, so it is a group then. */
+function linked(svg: string, { series }: ChartOption): string {
+  let links = 0;
+  const drawn = svg.replace(DRAWN_MARK, (shape: string, _tag, at: string, index: string) => {
+    const mark = series[Number(at)]?.data[Number(index)];
+    if (!isMark(mark) || mark.address === null) return shape;
+    links += 1;
+    const label = `${visible(mark.name)}: ${mark.rounded}`;
+    return `<a href="${escapeAttribute(mark.address)}" aria-label="${escapeAttribute(label)}">${shape}</a>`;
+  });
+  return links === 0 ? svg : drawn.replace('role="img"', 'role="group"');
+}
+
+function isMark(item: Mark | number | string | undefined): item is Mark {
+  return typeof item === 'object';
+}
+
+function describe({ points, unit, spec, maxBars }: Drawing, title: string): string {
+  const known = points.filter((point) => point.value !== null);
+  const largest = known.reduce<Point | undefined>(
+    (most, point) => (most === undefined || Number(point.value) > Number(most.value) ? point : most),
+    undefined,
+  );
+  const drawn = barsOf(points, maxBars).length;
+  const cut = spec.kind === 'bar' && points.length > drawn ? ` The first ${drawn} of ${points.length}.` : '';
+  const place = largest ? [largest.key, largest.series].filter((part) => part !== '').join(', ') : '';
+  const most = largest
+    ? ` The largest is ${place} with ${`${rounded(largest.value ?? '', unit)} ${unit}`.trim()}.`
+    : '';
+  return `${title}.${most}${cut}`;
+}
+
+function columnsOf(result: ReportResult, names: string | undefined): ReportColumn[] {
+  return (names ?? '').split('+').map((name) => {
+    const column = result.columns.find((each) => each.name === name);
+    if (column) return column;
+    throw new Error(`Report ${result.name}: its chart needs a column "${name}", which it does not have.`);
+  });
+}
+
+function text(cell: unknown): string {
+  return cell === null || cell === undefined ? '' : visible(String(cell));
+}

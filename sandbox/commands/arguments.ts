@@ -1,0 +1,87 @@
+/** Parses arguments: `field=value` pairs, headers, numbers, JSON files. */
+
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError } from 'commander';
+import { CommandFailure, EXIT, systemFailure } from './verb.ts';
+
+export function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
+}
+
+/** As `collect`; one argument may hold several values with commas between. */
+export function collectList(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, ...value.split(',').map((item) => item.trim())];
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It has to be a whole number.');
+  return Number(text);
+}
+
+export function decimalNumber(text: string): number {
+  const value = Number(text);
+  if (text === '' || !Number.isFinite(value)) throw new InvalidArgumentError('It has to be a number.');
+  return value;
+}
+
+/** `a=1`, `b=null` to `{a: '1', b: null}`. @throws CommandFailure for a text without `=` */
+export function pairs(texts: readonly string[] = []): Record<string, string | null> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf('=');
+      if (at < 1) throw new CommandFailure(EXIT.usage, [`"${text}" is not field=value.`]);
+      const value = text.slice(at + 1);
+      return [text.slice(0, at), value === 'null' ? null : value];
+    }),
+  );
+}
+
+/** `Name: value` lines to a map. @throws CommandFailure for a line without a colon */
+export function headerLines(lines: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':');
+      if (at < 1) throw new CommandFailure(EXIT.usage, [`"${line}" is not "Name: value".`]);
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    }),
+  );
+}
+
+/** @throws CommandFailure when the file cannot be read or does not hold a JSON object */
+export function jsonFile(path: string): Record<string, unknown> {
+  const text = textOf(path === '-' ? 0 : path);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>;
+    }
+    throw new Error('it is not a JSON object');
+  } catch (error) {
+    throw new CommandFailure(EXIT.usage, [`The file ${path} cannot be used: ${(error as Error).message}`]);
+  }
+}
+
+/** @param path 0 is stdin. @throws CommandFailure when the file cannot be read */
+export function textOf(path: string | 0): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw systemFailure(error, path === 0 ? 'stdin' : path) ?? error;
+  }
+}
+
+/** Removes undefined values. */
+export function given(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+/** A path of the admin API with its query, without undefined values. */
+export function withQuery(path: string, values: Record<string, unknown>): string {
+  const query = new URLSearchParams(given(values) as Record<string, string>).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** A path of the admin API whose inserted ids are encoded. */
+export function path(parts: TemplateStringsArray, ...ids: readonly string[]): string {
+  return parts.map((part, at) => (at === 0 ? part : encodeURIComponent(ids[at - 1] ?? '') + part)).join('');
+}

@@ -1,0 +1,152 @@
+/** What people make on two machines over one PostgreSQL, each with a data folder of its own. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EXIT } from '../../../cli/errors.ts';
+import { openSavedViews } from '../../../dashboard/pages/saved-views.ts';
+import { openClaims, openDisputes } from '../../../finance/disputes/disputes.ts';
+import { acknowledgeAlerts, openAlerts } from '../../../lib/alerts/alert-store.ts';
+import { createAlerts } from '../../../lib/alerts/alerts.ts';
+import { type AuditNote, openAuditLog } from '../../../lib/audit-log.ts';
+import { createLogger } from '../../../lib/log/log.ts';
+import { registerUserStore, userStore } from '../../../lib/user-store.ts';
+import { openUserFiles } from '../../../warehouse/lake/user-files.ts';
+import { aLine } from '../../finance/disputes/a-claim.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import { alertSettings, testSettings } from '../../webhook/a-delivery.ts';
+import { makeDataDir } from '../support.ts';
+import { type LakeServer, type LakeTestSettings, PASSWORD, startLakeServer } from './support.ts';
+
+let server: LakeServer;
+let lake: LakeTestSettings;
+let machines: readonly string[];
+beforeAll(async () => {
+  server = await startLakeServer();
+  lake = await server.aLake(makeDataDir());
+  machines = Array.from({ length: 3 }, () => {
+    const dataDir = makeDataDir();
+    registerUserStore(dataDir, async () => openUserFiles(lake.warehouse, 'test'));
+    return dataDir;
+  });
+});
+afterAll(() => server?.stop());
+
+const machine = (index: number): string => machines[index] ?? '';
+const disputesOn = (dataDir: string) =>
+  openDisputes({ dataDir, databasePath: join(dataDir, 'reports.duckdb') });
+const envOf = (dataDir: string) => ({
+  BILLSYNC_DATA_DIR: dataDir,
+  BILLSYNC_WAREHOUSE: `ducklake:${lake.warehouse.catalog}`,
+  BILLSYNC_LAKE_DATA: lake.warehouse.dataPath,
+});
+const claimOn = (dataDir: string, rowNumber: number) =>
+  openClaims(dataDir, [{ ...aLine({ rowNumber }), hindrance: null }], {
+    ...{ note: '', by: 'anna', at: '2026-04-01T00:00:00.000Z' },
+  });
+
+test('lists a claim on the other machine, and gives each line to one of two that open at once', async () => {
+  await claimOn(machine(0), 1);
+  expect((await disputesOn(machine(1)).list()).claims).toMatchObject([{ id: 'D-1', state: 'open' }]);
+  const both = await Promise.allSettled([claimOn(machine(0), 2), claimOn(machine(1), 2)]);
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  await Promise.all(Array.from({ length: 20 }, (_, index) => claimOn(machine(index % 2), 10 + index)));
+  const { claims, problems } = await disputesOn(machine(0)).list();
+  expect([claims.length, new Set(claims.map(({ id }) => id)).size, problems]).toEqual([22, 22, []]);
+  const change = (dataDir: string) =>
+    disputesOn(dataDir).change({
+      claims: [{ id: 'D-1', version: 1 }],
+      state: null,
+      note: dataDir,
+      by: 'ben',
+    });
+  const changed = await Promise.allSettled([change(machine(0)), change(machine(1))]);
+  expect(changed.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+});
+
+test('writes one audit chain that verifies on both machines', async () => {
+  const note: AuditNote = {
+    ...{ by: 'ann', via: 'command', action: 'disputes open', target: ['D-1'], reason: null },
+    ...{ outcome: 'begun', detail: '', began: null },
+  };
+  const logs = machines.map((dataDir) => openAuditLog(dataDir));
+  await Promise.all(Array.from({ length: 20 }, (_, index) => logs[index % 3]?.write(note)));
+  const verdicts = await Promise.all(logs.map((log) => log.verify()));
+  for (const verdict of verdicts)
+    expect(verdict).toEqual({ ...verdicts[0], entries: 20, unfinished: 0, problems: [] });
+});
+
+test('raises one alert for three workers, and takes an acknowledgement for all', async () => {
+  const notices: string[] = [];
+  const workers = machines.map((dataDir) => {
+    const settings = { ...testSettings(dataDir), alerts: alertSettings() };
+    const log = createLogger(settings, 'worker', {
+      write: (line) => void (line.includes('"alert raised') && notices.push(line)),
+    });
+    return createAlerts({ settings, log, scrub: (text) => text, store: { dataDir, role: 'worker' } });
+  });
+  for (const alerts of workers) alerts.raise({ key: 'gaps', title: 'Invoices may be missing' });
+  await Promise.all(workers.map((alerts) => alerts.close()));
+  expect(notices).toHaveLength(1);
+  expect(await openAlerts(machine(1))).toMatchObject([{ key: 'gaps', acknowledged: null }]);
+  await acknowledgeAlerts(machine(2), ['gaps'], { at: new Date().toISOString(), by: 'anna', note: '' });
+  expect(await openAlerts(machine(0))).toMatchObject([{ key: 'gaps', acknowledged: { by: 'anna' } }]);
+});
+
+test('keeps all views that two dashboards save at once', async () => {
+  const views = machines.map((dataDir) => openSavedViews(dataDir));
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  await Promise.all(names.map((name, index) => views[index % 3]?.save({ name, address: '/shipments' })));
+  expect((await views[0]?.list())?.map(({ name }) => name)).toEqual(names);
+});
+
+test('stores rules by a command on one machine for the others, and exports everything', async () => {
+  const [one, other] = [machine(0), machine(1)];
+  const file = join(one, 'windows.yaml');
+  writeFileSync(file, 'windows: [{ carrier: ups, days: soon }]');
+  const put = () => runCommand(['user-files', 'put', 'claim-windows.yaml', file], { env: envOf(one) });
+  expect(await put()).toMatchObject({
+    exitCode: EXIT.usage,
+    stderr: expect.stringContaining('a number of days'),
+  });
+  writeFileSync(file, 'windows: [{ carrier: ups, days: 30 }]');
+  expect(await put()).toMatchObject({ exitCode: EXIT.done });
+  const show = await runCommand(['user-files', 'show', 'claim-windows.yaml'], { env: envOf(other) });
+  expect(show.stdout).toBe(readFileSync(file, 'utf8'));
+  const folder = join(other, 'exported');
+  await runCommand(['user-files', 'export', folder], { env: envOf(other) });
+  // The folder of a data folder: what was made over the lake is there with a DuckDB file, too.
+  const alone = makeDataDir();
+  const env = { BILLSYNC_DATA_DIR: alone };
+  expect(await runCommand(['user-files', 'import', folder], { env })).toMatchObject({ exitCode: EXIT.done });
+  expect(await runCommand(['audit', 'verify'], { env })).toMatchObject({ exitCode: EXIT.done });
+  expect((await disputesOn(alone).list()).claims).toHaveLength(22);
+});
+
+test('keeps the files of test and production apart', async () => {
+  expect(await openUserFiles(lake.warehouse, 'production').list('')).toEqual([]);
+});
+
+test('refuses a change by a role that may only read, with the right that it lacks', async () => {
+  await server.query(lake, 'create role only_reads login');
+  await server.query(lake, 'grant usage on schema billsync to only_reads');
+  await server.query(lake, 'grant select on billsync.user_files to only_reads');
+  const catalog = lake.warehouse.catalog.replace('user=lake', 'user=only_reads');
+  const reader = makeDataDir();
+  registerUserStore(reader, async () => openUserFiles({ ...lake.warehouse, catalog }, 'test'));
+  expect((await disputesOn(reader).list()).claims).toHaveLength(22);
+  await expect(claimOn(reader, 99)).rejects.toMatchObject({
+    ...{ code: 'catalog-refuses', hint: expect.stringContaining('billsync.user_files') },
+    message: expect.stringContaining('permission denied'),
+  });
+});
+
+test('ends with 5 and the reason while PostgreSQL is away', async () => {
+  await server.stop();
+  const listed = await runCommand(['disputes', 'list'], { env: envOf(machine(1)) });
+  expect(listed).toMatchObject({ exitCode: EXIT.unreachable, stdout: '' });
+  expect(listed.stderr).toMatch(/The lake's catalogue .* cannot be reached/);
+  expect(listed.stderr).not.toContain(PASSWORD);
+  const store = await userStore(machine(0));
+  await expect(store.append('x', () => 'y\n')).rejects.toMatchObject({ code: 'catalog-unreachable' });
+});

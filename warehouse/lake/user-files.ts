@@ -1,0 +1,134 @@
+/**
+ * The files that people make, in one table of PostgreSQL: path, content, version. A change counts only if the version is still the
+ * one that was read, so no lock is held and a frozen process blocks no other.
+ */
+
+import pg from 'pg';
+import { statementIn } from '../../lib/sql-file.ts';
+import type { UserStore } from '../../lib/user-store.ts';
+import type { EnvironmentName } from '../../lib/wire/names.ts';
+import { WarehouseError } from '../errors.ts';
+import {
+  type CatalogAddress,
+  type LakeSettings,
+  readCatalogAddress,
+  withoutPassword,
+} from './catalog-address.ts';
+import { applicationName, unreachable } from './ledger.ts';
+
+const STATEMENTS = new URL('./user-files.sql', import.meta.url);
+const CONNECT_MS = 10_000;
+const QUERY_MS = 60_000;
+const IDLE_MS = 5_000;
+/** SQLSTATE of a table or schema that does not exist. */
+const MISSING = ['42P01', '3F000'];
+/** SQLSTATE of lost connections, shutdowns, and full connection slots. */
+const UNREACHABLE = /^(08|57P|53300)/;
+
+interface FileRow {
+  readonly version: string;
+  readonly content: Buffer;
+}
+
+const stores = new Map<string, UserStore>();
+
+/** The same store for each call, since it keeps a connection for a while. */
+export function openUserFiles({ catalog }: LakeSettings, environment: EnvironmentName): UserStore {
+  const key = JSON.stringify([catalog, environment]);
+  const store = stores.get(key) ?? storeIn(readCatalogAddress(catalog), environment);
+  stores.set(key, store);
+  return store;
+}
+
+function storeIn(address: CatalogAddress, environment: EnvironmentName): UserStore {
+  const pool = new pg.Pool({
+    ...address.pool,
+    ...{ max: 1, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true },
+    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: QUERY_MS },
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
+    application_name: applicationName('user files'),
+  });
+  // The pool replaces a broken idle connection; without a listener the event would end the process.
+  pool.on('error', () => undefined);
+
+  /** @returns null when the table does not exist */
+  async function run(name: string, ...values: readonly unknown[]): Promise<pg.QueryResult | null> {
+    try {
+      return await pool.query(statementIn(STATEMENTS, name), [environment, ...values]);
+    } catch (error) {
+      if (error instanceof pg.DatabaseError && MISSING.includes(error.code ?? '')) return null;
+      throw asCatalogError(error, address);
+    }
+  }
+
+  async function write(name: string, ...values: readonly unknown[]): Promise<boolean> {
+    let result = await run(name, ...values);
+    if (result === null) {
+      await createTable(pool, address);
+      result = await run(name, ...values);
+    }
+    return (result?.rowCount ?? 0) > 0;
+  }
+
+  async function find(path: string): Promise<FileRow | null> {
+    const [row] = (await run('read', path))?.rows ?? [];
+    return (row as FileRow | undefined) ?? null;
+  }
+
+  return {
+    isShared: true,
+    place: (path) => `${path} (in PostgreSQL)`,
+    read: async (path) => (await find(path))?.content ?? null,
+    async list(folder) {
+      const rows = (await run('list', folder === '' ? '' : `${folder}/`))?.rows ?? [];
+      return rows.map(({ path }) => String(path));
+    },
+    async change(path, to) {
+      for (;;) {
+        const found = await find(path);
+        const content = to(found?.content ?? null);
+        if (content === null) return false;
+        const bytes = Buffer.from(content);
+        const isWritten =
+          found === null
+            ? await write('insert', path, bytes)
+            : await write('replace', path, bytes, found.version);
+        if (isWritten) return true;
+      }
+    },
+    async append(path, toLine) {
+      for (;;) {
+        const found = await find(path);
+        const line = Buffer.from(toLine(found?.content ?? Buffer.alloc(0)));
+        const isWritten =
+          found === null
+            ? await write('insert', path, line)
+            : await write('append', path, line, found.version);
+        if (isWritten) return;
+      }
+    },
+    remove: (path) => write('remove', path),
+  };
+}
+
+async function createTable(pool: pg.Pool, address: CatalogAddress): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    for (const name of ['lock-creation', 'create-schema', 'create-table']) {
+      await client.query(statementIn(STATEMENTS, name));
+    }
+    await client.query('commit');
+  } catch (error) {
+    // The error to report is the first one; an open transaction ends with its connection.
+    client.release(true);
+    throw asCatalogError(error, address);
+  }
+  client.release();
+}
+
+function asCatalogError(error: unknown, address: CatalogAddress): WarehouseError {
+  if (!(error instanceof pg.DatabaseError) || UNREACHABLE.test(error.code ?? ''))
+    return unreachable(address, error);
+  return new WarehouseError('catalog-refuses', [address.shown, withoutPassword(error.message, address)]);
+}
