@@ -7,6 +7,7 @@ import {
   type FixtureInvoice,
   type FixtureShipment,
 } from '../../support/reports-fixture.ts';
+import { randomFrom } from '../../support/seeded-invoices.ts';
 import { testName } from '../../support/test-name.ts';
 import type { PlainLine } from './plain-arithmetic.ts';
 
@@ -28,12 +29,7 @@ const WEIGHTS: readonly Pick<FixtureShipment, 'weight' | 'unit'>[] = [
 ];
 
 export function denseInvoices(seed: number, count: number): FixtureInvoice[] {
-  let state = seed;
-  // Numerical Recipes' generator: its upper bits are random enough here.
-  const below = (limit: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 4_294_967_296) * limit);
-  };
+  const below = randomFrom(seed);
   const pick = <T>(...values: readonly T[]): T => values[below(values.length)] as T;
   return Array.from({ length: count }, (_, index) => {
     const month = 1 + (index % 4);

@@ -6,6 +6,7 @@ import {
   type FixtureInvoice,
   type FixtureShipment,
 } from '../../support/reports-fixture.ts';
+import { randomFrom } from '../../support/seeded-invoices.ts';
 import { dayOf } from './plain-arithmetic.ts';
 
 const PARTIES = [
@@ -18,11 +19,7 @@ const PARTIES = [
 export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
 
 export function variedInvoices(seed: number): FixtureInvoice[] {
-  let state = seed;
-  const below = (limit: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 4_294_967_296) * limit);
-  };
+  const below = randomFrom(seed);
   const at = (day: number): string =>
     `${dateOf(day)}T${String(below(24)).padStart(2, '0')}:${String(below(60)).padStart(2, '0')}:00Z`;
   const numbers = new Map<string, number>();
