@@ -29,19 +29,22 @@ export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
     const { claims } = await openDisputes(options).list();
     const windows = await readClaimWindows(dataDir);
     tell(alerts, {
-      ...{ key: 'claims-to-send', title: 'Claims are to be sent before the carrier takes them no more' },
+      ...{
+        key: 'claims-to-send',
+        title: 'Claims must be sent before the claim window of the carrier closes',
+      },
       claims: claims.filter((claim) => isDue(claim, windows)),
       when: ({ deadline }) => `by ${deadline?.closesOn}`,
     });
     tell(alerts, {
-      ...{ key: 'claims-unanswered', title: 'Claims were sent and nothing is credited of them' },
+      ...{ key: 'claims-unanswered', title: 'Sent claims are not credited yet' },
       claims: claims.filter((claim) => isUnanswered(claim, windows, now())),
       when: (claim) => `since ${lastChanged(claim).slice(0, 10)}`,
     });
   } catch (error) {
     log.error({ err: error }, 'the claims could not be looked at');
     const detail = error instanceof BillsyncError ? sentenceOf(error) : messageOf(error);
-    alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be looked at', detail });
+    alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be checked', detail });
   }
 }
 

@@ -22,7 +22,7 @@ export function beginningOf(text: string, length: number): string {
 
 const REPLACEMENT = '\ufffd';
 
-/** Invisible characters, and those that change how other text is shown. */
+/** Invisible characters, and those that change how other text is displayed. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Cs}\p{Noncharacter_Code_Point}\u2800\u3164]/gu;
 /** Joiners are part of how some scripts and emoji are written; these three scripts have no use for them. */
 const JOINED =
@@ -41,14 +41,14 @@ export function visible(text: string): string {
 
 /** `visible` with at most `limit` characters, line breaks as escapes: for a value in a message. */
 export function printable(text: string, limit = 200): string {
-  let shown = '';
+  let printed = '';
   // An escape is never cut in two, and what is far beyond the limit is not looked at.
   for (const character of text.slice(0, limit + 1)) {
     const next = BREAKS[character] ?? visible(character);
-    if (shown.length + next.length > limit) return `${beginningOf(shown, limit - 1)}…`;
-    shown += next;
+    if (printed.length + next.length > limit) return `${beginningOf(printed, limit - 1)}…`;
+    printed += next;
   }
-  return shown;
+  return printed;
 }
 
 const BREAKS: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
@@ -65,43 +65,14 @@ function escaped(character: string): string {
 }
 
 /**
- * Code points from and to: white space, control characters, what Unicode tells every font to leave out
- * (Default_Ignorable_Code_Point), and the blanks that count as letters or symbols (Hangul fillers, Braille without dots).
- * `is_something` of warehouse/sql/csv-session.sql lists the same; a test holds them against each other.
+ * White space, control characters, what Unicode excludes from every font, and the blanks that count as letters or symbols
+ * (Hangul fillers, Braille without dots). `is_something` of warehouse/sql/csv-session.sql lists the same; a test compares them.
  */
-const INVISIBLE: readonly (readonly [number, number])[] = [
-  [0x00, 0x20],
-  [0x7f, 0xa0],
-  [0xad, 0xad],
-  [0x34f, 0x34f],
-  [0x61c, 0x61c],
-  [0x115f, 0x1160],
-  [0x1680, 0x1680],
-  [0x17b4, 0x17b5],
-  [0x180b, 0x180f],
-  [0x2000, 0x200f],
-  [0x2028, 0x202f],
-  [0x205f, 0x206f],
-  [0x2800, 0x2800],
-  [0x3000, 0x3000],
-  [0x3164, 0x3164],
-  [0xfe00, 0xfe0f],
-  [0xfeff, 0xfeff],
-  [0xffa0, 0xffa0],
-  [0xfff0, 0xfffb],
-  [0x1bca0, 0x1bca3],
-  [0x1d173, 0x1d17a],
-  [0xe0000, 0xe0fff],
-];
+const NOTHING = /^[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]*$/u;
 
 /** Whether a text is empty or only invisible. */
 export function isNothing(text: string): boolean {
-  for (const character of text) if (!isInvisible(character.codePointAt(0) ?? 0)) return false;
-  return true;
-}
-
-function isInvisible(codePoint: number): boolean {
-  return INVISIBLE.some(([first, last]) => codePoint >= first && codePoint <= last);
+  return NOTHING.test(text);
 }
 
 /** A whole URL in text. In JSON text its slashes may be escaped, and another escape, such as that of a quote, ends it. */
@@ -125,7 +96,7 @@ export function withoutUrlQueries(text: string): string {
 }
 
 /**
- * A parsed JSON value in which no URL keeps its query, in whatever field it stands: the specification names one
+ * A parsed JSON value in which no URL keeps its query, in whatever field it is: the specification names one
  * (`presignedUrl`), the next version of the service may name another.
  */
 export function withoutUrlQueriesInside(json: unknown, key = ''): unknown {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import { type ForeignAsk, type ForeignService, startForeignService } from '../support/foreign-service.ts';
+import { type ForeignCall, type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
 const SHIPMENTS = 300_000;
@@ -41,7 +41,7 @@ async function clientThatWaits(throughputWindowMs: number): Promise<BillingServi
 }
 
 /** The invoice in front of its items, its status behind them: only who reads to the end knows it. */
-function* detailsOf({ invoice }: ForeignAsk, shipments: number): Generator<string> {
+function* detailsOf({ invoice }: ForeignCall, shipments: number): Generator<string> {
   yield `{"result":{"invoice":{"id":"${invoice?.invoiceId}","invoiceTotalAmount":12345678901234.5600,"lineItems":[`;
   const item = `{"shipmentId":"11111111-1111-1111-1111-111111111111","shipDate":"2026-10-01","origin":"00501","currencyCode":"USD","billingCost":12.3456,"billableWeight":1.25,"billableWeightUnit":"LB","trackingNumber":"1Z999AA10123456784","carrier":"UPS","zone":"Zone 4","status":"APPROVED","serviceLevel":"Übernacht"}`;
   const hundred = Array.from({ length: 100 }, () => item).join(',');

@@ -71,7 +71,7 @@ describe('a proxy', () => {
     [
       'requires credentials',
       answering('407 Proxy Authentication Required'),
-      'asks for credentials (HTTP 407)',
+      'requires credentials (HTTP 407)',
     ],
     ['forbids the host', answering('403 Forbidden'), 'does not allow the connection (HTTP 403)'],
     ['does not reach the host', answering('503 Service Unavailable'), 'did not reach the host (HTTP 503)'],

@@ -82,7 +82,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
       folder: 'warehouse',
       before: "isStated && contradictions(header, load).length === 0 ? 'header' : 'unproved'",
       after: "isStated ? 'header' : 'unproved'",
-      effect: 'a load that contradicts the header is shown as proved by it',
+      effect: 'a load that contradicts the header is reported as proved by it',
     },
     {
       name: 'count of shipments',
@@ -240,7 +240,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
       folder: 'warehouse/views',
       before: 'coalesce(l.currency_code, i.currency_code) as currency_code',
       after: 'coalesce(i.currency_code, l.currency_code) as currency_code',
-      effect: 'a cost is shown in the stated currency although it was billed in another',
+      effect: 'a cost is reported in the stated currency although it was billed in another',
     },
   ],
   endpoint: [

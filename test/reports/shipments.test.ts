@@ -5,6 +5,7 @@ import { renderReport } from '../../reports/render/render-report.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
 import type { ShipmentsPage, ShipmentsRequest } from '../../reports/shipments/list-shipments.ts';
+import { testName } from '../support/processes/environment.ts';
 import {
   anInvoice,
   aShipment,
@@ -14,7 +15,6 @@ import {
   tenThousandths,
 } from '../support/reports-fixture.ts';
 import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
-import { testName } from '../support/test-name.ts';
 
 const invoices = seededInvoices(11, 60);
 const counted = countedShipments(invoices);

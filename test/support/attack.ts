@@ -21,10 +21,45 @@ export function attack(
 ): void {
   const meta = TestRunner.getCurrentTest()?.meta;
   if (meta !== undefined) meta.attacks = [...(meta.attacks ?? []), { name, tries, held }];
-  expect(tries, `${name}: nothing was tried`).toBeGreaterThan(0);
+  expect(tries, `${name}: there were no tries`).toBeGreaterThan(0);
   expect({ name, held }).toEqual({ name, held: tries });
 }
 
+/** Texts that break a query which is concatenated instead of bound. */
+export const INJECTIONS: readonly string[] = [
+  "' or 1=1 --",
+  "' or '1'='1",
+  "'; drop view shipments; --",
+  "'; drop table shipment_rows; --",
+  "'); delete from shipment_rows; --",
+  "' union select * from invoice_state --",
+  '" or ""="',
+  '"; drop view shipments; --',
+  "\\' or 1=1 --",
+  "%' or '%'='",
+  '%',
+  '_',
+  '*',
+  '.*',
+  "Acme' --",
+  "Acme'/*",
+  '*/ or 1=1 /*',
+  '$date_from',
+  '$1',
+  '?',
+  ':tenant',
+  "getvariable('tenants')",
+  "['Acme']",
+  'Acme, Beta',
+  'Acme\u0000',
+  'Acme\n',
+  ' Acme',
+  'ACME',
+  "'||(select current_setting('enable_external_access'))||'",
+  "'; attach '/etc/passwd'; --",
+  '{{tenant}}',
+  "$$; copy shipments to '/tmp/billsync-injected.csv'; $$",
+];
 /** Tries each case, one after the other, and fails with those that were not held. */
 export async function attackEach<T>(
   name: string,

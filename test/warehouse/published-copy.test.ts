@@ -169,7 +169,7 @@ test('level_cross_check finds lines billed at one level only and lines that diff
   await loadCsv(t, aCsv([cost('both', '1'), cost('differs', '2.01'), cost('partner', '4')], partner), {
     invoiceId: partner,
   });
-  const found = await t.ask('select tracking_number, verdict from level_cross_check order by all');
+  const found = await t.query('select tracking_number, verdict from level_cross_check order by all');
   expect(found.map(Object.values)).toEqual([
     ['both', 'equal'],
     ['differs', 'differs'],

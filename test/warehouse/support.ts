@@ -1,4 +1,4 @@
-/** A real warehouse over a real archive in a folder of its own, and builders for what goes into it. */
+/** A real warehouse over a real archive in a folder of its own, and builders for files and events. */
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ export interface TestWarehouse {
   /** Archives events, as the endpoint does, and ingests them. */
   record(events: readonly ArchivedEvent[]): Promise<void>;
   /** Publishes, and queries the copy. */
-  ask(sql: string): Promise<Record<string, unknown>[]>;
+  query(sql: string): Promise<Record<string, unknown>[]>;
   /** Of a full verification. */
   drift(): Promise<readonly Drift[]>;
   /** Closes and opens again on the same folder. */
@@ -41,7 +41,7 @@ export interface TestWarehouse {
   close(): Promise<void>;
 }
 
-/** A clock that moves a second with every look, so that instants in a test never meet. */
+/** A clock that advances a second with each call, so that instants in a test are distinct. */
 export function tickingClock(start = '2026-03-01T00:00:00.000Z'): () => Date {
   let at = new Date(start).getTime();
   return () => {
@@ -66,7 +66,7 @@ export function makeDataDir(under = tmpdir()): string {
 
 let empty: Promise<Buffer> | undefined;
 
-/** The file that a first start makes, once for each process: its schema was most of what many a test cost. */
+/** The file of a first start, made once for each process, since its schema takes most of the time of a test. */
 async function emptyWarehouse(): Promise<Buffer> {
   const dataDir = makeDataDir();
   const settings = settingsFor(dataDir);
@@ -79,7 +79,7 @@ async function emptyWarehouse(): Promise<Buffer> {
   return bytes;
 }
 
-/** In a folder where nothing lies yet the warehouse is one that was started once. */
+/** Puts the file of a first start into an empty folder. */
 async function startFromEmpty({ dataDir, warehouse }: OpenWarehouseOptions['settings']): Promise<void> {
   if (warehouse.kind !== 'duckdb' || readdirSync(dataDir).length > 0) return;
   empty ??= emptyWarehouse();
@@ -110,7 +110,7 @@ export async function aWarehouse(
       await Promise.all(events.map((event) => archive.putEvent(event)));
       await warehouse.ingestArchive();
     },
-    async ask(sql) {
+    async query(sql) {
       return ask((await warehouse.publish()).path, sql);
     },
     async drift() {
@@ -154,7 +154,7 @@ const CELLS: Record<CsvHeader, string> = {
   'Service Level': 'Ground\r\nresidential',
 };
 
-/** The bytes of a file, by a writer that is not ours. */
+/** The bytes of a file, by another library. */
 export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE, headers = CSV_HEADERS): Buffer {
   const lines = rows.map((cells, index) =>
     headers.map((name) => {
@@ -169,7 +169,7 @@ export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE, headers
 /** The header and its line end. */
 export const HEADER_BYTES = aCsv().indexOf('\r\n') + 2;
 
-/** A file of as many records, the rows again and again. */
+/** A file of so many records; the rows are repeated. */
 export function manyRecords(records: number, rows: readonly Cells[] = [{}], invoiceId = INVOICE): Buffer {
   const bytes = aCsv(rows, invoiceId);
   const times = Math.floor(records / rows.length);
@@ -195,7 +195,7 @@ export async function archiveCsv(
   return test.archive.putFile(path, { sha256: hash, sizeBytes: bytes.length, scan: scanner.end() });
 }
 
-/** Archives the bytes and loads them; with `announced` left out the hash was announced. */
+/** Archives the bytes and loads them; by default the hash was announced. */
 export async function loadCsv(
   test: TestWarehouse,
   bytes: Buffer,
@@ -205,7 +205,7 @@ export async function loadCsv(
   return loadArchived(test, hash, request);
 }
 
-/** Loads what lies in the archive, as its event asks for it. */
+/** Loads a file of the archive, as after its event. */
 export function loadArchived(
   test: Pick<TestWarehouse, 'warehouse'>,
   hash: string,
@@ -278,7 +278,7 @@ export function anEvent(eventType: EventType, overrides: EventOverrides = {}): A
   };
 }
 
-/** Asks the published copy (or any file) as an analyst would: another instance, read-only. */
+/** Queries the published copy (or any file) as an analyst would: another instance, read-only. */
 export async function ask(path: string, sql: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();

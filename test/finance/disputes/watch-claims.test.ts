@@ -61,7 +61,7 @@ test("reports open claims from 14 days before the carrier's deadline until they 
   expect(raised).toEqual([
     {
       key: 'claims-to-send',
-      title: 'Claims are to be sent before the carrier takes them no more',
+      title: 'Claims must be sent before the claim window of the carrier closes',
       detail: 'D-1 (ups, 12.5000 USD) by 2026-04-05, D-2 (ups, 12.5000 USD) by 2026-04-05',
     },
   ]);
@@ -95,6 +95,6 @@ test('a file of windows that cannot be meant is an alert that names the line', a
   await write('windows:\n  - { carrier: ups, days: soon }');
   await look('2026-03-22');
   expect(raised).toMatchObject([
-    { key: 'claims-to-send', title: 'Claims cannot be looked at', detail: expect.stringContaining('line 2') },
+    { key: 'claims-to-send', title: 'Claims cannot be checked', detail: expect.stringContaining('line 2') },
   ]);
 });

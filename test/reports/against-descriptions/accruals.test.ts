@@ -1,8 +1,8 @@
 /** Computes what a month still lacks, and its journal, anew from what "accrual" and "accrual-journal" say. */
 
 import { expect, test } from 'vitest';
+import { createRandom } from '../../support/random.ts';
 import { anInvoice, aShipment, decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
-import { randomFrom } from '../../support/seeded-invoices.ts';
 import { oracleOver, type Plain, T } from './description-oracle.ts';
 import { grouped, hundredthsText } from './plain-arithmetic.ts';
 
@@ -16,7 +16,8 @@ const FIRST = monthOf('2025-10-01');
 const OPEN = monthOf('2026-07-01');
 
 function lateInvoices(seed: number) {
-  const below = randomFrom(seed);
+  const random = createRandom(seed);
+  const below = (limit: number): number => random.between(0, limit - 1);
   const lines = Array.from({ length: 700 }, () => {
     const ship = FIRST + below(OPEN - FIRST);
     // Most of a month is billed in it, the rest within three more; what is billed later than now is not there yet.

@@ -1,5 +1,7 @@
 /** Few prices, many lines of each, from a seed: what reports that compare like with like need to have something to say. */
 
+import { testName } from '../../support/processes/environment.ts';
+import { createRandom } from '../../support/random.ts';
 import {
   anInvoice,
   aShipment,
@@ -7,8 +9,6 @@ import {
   type FixtureInvoice,
   type FixtureShipment,
 } from '../../support/reports-fixture.ts';
-import { randomFrom } from '../../support/seeded-invoices.ts';
-import { testName } from '../../support/test-name.ts';
 import type { PlainLine } from './plain-arithmetic.ts';
 
 /** A line with what is said of its invoice. */
@@ -29,7 +29,8 @@ const WEIGHTS: readonly Pick<FixtureShipment, 'weight' | 'unit'>[] = [
 ];
 
 export function denseInvoices(seed: number, count: number): FixtureInvoice[] {
-  const below = randomFrom(seed);
+  const random = createRandom(seed);
+  const below = (limit: number): number => random.between(0, limit - 1);
   const pick = <T>(...values: readonly T[]): T => values[below(values.length)] as T;
   return Array.from({ length: count }, (_, index) => {
     const month = 1 + (index % 4);

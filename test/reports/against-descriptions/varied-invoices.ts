@@ -1,12 +1,12 @@
 /** Invoices in every state, from a seed: missing, voided, billed again, drafts, wrong totals, several currencies and files. */
 
+import { createRandom } from '../../support/random.ts';
 import {
   anInvoice,
   aShipment,
   type FixtureInvoice,
   type FixtureShipment,
 } from '../../support/reports-fixture.ts';
-import { randomFrom } from '../../support/seeded-invoices.ts';
 import { dayOf } from './plain-arithmetic.ts';
 
 const PARTIES = [
@@ -19,7 +19,8 @@ const PARTIES = [
 export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
 
 export function variedInvoices(seed: number): FixtureInvoice[] {
-  const below = randomFrom(seed);
+  const random = createRandom(seed);
+  const below = (limit: number): number => random.between(0, limit - 1);
   const at = (day: number): string =>
     `${dateOf(day)}T${String(below(24)).padStart(2, '0')}:${String(below(60)).padStart(2, '0')}:00Z`;
   const numbers = new Map<string, number>();

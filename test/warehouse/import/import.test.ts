@@ -39,7 +39,7 @@ describe('importFile', () => {
       records: 1,
       outcome: { outcome: 'loaded', proof: 'unproved' },
     });
-    expect(await t.ask('select file_source, came_from, is_current from files')).toEqual([
+    expect(await t.query('select file_source, came_from, is_current from files')).toEqual([
       { file_source: 'file', came_from: 'march invoice.csv', is_current: true },
     ]);
   });

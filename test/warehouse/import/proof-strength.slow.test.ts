@@ -45,13 +45,17 @@ async function imported(
 const choose = (version: number) =>
   t.warehouse.decide({
     ...{ kind: 'use-version', version, invoiceId: INVOICE },
-    ...{ by: 'ada', reason: 'the service says so by phone', isDryRun: false },
+    ...{ by: 'ada', reason: 'the service confirmed it by phone', isDryRun: false },
   });
 
 /** The file that totals see, its proof and what it contradicts; the same at any later instant. */
 async function counting() {
-  const [invoice] = await t.ask('select state, version, file_sha256, proof, discrepancy_rules from invoices');
-  const known = await t.ask("select distinct file_sha256 from shipments_as_known_on(timestamp '2027-01-01')");
+  const [invoice] = await t.query(
+    'select state, version, file_sha256, proof, discrepancy_rules from invoices',
+  );
+  const known = await t.query(
+    "select distinct file_sha256 from shipments_as_known_on(timestamp '2027-01-01')",
+  );
   expect(known.map((row) => row.file_sha256)).toEqual(
     invoice?.file_sha256 === null ? [] : [invoice?.file_sha256],
   );
@@ -61,9 +65,9 @@ async function counting() {
 async function expectRebuiltEqual(): Promise<void> {
   const query = `select i.*, l.load_id as each_load, l.version as each_version, l.is_denied, l.is_damaged
     from internal.invoice_state as i left join internal.loads as l on l.invoice_id = i.invoice_id order by each_load`;
-  const before = await t.ask(query);
+  const before = await t.query(query);
   await t.rebuild();
-  expect(await t.ask(query)).toEqual(before);
+  expect(await t.query(query)).toEqual(before);
   expect(await t.drift()).toEqual([]);
 }
 

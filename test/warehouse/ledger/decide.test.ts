@@ -13,7 +13,7 @@ const BY = { invoiceId: INVOICE, by: 'ada', reason: 'the service confirmed it', 
 async function total(knownOn?: string): Promise<unknown> {
   const from =
     knownOn === undefined ? 'shipments' : `shipments_as_known_on(timestamp '${knownOn}' at time zone 'UTC')`;
-  const [row] = await t.ask(`select sum(billing_cost)::varchar as cost from ${from}`);
+  const [row] = await t.query(`select sum(billing_cost)::varchar as cost from ${from}`);
   return row?.cost;
 }
 
@@ -64,7 +64,7 @@ describe('a void that only an event reported', () => {
     await loadCsv(t, aCsv());
     await voidedByEvent();
     await decide({ kind: 'restore' });
-    const [restored] = await t.ask(
+    const [restored] = await t.query(
       'select restored_at + interval 1 second as at from internal.invoice_state',
     );
     const instants = ['2026-03-01T00:30:00', '2026-03-01T01:00:00', String(restored?.at)];
@@ -72,7 +72,7 @@ describe('a void that only an event reported', () => {
       const totals: unknown[] = [];
       for (const instant of instants) {
         const voided = `voided_shipments_as_known_on(timestamp '${instant}' at time zone 'UTC')`;
-        const [row] = await t.ask(`select count(*)::integer as voided from ${voided}`);
+        const [row] = await t.query(`select count(*)::integer as voided from ${voided}`);
         totals.push([await total(instant), row?.voided]);
       }
       return totals;
@@ -91,7 +91,7 @@ describe('a void that only an event reported', () => {
   test('waits for an operator, outside of every total, while the service denies it', async () => {
     await loadCsv(t, aCsv());
     await voidedByEvent();
-    const denied = { code: 'void-contradicted', reason: 'the details say finalized' };
+    const denied = { code: 'void-contradicted', reason: 'the details are finalized' };
     const later = await t.reopen();
     await later.markNeedsAttention({ invoiceId: INVOICE, ...denied });
     // The clock of the test is before the event's instant; the later record counts all the same.
@@ -128,7 +128,7 @@ describe('a version that an operator chose', () => {
     expect(await decide({ kind: 'use-version', version: 2 })).toMatchObject({ outcome: 'counts-already' });
     expect(await decide({ kind: 'use-version', version: 1 })).toMatchObject({ outcome: 'done' });
     expect(await total()).toBe('9.1600');
-    const [load] = await t.ask('select max(loaded_at)::varchar as at from internal.loads');
+    const [load] = await t.query('select max(loaded_at)::varchar as at from internal.loads');
     const totals = async () => [await total(), await total(String(load?.at)), await total('2027-01-01')];
     expect(await totals()).toEqual(['9.1600', '5.0000', '9.1600']);
     await t.rebuild();

@@ -68,7 +68,7 @@ describe('ingestArchive', () => {
     const { eventId } = event;
     const again = (second: number) =>
       t.archive.putFact({ kind: 'duplicate', at: `2026-03-01T00:00:0${second}.000Z`, eventId });
-    const duplicates = async () => (await t.ask('select duplicates from events'))[0]?.duplicates;
+    const duplicates = async () => (await t.query('select duplicates from events'))[0]?.duplicates;
     await t.archive.putEvent(event);
     await again(1);
     expect(await t.warehouse.ingestArchive({ deferFacts: true })).toEqual({ events: 1 });
@@ -100,11 +100,11 @@ describe('ingestArchive', () => {
     expect(await t.warehouse.ingestArchive()).toEqual({ events: 2 });
     expect(await t.warehouse.ingestArchive()).toEqual({ events: 0 });
     expect(await t.warehouse.invoice(INVOICE)).toBeNull();
-    expect(await t.ask('select verdict, duplicates from events order by verdict')).toEqual([
+    expect(await t.query('select verdict, duplicates from events order by verdict')).toEqual([
       { verdict: 'accepted', duplicates: '1' },
       { verdict: 'test', duplicates: '0' },
     ]);
-    expect(await t.ask('select state from invoices')).toEqual([{ state: 'draft' }]);
+    expect(await t.query('select state from invoices')).toEqual([{ state: 'draft' }]);
   });
 });
 
@@ -138,7 +138,7 @@ describe('recordDetails', () => {
   });
 
   test('reports an unknown status until a known one arrives', async () => {
-    const discrepancies = () => t.ask('select rule, stated from discrepancies');
+    const discrepancies = () => t.query('select rule, stated from discrepancies');
     await t.warehouse.recordDetails({
       invoiceId: INVOICE,
       status: null,

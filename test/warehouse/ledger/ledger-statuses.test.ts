@@ -1,10 +1,10 @@
-/** Where many invoices stand, by one look: what a backfill of a hundred thousand asks before it asks anybody else. */
+/** The states and totals of many invoices by one statement, for a backfill. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aCsv, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';
 
 const VOIDED = '22222222-2222-4222-8222-22222222222a';
-const UNHEARD = '33333333-3333-4333-8333-333333333333';
+const UNKNOWN = '33333333-3333-4333-8333-333333333333';
 
 let t: TestWarehouse;
 beforeAll(async () => {
@@ -21,10 +21,10 @@ afterAll(async () => {
   await t.close();
 });
 
-describe('standings', () => {
+describe('ledgerStatuses', () => {
   test('return state, stated and loaded values of known invoices only', async () => {
-    const standings = await t.warehouse.ledgerStatuses([INVOICE, VOIDED.toUpperCase(), UNHEARD, 'no uuid']);
-    const byId = Object.fromEntries(standings.map(({ invoiceId, ...standing }) => [invoiceId, standing]));
+    const statuses = await t.warehouse.ledgerStatuses([INVOICE, VOIDED.toUpperCase(), UNKNOWN, 'no uuid']);
+    const byId = Object.fromEntries(statuses.map(({ invoiceId, ...status }) => [invoiceId, status]));
     expect(byId).toEqual({
       [INVOICE]: {
         ...{ state: 'loaded', billingCost: '3.7500', shipments: 2 },

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../lib/wire/csv-scanner.ts';
+import { temporaryNameOf } from '../../support/folders.ts';
 import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
-import { temporaryNameOf } from '../../support/temporary-name-of.ts';
 import {
   aCsv,
   archiveCsv,
@@ -58,7 +58,7 @@ describe.each([
     });
     const wrong = `select count(*)::integer as n, count(distinct row_number)::integer as numbers
       from shipments where tracking_number = 'n' || ((row_number - 1) % 1000)`;
-    expect(await t.ask(wrong)).toEqual([{ n: RECORDS, numbers: RECORDS }]);
+    expect(await t.query(wrong)).toEqual([{ n: RECORDS, numbers: RECORDS }]);
     expect(leftInTmp()).toEqual([]);
   });
 
@@ -69,7 +69,7 @@ describe.each([
       outcome: 'rejected',
       findings: [{ row: recordsPerCut + 1, rule: 'amount', value: '1e3' }],
     });
-    expect(await t.ask('select row_number from shipments')).toEqual([]);
+    expect(await t.query('select row_number from shipments')).toEqual([]);
     expect(leftInTmp()).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe.each([
     const path = join(t.dataDir, 'parallel.csv');
     writeFileSync(path, bytes);
     const columns = Array.from({ length: 14 }, (_column, index) => `'c${index}': 'VARCHAR'`).join();
-    const inParallel = t.ask(
+    const inParallel = t.query(
       `select * from read_csv('${path}', auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
         columns = {${columns}})`,
     );
@@ -103,7 +103,7 @@ describe('a file that is cut after fewer records', () => {
       shipments: CUT_ONCE,
     });
     const levels = 'select service_level, count(*)::integer as n from shipments group by all';
-    expect(await t.ask(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
+    expect(await t.query(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
   });
 
   test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
@@ -114,7 +114,7 @@ describe('a file that is cut after fewer records', () => {
     const { sha256 } = await archiveCsv(t, manyRecords(CUT_ONCE));
     changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
     await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
-    expect(await t.ask('select row_number from shipments')).toEqual([]);
+    expect(await t.query('select row_number from shipments')).toEqual([]);
     expect(leftInTmp()).toEqual([]);
   });
 });

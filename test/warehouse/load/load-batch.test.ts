@@ -61,7 +61,7 @@ function outcomes(settled: readonly PromiseSettledResult<LoadOutcome>[]): string
 }
 
 function loaded(): Promise<readonly unknown[]> {
-  return t.ask(
+  return t.query(
     `select invoice_id::varchar as id, count(*)::integer as rows, sum(billing_cost)::varchar as cost,
        list(row_number order by row_number)::varchar as numbers
      from shipments group by all order by id`,

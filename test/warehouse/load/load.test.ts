@@ -21,10 +21,10 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const shipments = (columns = '*'): Promise<Record<string, unknown>[]> =>
-  t.ask(`select ${columns} from shipments order by row_number`);
+  t.query(`select ${columns} from shipments order by row_number`);
 /** How many rows are stored, counted or not. */
 const storedRows = async (): Promise<unknown> =>
-  (await t.ask('select count(*)::integer as n from shipment_versions'))[0]?.n;
+  (await t.query('select count(*)::integer as n from shipment_versions'))[0]?.n;
 const WITHOUT_HASH = { announcedSha256: null, source: 'export' } as const;
 
 describe('load', () => {
@@ -106,7 +106,9 @@ describe('load', () => {
       ],
     });
     expect(
-      await t.ask('select billing_cost::varchar as cost, currency_code, stated_currency_code from invoices'),
+      await t.query(
+        'select billing_cost::varchar as cost, currency_code, stated_currency_code from invoices',
+      ),
     ).toEqual([{ cost: '9.1600', currency_code: 'USD', stated_currency_code: 'EUR' }]);
   });
 
@@ -152,7 +154,7 @@ describe('load', () => {
   test('marks a load unproved once a header contradicts it', async () => {
     await loadCsv(t, aCsv(), WITHOUT_HASH);
     await t.record([anEvent('invoice_created', { header: { invoiceTotalAmount: '9.1601' } })]);
-    expect(await t.ask('select proof, discrepancy_rules from invoices')).toEqual([
+    expect(await t.query('select proof, discrepancy_rules from invoices')).toEqual([
       { proof: 'unproved', discrepancy_rules: 'total-amount' },
     ]);
   });
@@ -173,7 +175,9 @@ describe('load', () => {
       proof: 'unproved',
     });
     await t.record([anEvent('invoice_finalized')]);
-    expect(await t.ask('select proof, state from invoices')).toEqual([{ proof: 'header', state: 'loaded' }]);
+    expect(await t.query('select proof, state from invoices')).toEqual([
+      { proof: 'header', state: 'loaded' },
+    ]);
   });
 
   test('refuses a file without a final line end when nothing proves it', async () => {
@@ -193,7 +197,7 @@ describe('load', () => {
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
     expect(await storedRows()).toBe(2);
     const before = 'select billing_cost from shipments_as_known_on((select min(loaded_at) from files))';
-    expect(await t.ask(before)).toEqual([{ billing_cost: '1.0000' }]);
+    expect(await t.query(before)).toEqual([{ billing_cost: '1.0000' }]);
   });
 
   test('counts the version that was announced last, in any order of loading', async () => {
@@ -219,7 +223,7 @@ describe('load', () => {
     ]);
     for (const file of [older, newer]) await loadArchived(t, file.sha256);
     const before = "select billing_cost from shipments_as_known_on(timestamptz '2026-12-31 00:00:00Z')";
-    expect(await t.ask(before)).toEqual([{ billing_cost: '1.0000' }]);
+    expect(await t.query(before)).toEqual([{ billing_cost: '1.0000' }]);
     expect(await shipments('billing_cost')).toEqual([{ billing_cost: '2.0000' }]);
   });
 

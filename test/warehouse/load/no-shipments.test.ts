@@ -35,10 +35,10 @@ test('is loaded when count, total and hash agree, and survives verify and rebuil
   });
   expect(await t.drift()).toEqual([]);
   const query = `select state, shipments::integer as n, billing_cost::varchar as cost, currency_code from invoices`;
-  const before = await t.ask(query);
+  const before = await t.query(query);
   expect(before).toEqual([{ state: 'loaded', n: 0, cost: '0.0000', currency_code: 'EUR' }]);
   expect((await t.rebuild()).losses).toEqual([]);
-  expect(await t.ask(query)).toEqual(before);
+  expect(await t.query(query)).toEqual(before);
 });
 
 test.each([

@@ -86,7 +86,7 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
     });
     expect(checked).toMatchObject({ outcome: 'checked' });
     expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', proof: 'hash' });
-    const rows = await t.ask(ROWS);
+    const rows = await t.query(ROWS);
     expect(rows.at(-1)).toMatchObject({
       ...{ tenant: 'Acme, "Inc."', day: '2026-02-03', origin: '00501', weight: '2.5000' },
       cost: needed.includes('decimals') ? '-0.5000' : '9.1600',
@@ -94,7 +94,7 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
     });
     expect(await t.drift()).toEqual([]);
     expect((await t.rebuild({ settings: settingsFor(t.dataDir) })).losses).toEqual([]);
-    expect(await t.ask(ROWS)).toEqual(rows);
+    expect(await t.query(ROWS)).toEqual(rows);
     expect(await t.drift()).toEqual([]);
   });
 });
@@ -108,12 +108,12 @@ test('stores added columns as JSON text in their order', async () => {
   const names = ADDED.map((name) => (/[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name));
   const text = file({ names: ADDED, rows }).toString().split('\r\n').slice(1).join('\r\n');
   expect(await loadCsv(t, Buffer.from(`${names.join(',')}\r\n${text}`))).toMatchObject({ outcome: 'loaded' });
-  expect(await t.ask('select added_columns from shipments order by row_number')).toEqual([
+  expect(await t.query('select added_columns from shipments order by row_number')).toEqual([
     { added_columns: '{"Fuel, \\"Surcharge\\"":"0.10","__proto__":null,"7":"a \\"b\\"\\r\\nc"}' },
     { added_columns: '{"Fuel, \\"Surcharge\\"":null,"__proto__":null,"7":"\u{1f69a}"}' },
   ]);
   const query = `select json_extract_string(added_columns, '$."Fuel, \\"Surcharge\\""') as fuel from shipments where row_number = 1`;
-  expect(await t.ask(query)).toEqual([{ fuel: '0.10' }]);
+  expect(await t.query(query)).toEqual([{ fuel: '0.10' }]);
 });
 
 test.each<[string, Buffer, object]>([
@@ -131,7 +131,7 @@ test.each<[string, Buffer, object]>([
     { rule: 'field-count', row: 2 },
   ],
   [
-    'a bad cell, where it stands',
+    'a bad cell, with its place',
     file({ names: [...REORDERED, 'Fuel'], rows: [{}, { 'Ship Date': '2026-02-30' }], end: '\n' }),
     { rule: 'date', row: 2, line: 4, column: 'Ship Date' },
   ],
@@ -146,5 +146,5 @@ test.each<[string, Buffer, object]>([
     outcome: 'rejected',
     findings: expect.arrayContaining([expect.objectContaining(finding)]),
   });
-  expect(await t.ask(ROWS)).toEqual([]);
+  expect(await t.query(ROWS)).toEqual([]);
 });

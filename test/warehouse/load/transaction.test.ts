@@ -15,7 +15,7 @@ afterEach(async () => {
 
 /** How many rows are stored, counted or not. */
 const storedRows = async (): Promise<unknown> =>
-  (await t.ask('select count(*)::integer as n from shipment_versions'))[0]?.n;
+  (await t.query('select count(*)::integer as n from shipment_versions'))[0]?.n;
 
 test('runs loads, events and a publication at once without a deadlock', async () => {
   const ids = Array.from({ length: 9 }, (_, n) => `55555555-5555-4555-8555-00000000000${n}`);

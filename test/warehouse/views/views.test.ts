@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const columns = async (view: string): Promise<string[]> => {
-  const described = await t.ask(`describe ${view}`);
+  const described = await t.query(`describe ${view}`);
   return described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
 };
 
@@ -62,13 +62,13 @@ test.each([
   ['discrepancies', 'rule VARCHAR'],
 ])('%s can be queried', async (view, column) => {
   expect(await columns(view)).toContain(column);
-  expect(await t.ask(`select count(*)::integer as n from ${view}`)).toHaveLength(1);
+  expect(await t.query(`select count(*)::integer as n from ${view}`)).toHaveLength(1);
 });
 
 test('publication has one row that counts neither replaced versions, nor voids, nor drafts', async () => {
   const counts =
     'invoices::integer as invoices, loaded_invoices::integer as loaded, shipments::integer as shipments';
-  expect(await t.ask(`select ${counts} from publication`)).toEqual([
+  expect(await t.query(`select ${counts} from publication`)).toEqual([
     { invoices: 3, loaded: 1, shipments: 1 },
   ]);
 });
@@ -91,18 +91,18 @@ test.each([
   ['made from other texts', "update internal.applied_views set sha256 = 'of another version'"],
   ['of unknown origin', 'delete from internal.applied_views'],
 ])('replaces views %s and keeps the rows', async (_, recordOfViews) => {
-  const before = [await columns('shipments'), await t.ask('from shipments order by all')];
+  const before = [await columns('shipments'), await t.query('from shipments order by all')];
   await changeViews(recordOfViews);
-  expect([await columns('shipments'), await t.ask('from shipments order by all')]).toEqual(before);
-  expect(await t.ask('select sha256 from internal.applied_views')).toEqual([{ sha256: views().sha256 }]);
+  expect([await columns('shipments'), await t.query('from shipments order by all')]).toEqual(before);
+  expect(await t.query('select sha256 from internal.applied_views')).toEqual([{ sha256: views().sha256 }]);
 });
 
 test('only views are visible; the tables are in a schema of their own', async () => {
-  const names = (await t.ask('show tables')).map(({ name }) => name);
+  const names = (await t.query('show tables')).map(({ name }) => name);
   expect(names.join(' ')).toBe(
     'carriers discrepancies events files invoice_amounts invoices level_cross_check partners publication ' +
       'schema_migrations shipment_versions shipments tenant_shipments tenants',
   );
   const tables = `select table_name as name, has_primary_key from duckdb_tables() where schema_name = 'internal'`;
-  expect(await t.ask(tables)).toContainEqual({ name: 'shipment_rows', has_primary_key: false });
+  expect(await t.query(tables)).toContainEqual({ name: 'shipment_rows', has_primary_key: false });
 });

@@ -1,71 +1,77 @@
 /**
- * Runs many commands in one process, one after the other, where a person would start a process for each: what they write
- * and their exit codes are the same, and a walk over a hundred of them takes seconds. The program that is played is named
- * first. With a channel to the process that started it, it takes one `Asked` after the other and answers each with `Answered`
- * (`processes/run-command.ts`); else it reads `Play[]` as JSON from stdin and writes `Played[]` to the file that is named
- * second.
+ * Runs many commands in one process, one after the other, which saves the start of a process for each. The first argument is the
+ * program. With a channel to the parent process it answers each `CommandRequest` with a `CommandResponse` (`run-command.ts`);
+ * otherwise it reads `CommandRun[]` as JSON from stdin and writes `CommandResult[]` to the file of the second argument.
  */
 
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-export interface Play {
+export interface CommandRun {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** When it is given up as one that does not end; 20 s by default. */
-  readonly patienceMs?: number;
-  /** All others of the files that the process may have open are taken. */
+  /** Default: 20 s. */
+  readonly timeoutMs?: number;
+  /** Number of files that the command can open; the other file descriptors are taken. */
   readonly openFiles?: number;
 }
 
-export interface Played {
+export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
   readonly ms: number;
 }
 
-export interface Asked {
+export interface CommandRequest {
   readonly id: number;
-  readonly play: Play;
+  readonly run: CommandRun;
 }
 
-export interface Answered {
+export interface CommandResponse {
   readonly id: number;
-  readonly played: Played;
+  readonly result: CommandResult;
 }
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 const [program = '', into = ''] = process.argv.slice(2);
 const { runVerb } = (await import(
   pathToFileURL(join(dirname(program), '../dist/cli/run-verb.js')).href
-)) as typeof import('../../cli/run-verb.ts');
+)) as typeof import('../../../cli/run-verb.ts');
 const own = { ...process.env };
 const home = process.cwd();
 process.umask(0o077);
-if (process.send === undefined) await playAll();
-else playWhatIsAsked();
+if (process.send === undefined) await runAll();
+else runRequests();
 
-async function playAll(): Promise<void> {
-  const plays = JSON.parse(readFileSync(0, 'utf8')) as readonly Play[];
-  const played: Played[] = [];
-  for (const play of plays) played.push(await run(play));
-  writeFileSync(into, JSON.stringify(played));
+async function runAll(): Promise<void> {
+  const runs = JSON.parse(readFileSync(0, 'utf8')) as readonly CommandRun[];
+  const results: CommandResult[] = [];
+  for (const run of runs) results.push(await runCommand(run));
+  writeFileSync(into, JSON.stringify(results));
   process.exit(0);
 }
 
-function playWhatIsAsked(): void {
+function runRequests(): void {
   let last: Promise<unknown> = Promise.resolve();
-  process.on('message', ({ id, play }: Asked) => {
-    last = last.then(async () => process.send?.({ id, played: await run(play) } satisfies Answered));
+  process.on('message', ({ id, run }: CommandRequest) => {
+    last = last.then(async () =>
+      process.send?.({ id, result: await runCommand(run) } satisfies CommandResponse),
+    );
   });
   process.on('disconnect', () => process.exit(0));
 }
 
-async function run({ args, env, cwd = home, openFiles, patienceMs = PATIENCE_MS }: Play): Promise<Played> {
+async function runCommand({
+  args,
+  env,
+  cwd = home,
+  openFiles,
+  timeoutMs = TIMEOUT_MS,
+}: CommandRun): Promise<CommandResult> {
   process.chdir(cwd);
   for (const name of Object.keys(process.env)) if (!(name in own)) delete process.env[name];
   Object.assign(process.env, own, env);
@@ -82,7 +88,7 @@ async function run({ args, env, cwd = home, openFiles, patienceMs = PATIENCE_MS 
   }
   const taken = openFiles === undefined ? [] : takeAllBut(openFiles);
   const begun = performance.now();
-  const late = new Promise<number>((resolve) => setTimeout(resolve, patienceMs, -1).unref());
+  const late = new Promise<number>((resolve) => setTimeout(resolve, timeoutMs, -1).unref());
   try {
     const exitCode = await Promise.race([runVerb(args), late]);
     return { exitCode, ...texts, ms: Math.round(performance.now() - begun) };

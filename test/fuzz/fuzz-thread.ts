@@ -1,16 +1,16 @@
-/** The thread in which a fuzz target is played, so that a case that never ends can be ended from outside. */
+/** The thread of a fuzz target, so that a case that hangs can be terminated. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { AT_ONCE, fuzzTargets, playCases } from './fuzz.ts';
+import { fuzzTargets, playCase } from './fuzz-targets.ts';
 
 export interface FuzzThreadData {
   readonly target: string;
   readonly seed: number;
   readonly first: number;
   readonly cases: number;
-  /** Unix milliseconds; goes on at least until then. */
+  /** Unix milliseconds until which the thread runs at least. */
   readonly untilMs: number;
-  /** [0]: the number of the case that is being played. */
+  /** [0]: the number of the current case. */
   readonly progress: Int32Array<SharedArrayBuffer>;
 }
 
@@ -19,12 +19,10 @@ const found = (await fuzzTargets()).get(target);
 if (found === undefined) throw new RangeError(`No fuzz target ${target}.`);
 const run = await found.open();
 let nth = first;
-const step = run.playAll === undefined ? 1 : AT_ONCE;
-for (; nth < cases || Date.now() < untilMs; nth += step) {
+for (; nth < cases || Date.now() < untilMs; nth += 1) {
   Atomics.store(progress, 0, nth);
-  for (const crash of await playCases(run, seed, { first: nth, end: nth + step })) {
-    parentPort?.postMessage(crash);
-  }
+  const crash = await playCase(run, seed, nth);
+  if (crash !== null) parentPort?.postMessage(crash);
 }
 Atomics.store(progress, 0, nth);
 await run.close?.();

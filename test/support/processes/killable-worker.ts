@@ -1,10 +1,10 @@
 /**
- * Loaded before the product by `killable-entry.ts`: ends the process, as kill -9 does, at the durable point that a file
- * names. The product knows nothing of it: the points are watched from outside, at the file system's, the network
- * library's and DuckDB's own calls.
+ * The product, with a kill -9 at the durable point that a file names. The points are observed at calls of the file system, of the
+ * network library and of DuckDB, without any change in the product. It is an entry and not a preload, which worker threads would
+ * load again.
  *
- * DIE_AT_FILE names the file. Its text is a point of `WORKER_POINTS`; it is deleted right before the death, so the
- * next start lives.
+ * DIE_AT_FILE is the path of the file. Its text is a point of `WORKER_POINTS`; it is deleted right before the kill, so that the next
+ * start continues.
  */
 
 import { subscribe } from 'node:diagnostics_channel';
@@ -29,7 +29,7 @@ function passed(point: WorkerPoint): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Before: the request is about to leave, or for a download its bytes are about to come. After: the last byte is here. */
+/** `before`: the request is about to be sent. `after`: the last byte of the answer was received. */
 function watchNetwork(): void {
   const calls = [
     { path: '/oauth/token', point: 'token' },
@@ -76,14 +76,14 @@ function watchFiles(): void {
   syncBuiltinESMExports();
 }
 
-/** A file is archived in two steps: its bytes under their hash, then what its scan said. */
-function pointOfRename(to: string): 'archived' | 'archive-told' | 'renamed' | null {
+/** A file is archived in two steps: its bytes under their hash, then the result of its scan. */
+function pointOfRename(to: string): 'archived' | 'archive-described' | 'renamed' | null {
   if (/\/archive\/files\/..\/[0-9a-f]{64}\.csv$/.test(to)) return 'archived';
-  if (/\/archive\/files\/..\/[0-9a-f]{64}\.json$/.test(to)) return 'archive-told';
+  if (/\/archive\/files\/..\/[0-9a-f]{64}\.json$/.test(to)) return 'archive-described';
   return to.endsWith('/reports.duckdb') ? 'renamed' : null;
 }
 
-/** The commit of a load among the many; and the load's answer, which Temporal has yet to hear. */
+/** The commit of a load, and its result before Temporal receives it. */
 function watchWarehouse(): void {
   const loading = new WeakSet<Session>();
   const { all, statement } = Session.prototype;
@@ -109,3 +109,4 @@ function watchWarehouse(): void {
 watchNetwork();
 watchFiles();
 watchWarehouse();
+await import('../../../cli/main.ts');

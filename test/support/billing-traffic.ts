@@ -1,6 +1,6 @@
 /**
- * What a billing service does to an endpoint on bad days: events doubled, out of order, given up after two attempts,
- * or never sent at all. It keeps the books that everything is measured by afterwards.
+ * The events of a billing service under faults: duplicated, out of order, abandoned after two attempts, or never sent. It records
+ * the truth that the product's data is compared with.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,59 +8,60 @@ import { deliver } from '../webhook/a-delivery.ts';
 import type { ForeignInvoice, ForeignService } from './foreign-service.ts';
 import type { Truth } from './invariants.ts';
 import { publishedStates } from './published-data.ts';
+import { createRandom } from './random.ts';
 
-export interface StoryOptions {
+export interface TrafficOptions {
   readonly service: ForeignService;
   readonly webhookUrl: string;
   readonly invoices: number;
   readonly seed: number;
-  /** Part of the finalized events that is never sent. */
+  /** Share of the finalized events that is never sent. */
   readonly dropFinalized?: number;
-  /** Part of the invoices that is voided. */
+  /** Share of the invoices that is voided. */
   readonly voided?: number;
-  /** Between two invoices of one sender, at most. */
+  /** Maximum pause between two invoices of one sender. */
   readonly pauseMs?: number;
   readonly senders?: number;
-  /** Part of the invoices that may be told by now, 0 to 1: so that a story lasts as long as what is done to its hearer. */
-  readonly partAllowed?: () => number;
-  readonly rowsAtMost?: number;
+  /** Share of the invoices that may be sent by now, 0 to 1, so that the traffic lasts as long as the faults. */
+  readonly allowedShare?: () => number;
+  readonly maxRows?: number;
 }
 
-export interface StoryFigures {
+export interface TrafficCounts {
   readonly invoices: number;
   readonly deliveries: number;
   readonly acknowledged: number;
   readonly duplicates: number;
-  /** Finalized events that were never sent, and those the service gave up on. */
+  /** Finalized events that were never sent, and those that the service abandoned. */
   readonly dropped: number;
-  readonly givenUp: number;
+  readonly abandoned: number;
   readonly voided: number;
   readonly rows: number;
 }
 
-export interface Story {
-  /** Resolves when everything was said that will be said. */
-  tell(): Promise<void>;
-  /** As the service's books stand now. */
+export interface Traffic {
+  /** Resolves when every event was sent. */
+  run(): Promise<void>;
+  /** The service's data now. */
   truth(): Truth;
-  figures(): StoryFigures;
+  counts(): TrafficCounts;
 }
 
 const TENANTS = ['Nordwind', 'Südwind "GmbH", Köln', 'Ostwind'] as const;
 const CURRENCIES = ['USD', 'EUR'] as const;
-/** The service tries twice (spec 8); what a person would send again from the application is tried until it is heard. */
+/** The service tries twice (spec 8); an event that a person would resend is sent until it is acknowledged. */
 const SERVICE_ATTEMPTS = 2;
-const PATIENCE_MS = 120_000;
+const RESEND_FOR_MS = 120_000;
 
-export function createStory(options: StoryOptions): Story {
+export function createTraffic(options: TrafficOptions): Traffic {
   const { service, webhookUrl, invoices, dropFinalized = 0.2, voided = 0.2, pauseMs = 50 } = options;
   const random = createRandom(options.seed);
   const acknowledged = new Set<string>();
   const voids: string[] = [];
-  const count = { deliveries: 0, duplicates: 0, dropped: 0, givenUp: 0 };
+  const count = { deliveries: 0, duplicates: 0, dropped: 0, abandoned: 0 };
   let next = 0;
 
-  async function tell(): Promise<void> {
+  async function run(): Promise<void> {
     await Promise.all(Array.from({ length: options.senders ?? 4 }, sender));
   }
 
@@ -68,59 +69,66 @@ export function createStory(options: StoryOptions): Story {
     while (next < invoices) {
       next += 1;
       const number = next;
-      while (number > Math.ceil((options.partAllowed?.() ?? 1) * invoices)) await sleep(20);
-      await live(number);
-      await sleep(random() * pauseMs);
+      while (number > Math.ceil((options.allowedShare?.() ?? 1) * invoices)) await sleep(20);
+      await playInvoice(number);
+      await sleep(random.next() * pauseMs);
     }
   }
 
-  /** One invoice from its creation to its fault. The service's truth changes first, what it says of it comes later. */
-  async function live(number: number): Promise<void> {
+  /** The events of one invoice. The service's data changes before its event is sent. */
+  async function playInvoice(number: number): Promise<void> {
     const invoice = await service.createInvoice({
       tenant: TENANTS[number % TENANTS.length] ?? 'Nordwind',
       currencyCode: CURRENCIES[number % CURRENCIES.length] ?? 'USD',
-      rows: 1 + Math.floor(random() * (options.rowsAtMost ?? 20)),
+      rows: 1 + Math.floor(random.next() * (options.maxRows ?? 20)),
     });
-    const isVoided = random() < voided;
-    const isDropped = !isVoided && random() < dropFinalized;
-    const isShuffled = random() < 0.3;
-    const said = [...textsOf(invoice)].map((text) => () => say(text, PATIENCE_MS));
+    const isVoided = random.next() < voided;
+    const isDropped = !isVoided && random.next() < dropFinalized;
+    const isShuffled = random.next() < 0.3;
+    const unsent = [...textsOf(invoice)].map((text) => () => send(text, RESEND_FOR_MS));
     if (isShuffled) await service.finalize(invoice.invoiceId);
     else {
-      await said.pop()?.();
-      await sleep(random() * pauseMs);
+      await unsent.pop()?.();
+      await sleep(random.next() * pauseMs);
       await service.finalize(invoice.invoiceId);
     }
     const finalized = textsOf(invoice).at(-1) ?? '';
     if (isDropped) count.dropped += 1;
-    else said.push(() => say(finalized, null));
+    else unsent.push(() => send(finalized, null));
     if (isVoided) {
-      if (!isShuffled) await Promise.all(said.splice(0).map((speak) => speak()));
+      if (!isShuffled) await Promise.all(unsent.splice(0).map((sendOne) => sendOne()));
       await service.void(invoice.invoiceId);
       voids.push(invoice.invoiceId);
       const text = textsOf(invoice).at(-1) ?? '';
-      said.push(() => say(text, PATIENCE_MS));
+      unsent.push(() => send(text, RESEND_FOR_MS));
     }
     // Backwards: void before finalized before created.
-    for (const speak of said.reverse()) await speak();
+    for (const sendOne of unsent.reverse()) await sendOne();
   }
 
   function textsOf({ invoiceId }: ForeignInvoice): readonly string[] {
     return service.events.filter((text) => text.includes(invoiceId));
   }
 
-  /** One event, one to three times; with patience it is repeated until it was heard, else given up as the service does. */
-  async function say(text: string, patienceMs: number | null): Promise<void> {
-    const copies = random() < 0.3 ? 1 + Math.ceil(random() * 2) : 1;
-    const heard = await Promise.all(Array.from({ length: copies }, () => attempt(text, patienceMs)));
-    if (!heard.includes(true)) {
-      if (patienceMs !== null) throw new Error(`Nobody took an event within ${patienceMs / 1_000} s.`);
-      count.givenUp += 1;
+  /**
+   * Sends one event one to three times.
+   *
+   * @param resendForMs how long it is sent again until it is acknowledged; null abandons it after the attempts of the service
+   */
+  async function send(text: string, resendForMs: number | null): Promise<void> {
+    const copies = random.next() < 0.3 ? 1 + Math.ceil(random.next() * 2) : 1;
+    const acknowledgements = await Promise.all(
+      Array.from({ length: copies }, () => attempt(text, resendForMs)),
+    );
+    if (!acknowledgements.includes(true)) {
+      if (resendForMs !== null)
+        throw new Error(`An event was not acknowledged within ${resendForMs / 1_000} s.`);
+      count.abandoned += 1;
     }
   }
 
-  async function attempt(text: string, patienceMs: number | null): Promise<boolean> {
-    const deadline = Date.now() + (patienceMs ?? 0);
+  async function attempt(text: string, resendForMs: number | null): Promise<boolean> {
+    const deadline = Date.now() + (resendForMs ?? 0);
     for (let tries = 1; tries <= SERVICE_ATTEMPTS || Date.now() < deadline; tries += 1) {
       count.deliveries += 1;
       try {
@@ -140,9 +148,9 @@ export function createStory(options: StoryOptions): Story {
   }
 
   return {
-    tell,
+    run,
     truth: () => ({ billed: service.billedRows(), voided: voids, acknowledged: [...acknowledged] }),
-    figures: () => ({
+    counts: () => ({
       ...{ invoices, ...count, acknowledged: acknowledged.size, voided: voids.length },
       rows: service.billedRows().length,
     }),
@@ -161,11 +169,11 @@ export async function unsettled(dataDir: string, { billed, voided }: Truth): Pro
 }
 
 /**
- * Waits as long as fewer and fewer are left: how fast that goes is the machine's affair.
+ * Waits while the number of unsettled invoices goes down, however slow the machine is.
  *
- * @throws Error what is not settled, when so long none of them was
+ * @throws Error with unsettled invoices, when their number did not go down for `stallMs`
  */
-export async function settled(dataDir: string, truth: Truth, stillMs: number): Promise<void> {
+export async function settled(dataDir: string, truth: Truth, stallMs: number): Promise<void> {
   let fewest = Number.POSITIVE_INFINITY;
   let deadline = Date.now();
   for (;;) {
@@ -173,24 +181,13 @@ export async function settled(dataDir: string, truth: Truth, stillMs: number): P
     if (open.length === 0) return;
     if (open.length < fewest) {
       fewest = open.length;
-      deadline = Date.now() + stillMs;
+      deadline = Date.now() + stallMs;
     }
     if (Date.now() > deadline) {
       throw new Error(
-        `${open.length} are not settled, none of them for ${stillMs / 1_000} s, e.g. ${open.slice(0, 3).join('; ')}`,
+        `${open.length} are not settled, none of them for ${stallMs / 1_000} s, e.g. ${open.slice(0, 3).join('; ')}`,
       );
     }
     await sleep(200);
   }
-}
-
-/** mulberry32: the same seed tells the same story; when a kill falls into it is up to the machine. */
-export function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
