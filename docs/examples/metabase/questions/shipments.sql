@@ -1,4 +1,4 @@
--- The lines behind a number. Table; make it the place where a click on a bar of the others goes, with what the bar stands for.
+-- The lines of a number. Table; use it as the click target of the other questions, with the value of the bar.
 select
     ship_date, tenant, carrier, service_level, zone, origin, tracking_number, billable_weight, billable_weight_unit,
     currency_code, billing_cost, invoice_number, row_number
