@@ -255,7 +255,7 @@ describe('saved views', () => {
       '[{"name":"x","address":"https://evil.example/"}]',
     );
     const page = await read('/');
-    expect(page).toContain('is not a file of saved views');
+    expect(page).toContain('does not contain saved views');
     expect(page).toContain('Spend of June 2026');
     expect(page).not.toContain('evil.example');
     expect((await post({ name: 'y', address: '/shipments' })).status).toBe(503);
