@@ -1,5 +1,6 @@
 /** Finds the lines behind rows of audit reports that can be claimed, with the amount they should have cost. */
 
+import type { z } from 'zod';
 import { statementIn } from '../../lib/sql-file.ts';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
@@ -7,7 +8,7 @@ import type { ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { type ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
+import { ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { FINDINGS, type Finding, type FindingName, NAMED } from './finding-kinds.ts';
 import type { Published } from './published.ts';
@@ -25,8 +26,9 @@ export interface FindRequest extends SessionRequest {
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
-/** A line that can be claimed; `creditedBefore` is looked up when it is. */
-export type FoundLine = Omit<ClaimedLine, 'creditedBefore'>;
+/** A line that can be claimed; `credited_before` is read when it is. */
+const FoundLine = ClaimedLine.unwrap().omit({ credited_before: true }).readonly();
+export type FoundLine = z.output<typeof FoundLine>;
 
 export interface Found {
   /** In the order of currency, then what is claimed, highest first. Each line once, whatever rows it is of. */
@@ -131,29 +133,16 @@ function foundLine(
   { request, amount }: { readonly request: FindRequest; readonly amount: bigint },
 ): FoundLine {
   const { finding } = request;
-  const textOf = (name: string): string | null =>
-    row[name] === null || row[name] === undefined ? null : String(row[name]);
   const billed = toTenThousandths(String(row.billing_cost));
   const usual = finding === NAMED ? 'Should not have been charged' : FINDINGS[finding].reason;
-  return {
-    finding,
-    partnerId: textOf('partner_id'),
-    invoiceLevel: String(row.invoice_level),
-    invoiceId: String(row.invoice_id),
-    invoiceNumber: textOf('invoice_number'),
-    rowNumber: Number(row.row_number),
-    tenant: textOf('tenant'),
-    carrier: String(row.carrier),
-    trackingNumber: String(row.tracking_number),
-    currencyCode: String(row.currency_code),
-    shipDate: textOf('ship_date'),
-    carrierInvoiceDate: textOf('carrier_invoice_date'),
-    invoiceDate: textOf('invoice_date'),
+  return FoundLine.parse({
+    ...row,
+    ...{ finding, partner_id: row.partner_id ?? null },
     billed: fromTenThousandths(billed),
     expected: fromTenThousandths(billed - amount),
     claimed: fromTenThousandths(amount),
     reason: request.reason ?? usual,
-  };
+  });
 }
 
 interface Valued {
@@ -178,7 +167,7 @@ export function rowKey(report: string, row: ReportRow): string | null {
 
 /** A line that was found, and whether it can be claimed now. */
 export interface Claimable extends FoundLine {
-  readonly creditedBefore: string;
+  readonly credited_before: string;
   /** Why not, in words; null: it can. */
   readonly hindrance: string | null;
 }
@@ -206,14 +195,14 @@ export function claimableOf(
   }
 
   return lines.map((line) => {
-    const creditedBefore = published.creditedOf(line);
+    const credited_before = published.creditedOf(line);
     const ofLine = byLine.get(lineKey(line)) ?? [];
     const other = ofLine.find(isAlive);
     if (other !== undefined)
-      return { ...line, creditedBefore, hindrance: `it is claimed already, as ${other.id}` };
+      return { ...line, credited_before, hindrance: `it is claimed already, as ${other.id}` };
     const claimed = claimedOf(line, ofLine);
     return {
-      ...{ ...line, claimed, creditedBefore },
+      ...{ ...line, claimed, credited_before },
       hindrance: claimed === NOTHING ? 'it was credited already' : null,
     };
   });

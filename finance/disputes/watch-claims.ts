@@ -31,7 +31,7 @@ export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
     tell(alerts, {
       ...{ key: 'claims-to-send', title: 'Claims are to be sent before the carrier takes them no more' },
       claims: claims.filter((claim) => isDue(claim, windows)),
-      when: ({ deadline }) => `by ${deadline?.closesOn}`,
+      when: ({ closes_on }) => `by ${closes_on}`,
     });
     tell(alerts, {
       ...{ key: 'claims-unanswered', title: 'Claims were sent and nothing is credited of them' },
@@ -45,8 +45,8 @@ export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
   }
 }
 
-function isDue({ state, outstanding, deadline }: ClaimWithStatus, { warn_days }: ClaimWindows): boolean {
-  return state === 'open' && outstanding !== NOTHING && deadline !== null && deadline.daysLeft <= warn_days;
+function isDue({ state, outstanding, days_left }: ClaimWithStatus, { warn_days }: ClaimWindows): boolean {
+  return state === 'open' && outstanding !== NOTHING && days_left !== null && days_left <= warn_days;
 }
 
 function isUnanswered(claim: ClaimWithStatus, { answer_days }: ClaimWindows, now: Date): boolean {
@@ -82,8 +82,8 @@ function tell(alerts: Alerts, { key, title, claims, when }: Waiting): void {
     .sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day)))
     .slice(0, MAX_NAMED)
     .map(
-      ({ id, carrier, claimed, currencyCode, day }) =>
-        `${id} (${carrier}, ${claimed} ${currencyCode}) ${day}`,
+      ({ id, carrier, claimed, currency_code, day }) =>
+        `${id} (${carrier}, ${claimed} ${currency_code}) ${day}`,
     );
   const rest = claims.length > MAX_NAMED ? `, and ${claims.length - MAX_NAMED} more` : '';
   alerts.raise({ key, title, detail: `${named.join(', ')}${rest}` });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { GuestPages } from '../../../dashboard/guest-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
-import { ClaimRefusedError, lineKey } from '../claim.ts';
+import { lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { offerLines } from './offers.ts';
@@ -50,9 +50,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const isAll = form.get('all') === 'yes';
           const chosen = lines.filter((line) => (isAll && line.state === 'new') || keys.has(lineKey(line)));
           if (chosen.length === 0)
-            throw new ClaimRefusedError('No row is ticked', {
-              hint: 'go back and tick what is to be claimed',
-            });
+            throw refused('No row is ticked', 'go back and tick what is to be claimed');
           return offerLines(disputes, chosen, 'money at risk');
         }),
       );

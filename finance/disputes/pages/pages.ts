@@ -5,9 +5,8 @@ import { z } from 'zod';
 import type { GuestHost, GuestPages } from '../../../dashboard/guest-pages.ts';
 import { BillsyncError, sentenceOf } from '../../../lib/wire/errors.ts';
 import { XLSX_TYPE } from '../../../reports/render/render-report.ts';
-import { CLAIM_STATES, ClaimRefusedError, chosenOf, NEXT_STATES } from '../claim.ts';
-import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.ts';
-import { totalsOf } from '../claim-status.ts';
+import { CLAIM_STATES, ClaimError, chosenOf, NEXT_STATES } from '../claim.ts';
+import { claimJson, totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { rowKey } from '../findings.ts';
 import { CLAIM_FORMATS, claimFile } from '../workbook.ts';
@@ -32,11 +31,11 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
     async find(words) {
       const { claims } = await disputes.list();
       return claims
-        .filter(({ id, trackingNumber }) =>
-          [id.toLowerCase(), trackingNumber.toLowerCase()].includes(words.toLowerCase()),
+        .filter(({ id, tracking_number }) =>
+          [id.toLowerCase(), tracking_number.toLowerCase()].includes(words.toLowerCase()),
         )
-        .map(({ id, trackingNumber, state }) => ({
-          ...{ kind: 'claim', name: id, more: `${trackingNumber}, ${state}`, address: `${ADDRESS}/${id}` },
+        .map(({ id, tracking_number, state }) => ({
+          ...{ kind: 'claim', name: id, more: `${tracking_number}, ${state}`, address: `${ADDRESS}/${id}` },
         }));
     },
     register(app, host) {
@@ -71,7 +70,7 @@ function registerPages(
         next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
         files: CLAIM_FORMATS,
       });
-      const figures = { claims: chosen.map(claimJson), totals: totals.map(totalsJson), problems };
+      const figures = { claims: chosen.map(claimJson), totals, problems };
       return host.send(reply, { title: 'Disputes', html, figures });
     }),
   );
@@ -99,7 +98,7 @@ function registerPages(
         ...{ claim, problems, next: NEXT_STATES[claim.state], canAct: host.operators !== null },
         noOperator: host.noOperator,
       });
-      return host.send(reply, { title: `Claim ${claim.id}`, html, figures: wholeClaimJson(claim) });
+      return host.send(reply, { title: `Claim ${claim.id}`, html, figures: claim });
     }),
   );
 }
@@ -134,7 +133,7 @@ export async function told(
   } catch (error) {
     if (!(error instanceof BillsyncError)) throw error;
     const problem = sentenceOf(error);
-    const status = error instanceof ClaimRefusedError ? 400 : 503;
+    const status = error instanceof ClaimError ? 400 : 503;
     const page = { title: 'Disputes', html: render('problem', { problem }), figures: { error: problem } };
     return host.send(reply.code(status), page);
   }

@@ -24,7 +24,7 @@ describe('billsync disputes', () => {
     expect(await disputes('list')).toMatchObject({
       exitCode: 0,
       stdout: '',
-      stderr: 'There is no such claim.\n',
+      stderr: 'No claim matches.\n',
     });
     expect(await json('find', 'duplicates', '--carrier', 'UPS')).toMatchObject([
       { tracking_number: 'A', billed: '12.5000', expected: '0.0000', claimed: '12.5000', hindrance: null },
@@ -115,7 +115,7 @@ describe('billsync disputes', () => {
     [['state', 'rejected', 'D-1', '--version', '1'], 1, 'Claim D-1 has changed'],
     [['state', 'rejected', 'D-1', 'D-3', '--version', '1'], 2, '--version needs a single claim'],
     [['note', 'D-1'], 2, 'The note is empty'],
-    [['find', 'cost'], 2, 'nothing is claimed of cost'],
+    [['find', 'cost'], 2, 'there is no finding cost'],
     [['find', 'shipments'], 2, 'Name the tracking numbers'],
     [['open', 'duplicates'], 2, 'name tracking numbers with --tracking, or add --all'],
     [['find', 'duplicates', '--carrier', 'upps'], 2, 'upps'],

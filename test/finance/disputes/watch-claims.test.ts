@@ -25,7 +25,7 @@ beforeEach(async () => {
   await write('windows: [{ carrier: ups, days: 30 }]');
   await appendChange(folder, () => ({
     ...{ kind: 'opened', at: '2026-03-10T00:00:00Z', by: 'ann', note: '' },
-    claims: ['D-1', 'D-2'].map((id, index) => ({ id, ...aLine({ rowNumber: index + 1 }) })),
+    claims: ['D-1', 'D-2'].map((id, index) => ({ id, ...aLine({ row_number: index + 1 }) })),
   }));
 });
 const write = (windows: string): Promise<void> =>
