@@ -8,7 +8,7 @@ import { createSharedViews, prepareSession } from '../../reports/prepare-session
 import { openPublishedFile, type PublishedFile, withTimeLimit } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import { readColumns, readRows } from '../../reports/report-result.ts';
-import { NoSuchTenantError, type StatementTenant } from './statement.ts';
+import { StatementError, type StatementTenant } from './statement.ts';
 
 export interface BilledRequest {
   /** `reports.duckdb`. */
@@ -40,7 +40,7 @@ export interface BilledSession {
 }
 
 /**
- * @throws ReportError; NoSuchTenantError with the nearest names
+ * @throws ReportError; StatementError with the nearest names
  */
 export async function openBilledSession(request: BilledRequest): Promise<BilledSession> {
   const { tenants, partners, by, timeLimitMs } = request;
@@ -54,7 +54,7 @@ export async function openBilledSession(request: BilledRequest): Promise<BilledS
     const prepared = await within(async () => {
       const session = await prepareSession(file, filters, undefined);
       const unmatched = session.matches.filter(({ matched }) => matched.length === 0);
-      if (unmatched.length > 0) throw new NoSuchTenantError(matchNotes(unmatched).join(' '));
+      if (unmatched.length > 0) throw new StatementError('no-such-tenant', [matchNotes(unmatched).join(' ')]);
       const lines = textOf('lines');
       await createSharedViews(file, lines);
       await file.query(lines);

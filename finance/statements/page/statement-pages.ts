@@ -14,7 +14,7 @@ import {
   statementMonth,
 } from '../make-statements.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
-import { PAPERS, StatementRefusedError, tenantOf } from '../statement.ts';
+import { PAPERS, statementRefused, tenantOf } from '../statement.ts';
 import { headOf, type StatementTable, tablesOf } from '../statement-tables.ts';
 
 const ADDRESS = '/statements';
@@ -112,16 +112,16 @@ const STATUS: ReadonlyMap<number, number> = new Map([
   [EXIT.checkFailed, 503],
 ]);
 
-/** `shipments` is the file that goes with a PDF or a CSV. @throws StatementRefusedError there is no such format or paper */
+/** `shipments` is the file that goes with a PDF or a CSV. @throws StatementError there is no such format or paper */
 function formatOf(query: Query, asked: string) {
   const format = STATEMENT_FORMATS.find((each) => each === (asked === 'shipments' ? 'csv' : asked));
   if (format === undefined)
-    throw new StatementRefusedError(`There is no format "${asked}" of statements`, {
-      hint: `take json, shipments, ${STATEMENT_FORMATS.join(', ')}`,
-    });
+    throw statementRefused(
+      `There is no format "${asked}" of statements`,
+      `use json, shipments, ${STATEMENT_FORMATS.join(', ')}`,
+    );
   const paper = PAPERS.find((each) => each === (one(query, 'paper') ?? 'a4'));
-  if (paper === undefined)
-    throw new StatementRefusedError('There is no such paper', { hint: `take ${PAPERS.join(', ')}` });
+  if (paper === undefined) throw statementRefused('There is no such paper', `use ${PAPERS.join(', ')}`);
   return { format, paper, isLines: asked === 'shipments' };
 }
 

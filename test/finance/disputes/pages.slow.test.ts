@@ -149,7 +149,7 @@ describe('an operator', () => {
       ['D-3', 'D'],
     ]);
     const none = await fetch(`${acting.url}/disputes/export?state=rejected`);
-    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('None of these claims')]);
+    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing is claimed by these claims')]);
   });
 });
 
