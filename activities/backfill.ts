@@ -14,7 +14,7 @@ import type { BillingActivities, Finding } from '../workflows/activities.ts';
 import type { backfillBatch } from '../workflows/backfill-batch.ts';
 import { lookUpInvoice } from '../workflows/client/invoice-client.ts';
 import type { BillingDependencies } from './dependencies.ts';
-import { codeOf, translateErrors } from './failures.ts';
+import { codeOf } from './failures.ts';
 import { heartbeatEvery } from './heartbeat.ts';
 import { alertRefusedCredentials } from './service-calls.ts';
 
@@ -30,51 +30,48 @@ export function createBackfillActivities(
   return {
     // A workflow for each of a hundred thousand invoices would cost a hundred times as much as these calls. Each
     // heartbeat contains the findings, so that a retry continues after them.
-    surveyInvoices: ({ invoiceIds, ledgerStatuses, concurrency }) =>
-      translateErrors(async () => {
-        const byId = new Map(ledgerStatuses.map((status) => [status.invoiceId, status]));
-        const findings = previousFindings() ?? invoiceIds.map(() => null);
-        const open = invoiceIds.map((_, index) => index).filter((index) => findings[index] === null);
-        const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(findings));
-        try {
-          await forEachConcurrently(open, concurrency, async (index, signal) => {
-            const invoiceId = invoiceIds[index] ?? '';
-            const ledger = byId.get(invoiceId.toLowerCase()) ?? null;
-            findings[index] = checkLedger(ledger) ?? (await survey(dependencies, invoiceId, ledger, signal));
-          });
-        } finally {
-          heartbeats.stop();
-          heartbeat(findings);
-        }
-        return findings.map((finding) => finding ?? 'work');
-      }),
+    async surveyInvoices({ invoiceIds, ledgerStatuses, concurrency }) {
+      const byId = new Map(ledgerStatuses.map((status) => [status.invoiceId, status]));
+      const findings = previousFindings() ?? invoiceIds.map(() => null);
+      const open = invoiceIds.map((_, index) => index).filter((index) => findings[index] === null);
+      const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(findings));
+      try {
+        await forEachConcurrently(open, concurrency, async (index, signal) => {
+          const invoiceId = invoiceIds[index] ?? '';
+          const ledger = byId.get(invoiceId.toLowerCase()) ?? null;
+          findings[index] = checkLedger(ledger) ?? (await survey(dependencies, invoiceId, ledger, signal));
+        });
+      } finally {
+        heartbeats.stop();
+        heartbeat(findings);
+      }
+      return findings.map((finding) => finding ?? 'work');
+    },
 
-    startLookUps: ({ environment, partnerId, invoices, replyTo, queues, pace }) =>
-      translateErrors(async () => {
-        const client = getClient();
-        const route = { environment, queues, ...(pace ? { pace } : {}) };
-        await Promise.all(
-          invoices.map(({ invoiceId, isFileInDoubt }) => {
-            const request = { replyTo, isFileInDoubt };
-            return lookUpInvoice(client, route, { partnerId, invoiceId }, request);
-          }),
-        );
-      }),
+    async startLookUps({ environment, partnerId, invoices, replyTo, queues, pace }) {
+      const client = getClient();
+      const route = { environment, queues, ...(pace ? { pace } : {}) };
+      await Promise.all(
+        invoices.map(({ invoiceId, isFileInDoubt }) => {
+          const request = { replyTo, isFileInDoubt };
+          return lookUpInvoice(client, route, { partnerId, invoiceId }, request);
+        }),
+      );
+    },
 
-    getBackfillStatus: ({ workflowId }) =>
-      translateErrors(async () => {
-        const workflow = getClient().workflow.getHandle<typeof backfillBatch>(workflowId);
-        try {
-          const { status } = await workflow.describe();
-          if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW') return { state: 'open' };
-          if (status.name !== 'COMPLETED') return { state: 'ended' };
-          const { counts } = await workflow.result();
-          return { state: 'completed', counts };
-        } catch (error) {
-          if (error instanceof WorkflowNotFoundError) return { state: 'ended' };
-          throw error;
-        }
-      }),
+    async getBackfillStatus({ workflowId }) {
+      const workflow = getClient().workflow.getHandle<typeof backfillBatch>(workflowId);
+      try {
+        const { status } = await workflow.describe();
+        if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW') return { state: 'open' };
+        if (status.name !== 'COMPLETED') return { state: 'ended' };
+        const { counts } = await workflow.result();
+        return { state: 'completed', counts };
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return { state: 'ended' };
+        throw error;
+      }
+    },
   };
 }
 

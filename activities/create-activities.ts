@@ -3,7 +3,6 @@
 import type { BillingActivities, WarehouseActivities } from '../workflows/activities.ts';
 import { createBackfillActivities } from './backfill.ts';
 import type { BillingDependencies, WarehouseDependencies } from './dependencies.ts';
-import { createFileActivities } from './files.ts';
 import { createInvoiceActivities } from './invoice-records.ts';
 import { createLoadActivities } from './load.ts';
 import { createReconcileActivities } from './reconcile.ts';
@@ -13,7 +12,6 @@ import { createWarehouseWideActivities } from './warehouse.ts';
 export function createBillingActivities(dependencies: BillingDependencies): BillingActivities {
   return {
     ...createServiceActivities(dependencies),
-    ...createFileActivities(dependencies),
     ...createBackfillActivities(dependencies),
   };
 }

@@ -4,21 +4,28 @@
  */
 
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { ActivityInterceptors } from '@temporalio/worker';
 import { BillsyncError } from '../lib/wire/errors.ts';
 
 /** Longer requests for a pause are mistakes or attacks. */
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
-/** Runs the body of an activity; a cancellation passes unchanged. */
-export async function translateErrors<T>(body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    throw toFailure(error);
-  }
+/** Interceptor of every activity; a cancellation passes unchanged. */
+export function translateErrors(): ActivityInterceptors {
+  return {
+    inbound: {
+      async execute(input, next) {
+        try {
+          return await next(input);
+        } catch (error) {
+          throw toFailure(error);
+        }
+      },
+    },
+  };
 }
 
-export function toFailure(error: unknown): Error {
+function toFailure(error: unknown): Error {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   if (error instanceof Error && error.name === 'AbortError') {
     return new CancelledFailure('The activity was cancelled.');

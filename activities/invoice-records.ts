@@ -7,7 +7,6 @@ import type { InvoiceSummary } from '../warehouse/warehouse.ts';
 import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { InvoiceLedger } from '../workflows/lifecycle.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
-import { translateErrors } from './failures.ts';
 
 export function attentionKey(invoiceId: string): AlertKey {
   return `attention/${invoiceId}`;
@@ -37,88 +36,82 @@ export function createInvoiceActivities({
   | 'decideInvoice'
 > {
   return {
-    recordEvent: ({ event }) =>
-      translateErrors(async () => {
-        // The forwarder archives first; an event of a tool or a test is archived here.
-        if ((await archive.event(event.eventId)) === null) await archiveEvent(event);
-        await warehouse.ingestArchive({ deferFacts: true });
-        return ledgerOf(await warehouse.invoice(event.invoice.invoiceId));
-      }),
+    async recordEvent({ event }) {
+      // The forwarder archives first; an event of a tool or a test is archived here.
+      if ((await archive.event(event.eventId)) === null) await archiveEvent(event);
+      await warehouse.ingestArchive({ deferFacts: true });
+      return ledgerOf(await warehouse.invoice(event.invoice.invoiceId));
+    },
 
-    readLedger: ({ invoiceId }) => translateErrors(async () => ledgerOf(await warehouse.invoice(invoiceId))),
+    readLedger: async ({ invoiceId }) => ledgerOf(await warehouse.invoice(invoiceId)),
 
-    readLedgerStatuses: ({ invoiceIds }) => translateErrors(() => warehouse.ledgerStatuses(invoiceIds)),
+    readLedgerStatuses: ({ invoiceIds }) => warehouse.ledgerStatuses(invoiceIds),
 
-    recordDetails: (details) =>
-      translateErrors(async () => {
-        const { invoiceId, unknownStatus = null } = details;
-        await warehouse.recordDetails(details);
-        const key = `unknown-status/${invoiceId}` as const;
-        if (unknownStatus === null) return alerts.resolve(key);
+    async recordDetails(details) {
+      const { invoiceId, unknownStatus = null } = details;
+      await warehouse.recordDetails(details);
+      const key = `unknown-status/${invoiceId}` as const;
+      if (unknownStatus === null) return alerts.resolve(key);
+      alerts.raise({
+        key,
+        title: `Invoice ${invoiceId} has an unknown status`,
+        detail: `The service says "${unknownStatus}". Nothing was changed: a loaded invoice stays in the totals, another one is not loaded because of it. Ask the service what this status means; it may be a void.`,
+      });
+    },
+
+    async voidInvoice({ invoiceId }) {
+      const { hadRows } = await warehouse.voidInvoice(invoiceId);
+      alerts.resolve(attentionKey(invoiceId));
+      if (hadRows) {
         alerts.raise({
-          key,
-          title: `Invoice ${invoiceId} has an unknown status`,
-          detail: `The service says "${unknownStatus}". Nothing was changed: a loaded invoice stays in the totals, another one is not loaded because of it. Ask the service what this status means; it may be a void.`,
+          key: voidedAfterLoadKey(invoiceId),
+          title: `Invoice ${invoiceId} was voided after it was loaded`,
+          detail: `Its shipments left every total. Inform those who received reports with them; \`billsync invoices show ${invoiceId}\` shows since when it counted.`,
         });
-      }),
+      }
+      return { hadRows };
+    },
 
-    voidInvoice: ({ invoiceId }) =>
-      translateErrors(async () => {
-        const { hadRows } = await warehouse.voidInvoice(invoiceId);
-        alerts.resolve(attentionKey(invoiceId));
-        if (hadRows) {
-          alerts.raise({
-            key: voidedAfterLoadKey(invoiceId),
-            title: `Invoice ${invoiceId} was voided after it was loaded`,
-            detail: `Its shipments left every total. Inform those who received reports with them; \`billsync invoices show ${invoiceId}\` shows since when it counted.`,
-          });
-        }
-        return { hadRows };
-      }),
-
-    markNeedsAttention: (request) =>
-      translateErrors(async () => {
-        const { invoiceId, reason } = request;
-        await warehouse.markNeedsAttention(request);
-        alerts.raise({
-          key: attentionKey(invoiceId),
-          title: `Invoice ${invoiceId} needs attention`,
-          detail: reason,
-        });
-      }),
+    async markNeedsAttention(request) {
+      const { invoiceId, reason } = request;
+      await warehouse.markNeedsAttention(request);
+      alerts.raise({
+        key: attentionKey(invoiceId),
+        title: `Invoice ${invoiceId} needs attention`,
+        detail: reason,
+      });
+    },
 
     // The alert is resolved once the retry has succeeded.
-    clearNeedsAttention: ({ invoiceId }) => translateErrors(() => warehouse.clearNeedsAttention(invoiceId)),
+    clearNeedsAttention: ({ invoiceId }) => warehouse.clearNeedsAttention(invoiceId),
 
-    recordFailure: ({ invoiceId, failure, isAlert }) =>
-      translateErrors(async () => {
-        await warehouse.recordFailure(invoiceId, failure);
-        const key = `failure/${invoiceId}` as const;
-        if (failure === null) alerts.resolve(key);
-        else if (isAlert) {
-          alerts.raise({
-            key,
-            title: `Invoice ${invoiceId} cannot be asked about`,
-            detail: `${failure.reason} It counts as it is loaded; whether it was voided since is not known.`,
-          });
-        }
-      }),
+    async recordFailure({ invoiceId, failure, isAlert }) {
+      await warehouse.recordFailure(invoiceId, failure);
+      const key = `failure/${invoiceId}` as const;
+      if (failure === null) alerts.resolve(key);
+      else if (isAlert) {
+        alerts.raise({
+          key,
+          title: `Invoice ${invoiceId} cannot be asked about`,
+          detail: `${failure.reason} It counts as it is loaded; whether it was voided since is not known.`,
+        });
+      }
+    },
 
-    decideInvoice: (decision) =>
-      translateErrors(async () => {
-        const decided = await warehouse.decide(decision);
-        if (decided.outcome === 'done' && !decision.isDryRun) {
-          const { kind, invoiceId, by, reason } = decision;
-          log.info({ invoiceId, by, reason }, `a person decided: ${kind}`);
-          alerts.resolve(`outranked/${invoiceId}`);
-          if (kind === 'restore') {
-            alerts.resolve(attentionKey(invoiceId));
-            // The totals that were reported are right again.
-            alerts.resolve(voidedAfterLoadKey(invoiceId));
-          }
+    async decideInvoice(decision) {
+      const decided = await warehouse.decide(decision);
+      if (decided.outcome === 'done' && !decision.isDryRun) {
+        const { kind, invoiceId, by, reason } = decision;
+        log.info({ invoiceId, by, reason }, `a person decided: ${kind}`);
+        alerts.resolve(`outranked/${invoiceId}`);
+        if (kind === 'restore') {
+          alerts.resolve(attentionKey(invoiceId));
+          // The totals that were reported are right again.
+          alerts.resolve(voidedAfterLoadKey(invoiceId));
         }
-        return decided;
-      }),
+      }
+      return decided;
+    },
   };
 
   async function archiveEvent(event: InvoiceEvent): Promise<void> {

@@ -8,9 +8,8 @@ import { importFile } from '../warehouse/import/import-files.ts';
 import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.ts';
 import type { LoadInvoiceResult, WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
-import { translateErrors } from './failures.ts';
-import { alertFullDisk } from './files.ts';
 import { attentionKey, voidedAfterLoadKey } from './invoice-records.ts';
+import { alertFullDisk } from './service-calls.ts';
 
 export function createLoadActivities({
   warehouse,
@@ -27,35 +26,33 @@ export function createLoadActivities({
   return {
     // Not cancellable: a commit in progress ends first, and the void follows. An earlier void is visible in the load's
     // transaction.
-    loadInvoice: (request) =>
-      translateErrors(async () => {
-        // The header of a received event is the proof of a file without a hash.
-        await warehouse.ingestArchive({ deferFacts: true });
-        const outcome = await measure(() => alertFullDisk(alerts, () => warehouse.load(request)));
-        if (outcome.outcome === 'rejected') {
-          const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};
-          await holdRefused(quarantine, { ...request, sizeBytes }, { ...outcome, at: now().toISOString() });
-        }
-        if (outcome.outcome === 'loaded') {
-          const { version, shipments, billingCost, currencyCode } = outcome;
-          const { invoiceId, sha256 } = request;
-          log.info({ invoiceId, version, shipments, billingCost, currencyCode, sha256 }, 'invoice loaded');
-        }
-        if ('shipments' in outcome) await settleLoad(request.invoiceId, outcome);
-        return resultOf(outcome);
-      }),
+    async loadInvoice(request) {
+      // The header of a received event is the proof of a file without a hash.
+      await warehouse.ingestArchive({ deferFacts: true });
+      const outcome = await measure(() => alertFullDisk(alerts, () => warehouse.load(request)));
+      if (outcome.outcome === 'rejected') {
+        const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};
+        await holdRefused(quarantine, { ...request, sizeBytes }, { ...outcome, at: now().toISOString() });
+      }
+      if (outcome.outcome === 'loaded') {
+        const { version, shipments, billingCost, currencyCode } = outcome;
+        const { invoiceId, sha256 } = request;
+        log.info({ invoiceId, version, shipments, billingCost, currencyCode, sha256 }, 'invoice loaded');
+      }
+      if ('shipments' in outcome) await settleLoad(request.invoiceId, outcome);
+      return resultOf(outcome);
+    },
 
-    importCsv: (request) =>
-      translateErrors(async () => {
-        const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now };
-        const lookUp = (invoiceId: string) => describeInvoice(service, invoiceId);
-        const hasService = settings.service.baseUrl !== null;
-        const imported = await importFile(hasService ? { ...deps, lookUp } : deps, request);
-        const { invoiceId, outcome } = imported;
-        const isLoaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded';
-        if (invoiceId !== null && isLoaded) alerts.resolve(attentionKey(invoiceId));
-        return imported;
-      }),
+    async importCsv(request) {
+      const deps = { warehouse, archive, quarantine, dataDir: settings.dataDir, now };
+      const lookUp = (invoiceId: string) => describeInvoice(service, invoiceId);
+      const hasService = settings.service.baseUrl !== null;
+      const imported = await importFile(hasService ? { ...deps, lookUp } : deps, request);
+      const { invoiceId, outcome } = imported;
+      const isLoaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded';
+      if (invoiceId !== null && isLoaded) alerts.resolve(attentionKey(invoiceId));
+      return imported;
+    },
   };
 
   async function settleLoad(invoiceId: string, loaded: LoadedRows): Promise<void> {

@@ -11,7 +11,6 @@ import {
   watchInvoice,
 } from '../workflows/client/invoice-client.ts';
 import type { Gap, WarehouseDependencies } from './dependencies.ts';
-import { translateErrors } from './failures.ts';
 
 /** An endpoint forwards within seconds; older deliveries failed, or their endpoint does not run. */
 const MAX_INBOX_AGE_MS = 10 * 60_000;
@@ -36,77 +35,73 @@ export function createReconcileActivities({
   const route = { environment, overdueAfter, confirmVoids };
   const missing = metrics.gauge('expected_invoices_missing');
   return {
-    forwardInbox: ({ queues }) =>
-      translateErrors(async () => {
-        const client = getClient();
-        const { forwarded, waiting, oldestReceivedAt } = await forwardOverdue({
-          send: (event) => sendInvoiceEvent(client, { ...route, queues }, event),
+    async forwardInbox({ queues }) {
+      const client = getClient();
+      const { forwarded, waiting, oldestReceivedAt } = await forwardOverdue({
+        send: (event) => sendInvoiceEvent(client, { ...route, queues }, event),
+      });
+      const ageMs = oldestReceivedAt === null ? 0 : now().getTime() - Date.parse(oldestReceivedAt);
+      if (ageMs > MAX_INBOX_AGE_MS) {
+        alerts.raise({
+          key: 'inbox/left-behind',
+          title: `${waiting} acknowledged deliveries still wait in the inbox, the oldest since ${oldestReceivedAt}`,
+          detail: 'Nothing is lost. See `billsync doctor`, and whether the endpoint runs.',
         });
-        const ageMs = oldestReceivedAt === null ? 0 : now().getTime() - Date.parse(oldestReceivedAt);
-        if (ageMs > MAX_INBOX_AGE_MS) {
-          alerts.raise({
-            key: 'inbox/left-behind',
-            title: `${waiting} acknowledged deliveries still wait in the inbox, the oldest since ${oldestReceivedAt}`,
-            detail: 'Nothing is lost. See `billsync doctor`, and whether the endpoint runs.',
-          });
-        } else alerts.resolve('inbox/left-behind');
-        return { forwarded, waiting };
-      }),
+      } else alerts.resolve('inbox/left-behind');
+      return { forwarded, waiting };
+    },
 
-    ingestArchive: () => translateErrors(() => warehouse.ingestArchive()),
+    ingestArchive: () => warehouse.ingestArchive(),
 
-    findOverdue: ({ until, limit }) =>
-      translateErrors(async () => {
-        const { recheckLoadedDays: recheckDays } = settings;
-        // A refused delivery has no partner; the invoice belongs to the partner of the settings or the token.
-        const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
-        const options = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
-        const { unfinished, ...others } = await warehouse.due({ until, limit, recheckDays, ...options });
-        const open = unfinished.length === 0 ? new Set() : await openInvoices(environment);
-        const unwatched = unfinished.filter(
-          (invoice) => !open.has(invoiceWorkflowId({ environment, ...invoice })),
+    async findOverdue({ until, limit }) {
+      const { recheckLoadedDays: recheckDays } = settings;
+      // A refused delivery has no partner; the invoice belongs to the partner of the settings or the token.
+      const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
+      const options = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
+      const { unfinished, ...others } = await warehouse.due({ until, limit, recheckDays, ...options });
+      const open = unfinished.length === 0 ? new Set() : await openInvoices(environment);
+      const unwatched = unfinished.filter(
+        (invoice) => !open.has(invoiceWorkflowId({ environment, ...invoice })),
+      );
+      const { length: quarantined } = await quarantine.list();
+      return { unwatched: unwatched.slice(0, limit), ...others, quarantined };
+    },
+
+    async reconcileInvoices({ action, invoices, queues }) {
+      const client = getClient();
+      for (const invoice of invoices) {
+        if (action === 'watch') await watchInvoice(client, { ...route, queues }, invoice);
+        else if (action === 'retry') await retryInvoice(client, { ...route, queues }, invoice, 'reconcile');
+        else await lookUpInvoice(client, { ...route, queues }, invoice);
+      }
+      // A watched invoice has an open run from now on; the others are due again after a period.
+      if (action !== 'watch' && invoices.length > 0) {
+        const invoiceIds = invoices.map(({ invoiceId }) => invoiceId);
+        await warehouse.recordServiceCheck(invoiceIds, now().toISOString());
+      }
+    },
+
+    async findGaps({ reported }) {
+      const gaps = await readGaps();
+      for (const kind of ['period', 'overdue', 'number'] as const) {
+        const ofKind = gaps.filter((gap) => gap.kind === kind);
+        missing.set(
+          { kind },
+          ofKind.reduce((sum, gap) => sum + gap.missing, 0),
         );
-        const { length: quarantined } = await quarantine.list();
-        return { unwatched: unwatched.slice(0, limit), ...others, quarantined };
-      }),
-
-    reconcileInvoices: ({ action, invoices, queues }) =>
-      translateErrors(async () => {
-        const client = getClient();
-        for (const invoice of invoices) {
-          if (action === 'watch') await watchInvoice(client, { ...route, queues }, invoice);
-          else if (action === 'retry') await retryInvoice(client, { ...route, queues }, invoice, 'reconcile');
-          else await lookUpInvoice(client, { ...route, queues }, invoice);
-        }
-        // A watched invoice has an open run from now on; the others are due again after a period.
-        if (action !== 'watch' && invoices.length > 0) {
-          const invoiceIds = invoices.map(({ invoiceId }) => invoiceId);
-          await warehouse.recordServiceCheck(invoiceIds, now().toISOString());
-        }
-      }),
-
-    findGaps: ({ reported }) =>
-      translateErrors(async () => {
-        const gaps = await readGaps();
-        for (const kind of ['period', 'overdue', 'number'] as const) {
-          const ofKind = gaps.filter((gap) => gap.kind === kind);
-          missing.set(
-            { kind },
-            ofKind.reduce((sum, gap) => sum + gap.missing, 0),
-          );
-        }
-        const { result, unreported } = compareGaps(gaps, reported);
-        if (gaps.length === 0) alerts.resolve('gaps');
-        else if (unreported.length > 0) {
-          const more = unreported.length > MAX_ALERTED ? ` And ${unreported.length - MAX_ALERTED} more.` : '';
-          alerts.raise({
-            key: 'gaps',
-            title: `${unreported.length === 1 ? 'An expected invoice is' : 'Expected invoices are'} missing`,
-            detail: `${unreported.slice(0, MAX_ALERTED).join('; ')}.${more} See \`billsync report gaps\`; \`billsync backfill\` fetches an invoice whose id you know.`,
-          });
-        }
-        return result;
-      }),
+      }
+      const { result, unreported } = compareGaps(gaps, reported);
+      if (gaps.length === 0) alerts.resolve('gaps');
+      else if (unreported.length > 0) {
+        const more = unreported.length > MAX_ALERTED ? ` And ${unreported.length - MAX_ALERTED} more.` : '';
+        alerts.raise({
+          key: 'gaps',
+          title: `${unreported.length === 1 ? 'An expected invoice is' : 'Expected invoices are'} missing`,
+          detail: `${unreported.slice(0, MAX_ALERTED).join('; ')}.${more} See \`billsync report gaps\`; \`billsync backfill\` fetches an invoice whose id you know.`,
+        });
+      }
+      return result;
+    },
   };
 }
 

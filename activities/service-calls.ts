@@ -1,62 +1,115 @@
-/** Token, details and URL: one call of the billing service each. */
+/** One call of the billing service or its storage each: token, details, URL, and the file into the archive. */
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { BillingError, isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
-import type { BillingActivities } from '../workflows/activities.ts';
+import { isWarehouseError } from '../warehouse/errors.ts';
+import type { BillingActivities, DownloadCsvRequest, LoadInvoiceResult } from '../workflows/activities.ts';
 import type { BillingDependencies } from './dependencies.ts';
-import { translateErrors } from './failures.ts';
 
 /** A service in trouble answers 400 and 403 too, so a refusal counts only when it is repeated. */
 const MIN_REFUSALS = 3;
+/** About seven thousand shipments. A larger file would delay other downloads while it is loaded. */
+const MAX_LOADED_AT_ONCE_BYTES = 1024 * 1024;
 
 export function createServiceActivities({
   service,
   alerts,
-}: Pick<BillingDependencies, 'service' | 'alerts'>): Pick<
+  log,
+  loadInvoice,
+}: BillingDependencies): Pick<
   BillingActivities,
-  'fetchToken' | 'lookUpInvoice' | 'regenerateUrl'
+  'fetchToken' | 'lookUpInvoice' | 'regenerateUrl' | 'downloadCsv' | 'exportCsv'
 > {
   return {
     // Ping is not called (spec 4.2: optional). A cached token, or an API key, proves nothing.
     fetchToken: () =>
-      translateErrors(() =>
-        alertRefusedCredentials(alerts, () => service.fetchToken({ signal: cancellationSignal() }), {
-          isProof: false,
-        }),
-      ),
-
-    lookUpInvoice: ({ invoiceId }) =>
-      translateErrors(async () => {
-        try {
-          const lookUp = () => service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
-          const details = await alertRefusedCredentials(alerts, lookUp);
-          alerts.resolve(DETAILS_ALERT);
-          return { outcome: 'found', ...details };
-        } catch (error) {
-          if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
-          if (error instanceof BillingError) alertUnreadableDetails(alerts, error);
-          throw error;
-        }
+      alertRefusedCredentials(alerts, () => service.fetchToken({ signal: cancellationSignal() }), {
+        isProof: false,
       }),
 
-    regenerateUrl: ({ invoiceId }) =>
-      translateErrors(async () => {
-        try {
-          const regenerate = () => service.regenerateUrl(invoiceId, { signal: cancellationSignal() });
-          const location = await alertRefusedCredentials(alerts, regenerate);
-          return { outcome: 'location', location };
-        } catch (error) {
-          if (isBillingError(error, 'not-exported')) return { outcome: 'not-exported' };
-          if (activityInfo().attempt < MIN_REFUSALS) throw error;
-          for (const outcome of ['refused', 'forbidden'] as const) {
-            if (isBillingError(error, outcome)) return { outcome, message: error.message };
-          }
-          throw error;
+    async lookUpInvoice({ invoiceId }) {
+      try {
+        const lookUp = () => service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
+        const details = await alertRefusedCredentials(alerts, lookUp);
+        alerts.resolve(DETAILS_ALERT);
+        return { outcome: 'found', ...details };
+      } catch (error) {
+        if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
+        if (error instanceof BillingError) alertUnreadableDetails(alerts, error);
+        throw error;
+      }
+    },
+
+    async regenerateUrl({ invoiceId }) {
+      try {
+        const regenerate = () => service.regenerateUrl(invoiceId, { signal: cancellationSignal() });
+        const location = await alertRefusedCredentials(alerts, regenerate);
+        return { outcome: 'location', location };
+      } catch (error) {
+        if (isBillingError(error, 'not-exported')) return { outcome: 'not-exported' };
+        if (activityInfo().attempt < MIN_REFUSALS) throw error;
+        for (const outcome of ['refused', 'forbidden'] as const) {
+          if (isBillingError(error, outcome)) return { outcome, message: error.message };
         }
-      }),
+        throw error;
+      }
+    },
+
+    async downloadCsv(request) {
+      try {
+        const download = () => service.downloadCsv(request, { signal: cancellationSignal() });
+        const file = await alertFullDisk(alerts, download);
+        const { sha256, sizeBytes } = file;
+        const loaded = await loadAtOnce(request, file);
+        const fetched = { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 } as const;
+        return loaded === null ? fetched : { ...fetched, loaded };
+      } catch (error) {
+        if (isBillingError(error, 'hash-mismatch', 'size-mismatch')) {
+          return { outcome: 'mismatch', message: error.message };
+        }
+        for (const outcome of ['url-refused', 'host-not-allowed', 'impossible-announcement'] as const) {
+          if (isBillingError(error, outcome)) return { outcome, message: error.message };
+        }
+        throw error;
+      }
+    },
+
+    async exportCsv({ invoiceId, unless }) {
+      try {
+        const options = { signal: cancellationSignal(), ...(unless === undefined ? {} : { unless }) };
+        const { sha256, sizeBytes, tag } = await alertRefusedCredentials(alerts, () =>
+          alertFullDisk(alerts, () => service.exportCsv(invoiceId, options)),
+        );
+        return { outcome: 'fetched', sha256, sizeBytes, ...(tag === undefined ? {} : { tag }) };
+      } catch (error) {
+        if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
+        if (isBillingError(error, 'not-modified')) return { outcome: 'not-modified' };
+        throw error;
+      }
+    },
   };
+
+  /** @returns null for a large file, and after a failure: the workflow then loads it with the retries of a load */
+  async function loadAtOnce(
+    { invoiceId, location, source, eventId }: DownloadCsvRequest,
+    { sha256, sizeBytes }: ArchivedFile,
+  ): Promise<LoadInvoiceResult | null> {
+    if (loadInvoice === undefined || sizeBytes > MAX_LOADED_AT_ONCE_BYTES) return null;
+    const announced = location.fileHashSha256;
+    try {
+      return await loadInvoice({
+        ...{ invoiceId, sha256, source, announcedSha256: sha256, eventId },
+        encodedSha256: announced === sha256 ? null : announced,
+        workflowRunId: activityInfo().workflowExecution?.runId ?? null,
+      });
+    } catch (error) {
+      log.debug({ invoiceId, sha256, err: error }, 'a downloaded file is loaded separately');
+      return null;
+    }
+  }
 }
 
 /** @param options.isProof whether a successful call proves the credentials, and resolves the alert */
@@ -89,4 +142,22 @@ function alertUnreadableDetails(alerts: Alerts, { code, message }: BillingError)
     title: 'The details of invoices cannot be read',
     detail: `${message} Invoices are loaded all the same; a void whose event was lost is not found meanwhile.`,
   });
+}
+
+/** The disk need not be full: smaller files may still fit, and resolve the alert. */
+export async function alertFullDisk<T>(alerts: Alerts, work: () => Promise<T>): Promise<T> {
+  try {
+    const done = await work();
+    alerts.resolve('disk/no-room');
+    return done;
+  } catch (error) {
+    if (isBillingError(error, 'disk-full') || isWarehouseError(error, 'no-room')) {
+      alerts.raise({
+        key: 'disk/no-room',
+        title: 'The disk has too little space for a file of an invoice',
+        detail: `${error.message} Free some space; loading then continues automatically.`,
+      });
+    }
+    throw error;
+  }
 }

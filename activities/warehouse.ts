@@ -4,7 +4,6 @@ import { heartbeat } from '@temporalio/activity';
 import { publicationGauges } from '../warehouse/publisher.ts';
 import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
-import { translateErrors } from './failures.ts';
 import { heartbeatEvery } from './heartbeat.ts';
 
 /** Rows do not belong into a history; all of them are logged, and listed by `billsync verify` without a worker. */
@@ -20,65 +19,62 @@ export function createWarehouseWideActivities({
 }: WarehouseDependencies): Pick<WarehouseActivities, 'publishSnapshot' | 'verifyWarehouse' | 'writeReport'> {
   const recordPublication = publicationGauges(metrics);
   return {
-    publishSnapshot: () =>
-      translateErrors(async () => {
-        await warehouse.ingestArchive();
-        const publication = await warehouse.publish();
-        recordPublication(publication);
-        return publication;
-      }),
+    async publishSnapshot() {
+      await warehouse.ingestArchive();
+      const publication = await warehouse.publish();
+      recordPublication(publication);
+      return publication;
+    },
 
-    verifyWarehouse: ({ full }) =>
-      translateErrors(async () => {
-        let progress: unknown = null;
-        const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(progress));
-        try {
-          await tidyLake();
-          const verification = await warehouse.verify({
-            full,
-            onProgress: (done, of) => {
-              progress = { done, of };
-            },
+    async verifyWarehouse({ full }) {
+      let progress: unknown = null;
+      const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(progress));
+      try {
+        await tidyLake();
+        const verification = await warehouse.verify({
+          full,
+          onProgress: (done, of) => {
+            progress = { done, of };
+          },
+        });
+        const { drift } = verification;
+        const [first] = drift;
+        if (first === undefined) alerts.resolve('drift');
+        else {
+          log.error({ drift: drift.slice(0, MAX_DRIFT) }, 'the warehouse differs from the archive');
+          alerts.raise({
+            key: 'drift',
+            title: 'The warehouse differs from the archive',
+            detail: `${drift.length} differences, the first: invoice ${first.invoiceId} ${first.rule}. \`billsync verify\` lists them. Restore the lost files of the archive; then stop the worker and run \`billsync rebuild\`.`,
           });
-          const { drift } = verification;
-          const [first] = drift;
-          if (first === undefined) alerts.resolve('drift');
-          else {
-            log.error({ drift: drift.slice(0, MAX_DRIFT) }, 'the warehouse differs from the archive');
-            alerts.raise({
-              key: 'drift',
-              title: 'The warehouse differs from the archive',
-              detail: `${drift.length} differences, the first: invoice ${first.invoiceId} ${first.rule}. \`billsync verify\` lists them. Restore the lost files of the archive; then stop the worker and run \`billsync rebuild\`.`,
-            });
-          }
-          return { ...verification, drift: drift.slice(0, MAX_DRIFT), driftInAll: drift.length };
-        } finally {
-          heartbeats.stop();
         }
-      }),
+        return { ...verification, drift: drift.slice(0, MAX_DRIFT), driftInAll: drift.length };
+      } finally {
+        heartbeats.stop();
+      }
+    },
 
-    writeReport: (scheduled) =>
-      translateErrors(async () => {
-        const failedKey = `report-failed/${scheduled.name}` as const;
-        try {
-          const written = await writeReport(scheduled);
-          alerts.resolve(failedKey);
-          alerts.raise({
-            // A key for each file, so that no quiet window suppresses the notification.
-            key: `report/${written.path}`,
-            title: `The scheduled report ${scheduled.name} is written: ${written.path}`,
-            detail: written.about,
-          });
-          return written;
-        } catch (error) {
-          alerts.raise({
-            key: failedKey,
-            title: `The scheduled report ${scheduled.name} could not be written`,
-            detail: `${error instanceof Error ? error.message : String(error)} It is retried for an hour; "billsync report --schedule show" lists the schedules.`,
-          });
-          throw error;
-        }
-      }),
+    async writeReport(scheduled) {
+      const failedKey = `report-failed/${scheduled.name}` as const;
+      try {
+        const written = await writeReport(scheduled);
+        alerts.resolve(failedKey);
+        alerts.raise({
+          // A key for each file, so that no quiet window suppresses the notification.
+          key: `report/${written.path}`,
+          title: `The scheduled report ${scheduled.name} is written: ${written.path}`,
+          detail: written.about,
+        });
+        return written;
+      } catch (error) {
+        alerts.raise({
+          key: failedKey,
+          title: `The scheduled report ${scheduled.name} could not be written`,
+          detail: `${error instanceof Error ? error.message : String(error)} It is retried for an hour; "billsync report --schedule show" lists the schedules.`,
+        });
+        throw error;
+      }
+    },
   };
 
   /** Here, because the schedule runs it regularly; a failure must not prevent the verification. */

@@ -1,5 +1,7 @@
-/** Reads what a page's address asks for and writes addresses that ask for something else; views are shared by address. */
+/** Reads and writes the addresses of pages. An address holds everything that a page shows, so it can be shared. */
 
+import type { FastifyRequest } from 'fastify';
+import { comparedPeriod as comparedPeriodOf, type Period } from '../reports/period.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -24,7 +26,7 @@ export function pageNumber(query: Query): number {
   return Number.isSafeInteger(number) && number >= 1 && number <= 100_000 ? number : 1;
 }
 
-/** The filters that an address names, as text and not checked; an empty value is no filter, except of zones. */
+/** The filters of an address, as text and not checked; an empty value is no filter, except of zones. */
 export function filtersOf(query: Query): ReportFilters {
   return {
     from: one(query, 'from'),
@@ -41,7 +43,7 @@ export function filtersOf(query: Query): ReportFilters {
   };
 }
 
-/** The filters that every page of figures takes, out of all that an address asks. */
+/** The filters that every page of data takes, out of all that an address asks. */
 export function filtersIn(query: Query): Query {
   const given = FILTERS.map((name) => [name, all(query, name)] as const);
   return Object.fromEntries(given.filter(([, values]) => values.length > 0));
@@ -52,7 +54,7 @@ const FILTERS = [
   ...['partner', 'tenant', 'carrier', 'zone', 'currency'],
 ];
 
-/** The days that an address asks for, as a query of their own; empty for all. */
+/** The days of an address, as a query of their own; empty for all. */
 export function periodOf(query: Query): string {
   const days = ['from', 'to', 'period', 'by'].map((name) => [name, one(query, name)] as const);
   return withQuery('', Object.fromEntries(days.filter(([, day]) => day !== undefined))).slice(1);
@@ -77,4 +79,20 @@ export function withQuery(
 /** Parameters whose empty value selects shipments without one. */
 function meansNone(name: string): boolean {
   return name === 'zone' || name.startsWith('is_');
+}
+
+/** The period with which an address compares its own; null: none. @throws ReportError it cannot be compared */
+export function comparedPeriod(query: Query): Period | null {
+  const compare = one(query, 'compare');
+  return compare === undefined ? null : comparedPeriodOf(compare, filtersOf(query));
+}
+
+/** `format=json` asks for the data of a page: amounts and weights as exact text, counts as numbers. */
+export function isForPrograms({ query }: Pick<FastifyRequest, 'query'>): boolean {
+  return one(query as Query, 'format') === 'json';
+}
+
+/** The same for a page and its data. */
+export function addressOfPage({ url, query }: Pick<FastifyRequest, 'url' | 'query'>): string {
+  return withQuery(url.split('?')[0] ?? '', query as Query, { format: null });
 }

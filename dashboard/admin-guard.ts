@@ -1,4 +1,4 @@
-/** Decides who may look: loopback without a password, everybody else with one, and no page of another site ever. */
+/** Access to the pages: from loopback without a password, from elsewhere with one, and never for a page of another site. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,19 +15,19 @@ export class AdminPasswordMissingError extends BillsyncError {
   override readonly exitCode = EXIT.usage;
   constructor(host: string) {
     super(
-      `The dashboard would be open to everybody who reaches ${host}. Set a password (admin basic auth), or bind it to 127.0.0.1.`,
+      `The dashboard would be open to everyone who can reach ${host}. Set a password (admin basic auth), or bind it to 127.0.0.1.`,
     );
   }
 }
 
-/** Answered without a password, so that an orchestrator can probe; they say nothing but whether all is well. */
+/** Answered without a password for orchestrators; they contain only whether the process is healthy. */
 const OPEN_PATHS = new Set(['/livez', '/readyz']);
 
 const WRONG_PASSWORD: FailedLoginsMessages = {
   alertKey: 'dashboard/wrong-credentials',
   title: 'Wrong passwords for the dashboard were refused',
   detail:
-    'Somebody has forgotten the password (BILLSYNC_ADMIN_BASIC_AUTH), or is guessing; a monitor may hold an old one.',
+    'A user or a monitor has an old password (BILLSYNC_ADMIN_BASIC_AUTH), or the password is being guessed.',
   log: 'a wrong password for the dashboard was refused',
 };
 
@@ -47,13 +47,13 @@ export function createAdminGuard(
   return async (request, reply) => {
     const { authorization } = request.headers;
     const isOpen = OPEN_PATHS.has(request.url);
-    // With a password even an open path tells more, so guesses at it count as well.
+    // With a password an open path has details, so guesses there count as well.
     if (isOpen && (authorization === undefined || admin.basicAuth === null)) return undefined;
     const sender = addressKey(request.socket.remoteAddress);
     if (admin.basicAuth === null) {
-      // A page of another site can make a browser ask loopback under a name of its own; it cannot choose the Host.
+      // A page of another site can point a name of its own at loopback; it cannot choose the Host header.
       if (isLoopbackName(request.hostname)) {
-        // Nobody needs a password to look, so what is shown here is an operator's, or a guess.
+        // Reading needs no password here, so this one is an operator's, or a guess.
         if (authorization === undefined) return undefined;
         const isOperator = operatorOf(authorization, admin) !== null;
         if (isOperator) logins.succeeded(sender);
@@ -66,7 +66,7 @@ export function createAdminGuard(
       logins.succeeded(sender);
       return undefined;
     }
-    // A browser that has none yet asks without; that is no guess.
+    // A browser's first request has no password; that is no guess.
     const isAnswered = authorization === undefined || (await logins.failed(sender));
     if (isOpen) return undefined;
     if (!isAnswered) return reply.code(429).header('retry-after', '60').send();
@@ -85,11 +85,11 @@ export function isTrusted(request: FastifyRequest, admin: Settings['admin']): bo
   return isAllowed(authorization, admin.basicAuth) || operatorOf(authorization, admin) !== null;
 }
 
-/** The name of the operator whose password was shown; null for everybody else. */
+/** The operator of the password; null: none. */
 export function operatorOf(authorization: string | undefined, admin: Settings['admin']): string | null {
-  // Every comparison is made, whatever the first ones said.
-  const shown = (admin.operators ?? []).filter((operator) => isAllowed(authorization, operator));
-  return shown[0]?.user ?? null;
+  // Every comparison is made, whatever the first result.
+  const found = (admin.operators ?? []).filter((operator) => isAllowed(authorization, operator));
+  return found[0]?.user ?? null;
 }
 
 export function isLoopback(host: string): boolean {

@@ -1,4 +1,4 @@
-/** The address to which a number of a report's page leads: its filters, and what its row is. */
+/** The address to which a number of a report's page leads: the filters of the page, and those of its row. */
 
 import type { ReportDefinition } from '../reports/catalogue.ts';
 import type { ReportRow } from '../reports/cells.ts';
@@ -7,7 +7,7 @@ import type { Period } from '../reports/period.ts';
 import type { ReportResult } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';
 
-/** Where it leads, and whether what is found there sums to the number or the number is computed of it. */
+/** The address, and whether the rows there sum to the number; otherwise the number is computed from them. */
 export interface CellAddress {
   readonly address: string;
   readonly isTotal: boolean;
@@ -15,30 +15,28 @@ export interface CellAddress {
 
 export type LeadTo = (rows: readonly ReportRow[], column: string) => CellAddress | null;
 
-export interface Leading {
+/** @param page.query of the page @param page.before the period with which it compares; null: none */
+export function leadingTo({
+  report: { drilldowns },
+  result,
+  query,
+  before,
+}: {
   readonly report: ReportDefinition;
   readonly result: ReportResult;
-  /** As the report was asked for. */
   readonly query: Query;
-  /** With which it is compared; null: with none. */
   readonly before: Period | null;
-}
-
-/** For the cells and charts of one answer. */
-export function leadingTo({ report: { drilldowns }, result, query, before }: Leading): LeadTo {
+}): LeadTo {
   const filters = filtersIn(query);
   return (rows, column) => {
-    // A difference belongs to two figures, so it has no link of its own.
+    // A difference belongs to two numbers, so it has no link of its own.
     if (before !== null && (column === 'difference' || column === 'change_percent')) return null;
     const isBefore = before !== null && column.endsWith('_before');
-    const lead = drilldownOfCell(
-      { drilldowns, result },
-      rows,
-      isBefore ? column.replace(/_before$/, '') : column,
-    );
-    if (lead === null) return null;
+    const name = isBefore ? column.replace(/_before$/, '') : column;
+    const drilldown = drilldownOfCell({ drilldowns, result }, rows, name);
+    if (drilldown === null) return null;
     const days = isBefore ? { ...filters, ...before, period: undefined } : filters;
-    return { address: addressOf(lead, days), isTotal: lead.total !== null };
+    return { address: addressOf(drilldown, days), isTotal: drilldown.total !== null };
   };
 }
 

@@ -1,41 +1,44 @@
-/** The bar of filters above every page of figures: the period, what is filtered, and what can be chosen besides. */
+/** The bar of filters above reports and lists: the period, the filters of the address, and the choices for more. */
 
 import { isReportError } from '../reports/errors.ts';
-import { daysName, type Period, periodBounds, periodText } from '../reports/period.ts';
+import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';
 import { columnLabel } from '../reports/render/labels.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
-import { all, filtersOf, one, type Query, withQuery } from './address.ts';
-import { type Preset, presetsOf } from './days.ts';
-import type { PeriodMenu } from './guest-pages.ts';
-import type { PageContext } from './page-context.ts';
-import { type Choices, choicesOf } from './pages/choices.ts';
+import { all, filtersOf, type Query, withQuery } from './address.ts';
+import { type PageContext, readPublished } from './page-context.ts';
+import type { PeriodMenu } from './plugin-pages.ts';
 
-const CHOICES: readonly { readonly filter: keyof Choices; readonly name: string; readonly label: string }[] =
-  [
-    { filter: 'carriers', name: 'carrier', label: 'Carrier' },
-    { filter: 'tenants', name: 'tenant', label: 'Tenant' },
-    { filter: 'zones', name: 'zone', label: 'Zone' },
-    { filter: 'currencies', name: 'currency', label: 'Currency' },
-    { filter: 'partners', name: 'partner', label: 'Partner' },
-  ];
+const CHOICES = [
+  { filter: 'carriers', name: 'carrier', label: 'Carrier' },
+  { filter: 'tenants', name: 'tenant', label: 'Tenant' },
+  { filter: 'zones', name: 'zone', label: 'Zone' },
+  { filter: 'currencies', name: 'currency', label: 'Currency' },
+  { filter: 'partners', name: 'partner', label: 'Partner' },
+] as const;
 
-interface Chip {
-  readonly label: string;
-  readonly value: string;
-  /** The same page without it. */
-  readonly without: string;
+export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>>;
+
+/** Every value of the filters, read once per publication. */
+export function choicesOf(context: PageContext): Promise<Choices> {
+  return context.cache.present('choices', async () => {
+    const rows = await readPublished(context, (run) => run('choices'));
+    const valuesOf = (filter: keyof Choices): string[] =>
+      rows.filter((row) => row.filter === filter).map((row) => String(row.value));
+    return {
+      ...{ carriers: valuesOf('carriers'), tenants: valuesOf('tenants'), zones: valuesOf('zones') },
+      ...{ currencies: valuesOf('currencies'), partners: valuesOf('partners') },
+    };
+  });
 }
 
-/** The values of `filter-bar.eta`, as the address asks. */
+/** The values of the templates of the bar. */
 export async function filterFields(
   context: PageContext,
   { query, path }: { readonly query: Query; readonly path: string },
 ): Promise<Readonly<Record<string, unknown>>> {
   const choices = await choicesOf(context);
-  const filters = filtersOf(query);
   return {
-    ...{ path, bases: DATE_BASES, levels: REPORT_LEVELS, filters },
-    isDay,
+    ...{ path, bases: DATE_BASES, levels: REPORT_LEVELS, filters: filtersOf(query) },
     ...periodMenu(query, path),
     chips: chipsOf(query, path),
     choices: CHOICES.map(({ filter, name, label }) => ({
@@ -46,33 +49,56 @@ export async function filterFields(
   };
 }
 
-/** Presets, the days that are chosen, and their name. */
+/** Presets, the chosen days, and their name. */
 export function periodMenu(query: Query, path: string): PeriodMenu {
-  const { from, to } = shownDays(query);
-  const isChosen = (preset: Partial<Period>): boolean => from === preset.from && to === preset.to;
+  const { from, to } = daysIn(query);
+  const presets: readonly (Partial<Period> & { readonly label: string })[] = [
+    { label: 'All dates' },
+    ...presetsOf(new Date()),
+  ];
   return {
     ...{ from, to },
     period:
       from !== undefined && to !== undefined
         ? daysName({ from, to })
         : periodText({ from: from ?? null, to: to ?? null }).replace(/^a/, 'A'),
-    presets: [
-      { label: 'All dates' } as Partial<Preset> & { readonly label: string },
-      ...presetsOf(new Date()),
-    ].map((preset) => ({
+    presets: presets.map((preset) => ({
       label: preset.label,
       address: withQuery(path, query, {
         ...{ from: preset.from ?? null, to: preset.to ?? null, period: null },
         ...{ after: null, page: null, format: null },
         ...(preset.from === undefined ? { compare: null } : {}),
       }),
-      isChosen: isChosen(preset),
+      isChosen: from === preset.from && to === preset.to,
     })),
   };
 }
 
+/** Usual periods, in UTC as reports count days. */
+export function presetsOf(now: Date): readonly (Period & { readonly label: string })[] {
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  const quarter = month - (month % 3);
+  const day = (ofMonth: number, date: number): string =>
+    new Date(Date.UTC(year, ofMonth, date)).toISOString().slice(0, 10);
+  const months = (label: string, first: number, count: number) => ({
+    ...{ label, from: day(first, 1), to: day(first + count, 0) },
+  });
+  const today = day(month, now.getUTCDate());
+  return [
+    { label: 'Last full week', ...parsePeriod('last-week', now) },
+    months('This month', month, 1),
+    months('Last month', month - 1, 1),
+    months('This quarter', quarter, 3),
+    months('Last quarter', quarter - 3, 3),
+    { label: 'Last 90 days', from: shiftDay(today, -90), to: shiftDay(today, -1) },
+    { label: 'Year to date', from: day(0, 1), to: today },
+    months('This year', 0, 12),
+    months('Last 12 months', month - 12, 12),
+  ];
+}
+
 /** Both days, however the address names them; none for an invalid period, which the page reports. */
-function shownDays(query: Query): Partial<Period> {
+function daysIn(query: Query): Partial<Period> {
   try {
     const { from, to } = periodBounds(filtersOf(query));
     return { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
@@ -82,45 +108,36 @@ function shownDays(query: Query): Partial<Period> {
   }
 }
 
-function chipsOf(query: Query, path: string): readonly Chip[] {
-  const without = (name: string, value: string): string => {
-    const left = all(query, name).filter((each) => each !== value);
-    return withQuery(path, { ...query, [name]: left, after: [], page: [] });
+/** Each filter of the address, with the same page without it. */
+function chipsOf(query: Query, path: string) {
+  const chip = (label: string, name: string, value: string, none: string) => {
+    const others = all(query, name).filter((each) => each !== value);
+    return {
+      ...{ label, value: value === '' ? none : value },
+      without: withQuery(path, { ...query, [name]: others, after: [], page: [] }),
+    };
   };
-  const chosen = CHOICES.flatMap(({ name, label }) =>
-    all(query, name)
-      .filter((value) => value !== '' || name === 'zone')
-      .map((value) => ({
-        label,
-        value: value === '' ? '(none given)' : value,
-        without: without(name, value),
-      })),
-  );
-  const typed = [
-    ['level', 'Level'],
-    ['as_known_on', 'As known on'],
-  ].flatMap(([name = '', label = '']) => {
-    const value = one(query, name);
-    return value === undefined ? [] : [{ label, value, without: withQuery(path, query, { [name]: null }) }];
-  });
+  const chosen = [
+    ...CHOICES,
+    { name: 'level', label: 'Level' },
+    { name: 'as_known_on', label: 'As known on' },
+  ];
   const exact = Object.keys(query)
     .filter((name) => name.startsWith('is_'))
-    .flatMap((name) =>
-      all(query, name).map((value) => ({
-        label: columnLabel({
-          name: name.slice(3),
-          type: 'text',
-          scale: 0,
-          unit: null,
-          align: 'left',
-          isDetail: false,
-        }),
-        ...{ value: value === '' ? '(none)' : value, without: without(name, value) },
-      })),
-    );
-  return [...chosen, ...typed, ...exact];
+    .map((name) => ({ name, label: labelOf(name.slice('is_'.length)) }));
+  return [
+    ...chosen.flatMap(({ name, label }) =>
+      all(query, name)
+        .filter((value) => value !== '' || name === 'zone')
+        .map((value) => chip(label, name, value, '(none given)')),
+    ),
+    ...exact.flatMap(({ name, label }) =>
+      all(query, name).map((value) => chip(label, name, value, '(none)')),
+    ),
+  ];
 }
 
-function isDay(typed: string | undefined): typed is string {
-  return /^\d{4}-\d\d-\d\d$/.test(typed ?? '');
+/** The label of a column of which only the name is known. */
+export function labelOf(name: string): string {
+  return columnLabel({ name, type: 'text', scale: 0, unit: null, align: 'left', isDetail: false });
 }

@@ -1,7 +1,7 @@
-/** The inputs of every page: the published file through a cache, and the state of this process. */
+/** The inputs of every page: the published file through a cache, and the state of this process; and how pages are sent. */
 
 import { dirname } from 'node:path';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
@@ -10,19 +10,19 @@ import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { ReportCell } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
 import { checkFilters, isUnfiltered } from '../reports/report-filters.ts';
-import type { ReportHead } from '../reports/report-result.ts';
+import type { ReportHead, ReportResult } from '../reports/report-result.ts';
 import {
   type Counted,
   openReportSession,
   type ReportSession,
   type SessionRequest,
 } from '../reports/report-session.ts';
-import { addressOfPage, asksForFigures, patienceFor, sendFigures } from './figures.ts';
-import type { GuestPages } from './guest-pages.ts';
-import type { PageCache, Shown } from './page-cache.ts';
+import { addressOfPage, isForPrograms } from './address.ts';
+import type { CachedPage, PageCache } from './page-cache.ts';
 import type { PageError } from './page-error.ts';
-import { type Ask, queryPublished } from './published-questions.ts';
-import { count, type Frame, instant, renderPage, type ViewName, type ViewValues } from './views.ts';
+import type { PluginPages } from './plugin-pages.ts';
+import { queryPublished, type RunStatement } from './published-statements.ts';
+import { count, type Frame, instant, renderPage, type ViewValues } from './views.ts';
 
 export interface PageContext {
   readonly environment: EnvironmentName;
@@ -30,30 +30,32 @@ export interface PageContext {
   readonly timeLimitMs: number;
   readonly cache: PageCache;
   /** A page that takes longer is sent as it becomes known. */
-  readonly firstWordsMs: number;
+  readonly streamAfterMs: number;
   /** The page for an error; unexpected errors are logged. */
-  readonly tell: (error: unknown, url: string) => PageError;
-  /** Everything that queries waits here for its turn. */
+  readonly errorPage: (error: unknown, url: string) => PageError;
+  /** Limits concurrent queries. */
   readonly inTurn: Semaphore;
   readonly health: Health;
-  /** null: this process has none, the page says so. */
+  /** null: this process has none. */
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;
   /** Whether an operator can act from the pages. */
   readonly canAct: boolean;
-  /** Pages that other parts bring. */
-  readonly guests: readonly GuestPages[];
+  /** Pages of other parts of billsync. */
+  readonly plugins: readonly PluginPages[];
   /** Temporal's web pages up to the namespace; null: there are none to link to. */
   readonly temporalUi: string | null;
 }
 
 /**
- * Asks the published file, a bounded number of pages at once, each within the context's time limit.
+ * Runs statements on the published file, within the context's time limit.
  *
  * @throws ReportError nothing is published yet, or the time limit has passed
  */
-export function ask<T>(context: PageContext, work: (ask: Ask) => Promise<T>): Promise<T> {
-  const published = { path: context.publishedPath, timeLimitMs: context.timeLimitMs };
-  return context.inTurn(() => queryPublished(published, work));
+export function readPublished<T>(
+  { inTurn, publishedPath: path, timeLimitMs }: PageContext,
+  work: (run: RunStatement) => Promise<T>,
+): Promise<T> {
+  return inTurn(() => queryPublished({ path, timeLimitMs }, work));
 }
 
 /** Opens reports with the page's filters, lets `work` run them, and closes them again. */
@@ -87,38 +89,33 @@ async function inSession<T>(
 }
 
 export interface Page {
-  readonly view: ViewName;
+  readonly view: string;
   readonly title: string;
   readonly section: string;
   readonly values: ViewValues;
-  /** The contents for `format=json`; undefined: a page without figures. */
-  readonly figures?: unknown;
-  /** The days it is asked for, as a query; the menu keeps them. */
+  /** The contents for `format=json`; undefined: none. */
+  readonly data?: unknown;
+  /** The days of its address, as a query; the menu keeps them. */
   readonly period?: string;
 }
 
-/** A page with the publication it was made of, as one reading of the file told both. */
+/** A page with the publication of which it was made, both read together. */
 export interface PublishedPage extends Page {
   readonly asOf: string | null;
 }
 
-/** Puts a page into its frame that is not made of the published file; the frame names the present publication. */
-export async function frame(context: PageContext, page: Page): Promise<string> {
-  return framed(context, { value: { ...page, asOf: await presentAsOf(context) }, isFormer: false });
-}
-
-/** The data of every page's frame. It does not wait for its turn, so that frames are sent at once. */
+/** The data of every page's frame. It does not wait for its turn, so that frames are sent immediately. */
 function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext) {
   return cache.present('frame', () =>
-    queryPublished({ path, timeLimitMs }, async (asking) => {
-      const states = await asking('states');
+    queryPublished({ path, timeLimitMs }, async (run) => {
+      const states = await run('states');
       const waiting = states.find(({ state }) => state === 'needs_attention');
-      return { asOf: await asOfNow(asking), waiting: Number(waiting?.invoices ?? 0) };
+      return { asOf: await asOfNow(run), waiting: Number(waiting?.invoices ?? 0) };
     }),
   );
 }
 
-/** Which publication there is now; null when nothing was published yet. Never throws. */
+/** The present publication; null before the first one. Never throws. */
 export async function presentAsOf(context: PageContext): Promise<string | null> {
   try {
     return (await publishedFrame(context)).asOf;
@@ -127,93 +124,132 @@ export async function presentAsOf(context: PageContext): Promise<string | null> 
   }
 }
 
-/** The page of the request's address, kept as long as the file it was made of. */
+/** The page of the request's address, kept as long as the file of which it was made. */
 export async function sendPublished(
   context: PageContext,
   reply: FastifyReply,
   make: () => Promise<PublishedPage>,
 ): Promise<FastifyReply> {
-  const { request } = reply;
-  return sendShown(
-    context,
-    reply,
-    await context.cache.page(addressOfPage(request), make, patienceFor(request)),
-  );
+  return sendCached(context, reply, await cachedPage(context, reply.request, make));
 }
 
-/** A page, or its figures if those were asked for. @param lead HTML that stands above what the page shows */
-export async function sendShown(
+/** A program cannot see the note on a former page, so it waits for the present one. */
+export function cachedPage<T>(
+  { cache }: PageContext,
+  request: FastifyRequest,
+  make: () => Promise<T>,
+): Promise<CachedPage<T>> {
+  return cache.page(addressOfPage(request), make, { isPresent: isForPrograms(request) });
+}
+
+/** A page, or its data if that was requested. @param lead HTML above the body */
+export async function sendCached(
   context: PageContext,
   reply: FastifyReply,
-  shown: Shown<PublishedPage>,
+  cached: CachedPage<PublishedPage>,
   lead = '',
 ): Promise<FastifyReply> {
-  const { figures } = shown.value;
-  const isForPrograms = figures !== undefined && asksForFigures(reply.request);
-  return isForPrograms ? sendFigures(reply, figures) : sendPage(reply, await framed(context, shown, lead));
+  const { data } = cached.value;
+  if (data !== undefined && isForPrograms(reply.request)) return sendJson(reply, data);
+  return sendHtml(reply, await framed(context, cached, lead));
 }
 
-/** The same of a page that is not made of the published file. */
+/** The same for a page that is not made of the published file; the frame names the present publication. */
 export async function sendFramed(
   context: PageContext,
   reply: FastifyReply,
   page: Page,
 ): Promise<FastifyReply> {
-  return sendShown(context, reply, { value: { ...page, asOf: await presentAsOf(context) }, isFormer: false });
+  return sendCached(context, reply, {
+    value: { ...page, asOf: await presentAsOf(context) },
+    isFormer: false,
+  });
 }
 
-/** @param lead HTML that stands above what the page shows */
+/** A page with one sentence, for an error or an address without content. */
+export function sendMessage(
+  context: PageContext,
+  reply: FastifyReply,
+  {
+    title,
+    message,
+    section = '',
+  }: { readonly title: string; readonly message: string; readonly section?: string },
+): Promise<FastifyReply> {
+  const page = { view: 'message', title, section, values: { message }, data: { error: message } };
+  return sendFramed(context, reply, page);
+}
+
+/** The HTML of a page in its frame. @param lead HTML above the body */
 export async function framed(
   context: PageContext,
-  { value, isFormer }: Shown<PublishedPage>,
+  { value, isFormer }: CachedPage<PublishedPage>,
   lead = '',
 ): Promise<string> {
-  const { environment, health, canAct, guests } = context;
+  const { environment, health, canAct, plugins } = context;
   const { title, section, view, values, asOf, period = '' } = value;
   const around: Frame = {
     ...{ title, section, environment, asOf, isFormer, lead, canAct, period },
-    unwell: unwellIn(health),
-    guests: guests.map(({ address, label, icon }) => [address, label, icon]),
+    unhealthy: unhealthyIn(health),
+    plugins: plugins.map(({ address, label, icon }) => [address, label, icon]),
     badges: await badgesOf(context),
   };
   return renderPage(view, around, values);
 }
 
-/** Counts beside menu entries. One that cannot be read is left out, since its own page reports the error. */
+/** Counts beside menu entries; one that cannot be read is left out, since its own page reports the error. */
 async function badgesOf(context: PageContext): Promise<Readonly<Record<string, number>>> {
-  const alerts = async (): Promise<number> =>
-    (await openAlerts(dirname(context.publishedPath))).filter(({ acknowledged }) => acknowledged === null)
-      .length;
-  const counted = {
-    '/invoices': publishedFrame(context).then(({ waiting }) => waiting),
-    '/quarantine': (context.quarantine?.list() ?? Promise.resolve([])).then(({ length }) => length),
-    '/alerts': alerts(),
+  const { cache, plugins, publishedPath, quarantine } = context;
+  const waiting = async () => (await publishedFrame(context)).waiting;
+  const alerts = async () => {
+    const open = await openAlerts(dirname(publishedPath));
+    return open.filter(({ acknowledged }) => acknowledged === null).length;
   };
+  // These take seconds on a large file, so no page waits for them.
+  const ahead = (address: string, make: () => Promise<number>) => async () =>
+    cache.peek(`badge of ${address}`, make) ?? 0;
+  const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [
+    ['/invoices', waiting],
+    ['/alerts', alerts],
+    ['/quarantine', async () => (await quarantine?.list())?.length ?? 0],
+    ['/reports/gaps', ahead('/reports/gaps', async () => (await gapsOf(context)).rows.length)],
+    ...plugins.flatMap(({ address, countWaiting }) =>
+      countWaiting === undefined ? [] : [[address, ahead(address, countWaiting)] as const],
+    ),
+  ];
   const found = await Promise.all(
-    Object.entries(counted).map(async ([address, number]) => [address, await number.catch(() => 0)] as const),
+    counts.map(async ([address, count]) => [address, await count().catch(() => 0)] as const),
   );
   return Object.fromEntries(found);
 }
 
+/** The report of gaps, run once for each publication. */
+export function gapsOf(context: PageContext): Promise<ReportResult> {
+  return context.cache.present('gaps', () => withReports(context, {}, (session) => session.run('gaps')));
+}
+
 /** The banner above every page, at the time it is sent. */
-function unwellIn(health: Health): Frame['unwell'] {
+function unhealthyIn(health: Health): Frame['unhealthy'] {
   return Object.entries(health.report().components)
     .filter(([, { isHealthy }]) => !isHealthy)
     .map(([name, { detail, since }]) => ({ name, detail, since }));
 }
 
 /** @param html a whole page; its values are escaped already */
-export function sendPage(reply: FastifyReply, html: string): FastifyReply {
+export function sendHtml(reply: FastifyReply, html: string): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(html);
 }
 
-/** For a page that asks more of the same reading. */
-export async function asOfNow(asking: Ask): Promise<string | null> {
-  const [row] = await asking('publication');
+export function sendJson(reply: FastifyReply, data: unknown): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(data)}\n`);
+}
+
+export async function asOfNow(run: RunStatement): Promise<string | null> {
+  const [row] = await run('publication');
   return row ? asOfText(row.published_at, row.sequence) : null;
 }
 
-/** From when the numbers of a report are, and of which publication, as one line of text. */
+/** Time and number of the publication of a report, as one line. */
 export function asOfHead({ asOf, publication }: ReportHead): string {
   return asOfText(asOf, publication);
 }

@@ -18,13 +18,13 @@ export function pageError(
 ): PageError {
   const [status, title] = statusOf(error);
   if (isUnreadable(error) || isUnreachable(error)) {
-    log.error({ err: error }, 'what readers open cannot be read');
+    log.error({ err: error }, 'the published file cannot be read');
     return { status, title, message: `${error.message} ${error.hint}.` };
   }
   if (status !== 500)
     return { status, title, message: error instanceof Error ? error.message : String(error) };
   log.error({ err: error, path: url.split('?')[0] }, 'a page could not be made');
-  return { status, title, message: 'This page could not be made; the log says why.' };
+  return { status, title, message: 'This page could not be made; the log has the reason.' };
 }
 
 function isUnreadable(error: unknown): error is BillsyncError {
@@ -38,12 +38,12 @@ function isUnreachable(error: unknown): error is BillsyncError {
 
 function statusOf(error: unknown): readonly [number, string] {
   if (isReportError(error, 'not-published')) return [503, 'Nothing is published yet'];
-  if (isUnreadable(error)) return [503, 'What is published cannot be read'];
-  if (isUnreachable(error)) return [503, 'What is published cannot be reached'];
+  if (isUnreadable(error)) return [503, 'The publication cannot be read'];
+  if (isUnreachable(error)) return [503, 'The publication cannot be reached'];
   if (isReportError(error, 'report-not-found')) return [404, 'No such report'];
-  if (isReportError(error, 'invalid-filter')) return [400, 'That cannot be asked'];
+  if (isReportError(error, 'invalid-filter')) return [400, 'Invalid request'];
   if (isReportError(error, 'interrupted')) return [503, 'It took too long'];
   // Fastify's own refusals carry a status.
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
-  return status >= 400 && status < 500 ? [status, 'That cannot be asked'] : [500, 'Something went wrong'];
+  return status >= 400 && status < 500 ? [status, 'Invalid request'] : [500, 'Something went wrong'];
 }

@@ -23,6 +23,12 @@ document.addEventListener('change', ({ target }) => {
   const open = [...form.querySelectorAll('details[open]')].map(({ id }) => id);
   show(`${form.getAttribute('action')}?${asked}`, { open, id: target.id });
 });
+document.addEventListener('click', async ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null;
+  if (button === null) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.classList.add('text-success');
+});
 // Menus close like those of the system: with Escape, or when something else is clicked.
 document.addEventListener('click', ({ target }) => {
   for (const menu of document.querySelectorAll('details.dropdown[open]'))

@@ -1,4 +1,4 @@
-/** `/livez`, `/readyz` and `/metrics` of a process, by themselves: for a role that has no pages to show. */
+/** `/livez`, `/readyz` and `/metrics` of a process without pages. */
 
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -10,7 +10,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { createAdminGuard, isTrusted } from './admin-guard.ts';
 
-/** The admin port is in use; it is never swapped for another, at which nobody would look (ADR 13). */
+/** The admin port is in use; it is never replaced by another, which no probe would find (ADR 13). */
 export class AdminPortTakenError extends BillsyncError {
   readonly code = 'admin-port-taken';
   override readonly exitCode = EXIT.locked;

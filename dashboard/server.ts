@@ -15,14 +15,12 @@ import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
 import type { Query } from './address.ts';
 import { createAdminGuard } from './admin-guard.ts';
-import { asksForFigures, sendFigures } from './figures.ts';
 import { periodMenu } from './filter-form.ts';
-import type { GuestOperators, GuestPages } from './guest-pages.ts';
 import type { OperatorOptions } from './operator/operator-work.ts';
 import { registerOperator } from './operator/register-operator.ts';
 import { answerPreflights, registerRemoteCodec } from './operator/remote-codec.ts';
 import { createPageCache } from './page-cache.ts';
-import { frame, type PageContext, sendFramed, sendPage } from './page-context.ts';
+import { type PageContext, sendFramed, sendMessage } from './page-context.ts';
 import { pageError } from './page-error.ts';
 import { registerAlerts } from './pages/alerts.ts';
 import { registerEvents } from './pages/events.ts';
@@ -31,16 +29,14 @@ import { registerInvoices } from './pages/invoices.ts';
 import { registerOverview } from './pages/overview.ts';
 import { registerQuarantine } from './pages/quarantine.ts';
 import { registerReports } from './pages/reports.ts';
-import { registerRunbook } from './pages/runbook.ts';
-import { prepare } from './prepare.ts';
+import { openSavedViews, registerSavedViews } from './pages/saved-views.ts';
+import { registerSearch } from './pages/search.ts';
+import { type Explain, registerShipment } from './pages/shipment.ts';
+import { registerShipments } from './pages/shipments.ts';
+import type { OperatorForms, PluginPages } from './plugin-pages.ts';
 import { listenAt } from './probes.ts';
-import { registerSavedViews } from './saved-views/register-saved-views.ts';
-import { openSavedViews } from './saved-views/saved-views.ts';
-import { registerSearch } from './shipments/search.ts';
-import { type Explain, registerShipment } from './shipments/shipment-page.ts';
-import { registerShipments } from './shipments/shipments-page.ts';
 import { ASSETS, renderPart } from './views.ts';
-import { startWarmUp } from './warm-up.ts';
+import { prepare, startWarmUp } from './warm-up.ts';
 
 export interface DashboardOptions {
   readonly settings: Pick<Settings, 'admin' | 'environment'>;
@@ -49,24 +45,24 @@ export interface DashboardOptions {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Is told of wrong passwords. */
+  /** Receives wrong passwords. */
   readonly alerts?: Alerts;
-  /** Takes the settings' secrets out of pages. */
+  /** Removes the settings' secrets from pages. */
   readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
   /** Explains a tracking number; without it a shipment's page only lists the lines. */
   readonly explain?: Explain;
-  /** Pages that other parts bring. */
-  readonly guests?: readonly GuestPages[];
+  /** Pages of other parts of billsync. */
+  readonly plugins?: readonly PluginPages[];
   /** The actions of operators; without it the pages are read-only. */
   readonly operator?: OperatorOptions;
-  /** After this a page's queries are interrupted; what the settings say by default. */
+  /** Limit of a page's queries; that of the settings by default. */
   readonly timeLimitMs?: number;
   /** How long a reader waits for a page of a new publication before the former one is shown; 700 by default. */
   readonly patienceMs?: number;
-  /** A page that takes longer is sent as it becomes known, its figures last; 300 by default. */
-  readonly firstWordsMs?: number;
-  /** How often it is looked whether pages are to be made ahead, 1 000 by default; null: nothing is made ahead, at the start neither. */
+  /** A page that takes longer is sent in parts; 300 by default. */
+  readonly streamAfterMs?: number;
+  /** How often pages are made ahead, 1 000 by default; null: never, not at the start either. */
   readonly warmUpEveryMs?: number | null;
 }
 
@@ -76,11 +72,11 @@ export interface RunningDashboard {
   close(): Promise<void>;
 }
 
-const FIRST_WORDS_MS = 300;
+const STREAM_AFTER_MS = 300;
 const PREPARED_WITHIN_MS = 1_000;
-/** So long answers that are under way may take when it is closed. */
+/** For answers in progress when it is closed. */
 const CLOSE_WITHIN_MS = 2_000;
-/** DuckDB takes all cores for one query; more at once only slow each other and hold memory. */
+/** DuckDB uses all cores for one query; more at once only slow each other and hold memory. */
 const QUERIES_AT_ONCE = 2;
 
 /** Serves health, metrics and the pages on the admin port. @throws AdminPasswordMissingError, AdminPortTakenError */
@@ -101,7 +97,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     for (const [name, value] of Object.entries(HEADERS))
       if (!reply.hasHeader(name)) reply.header(name, value);
   });
-  // Pages that show what others wrote (a refused delivery, a reason) are sent whole, as are their figures.
+  // Pages with text of others (a refused delivery, a reason) are strings, as are their data.
   app.addHook('onSend', async (_request, reply, payload) =>
     typeof payload === 'string' &&
     /^(text\/html|application\/json)/.test(String(reply.getHeader('content-type')))
@@ -115,16 +111,16 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     cache: createPageCache(options.publishedPath, {
       ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     }),
-    firstWordsMs: options.firstWordsMs ?? FIRST_WORDS_MS,
-    tell: (error, url) => pageError(error, { url, log }),
+    streamAfterMs: options.streamAfterMs ?? STREAM_AFTER_MS,
+    errorPage: (error, url) => pageError(error, { url, log }),
     inTurn: createSemaphore(QUERIES_AT_ONCE),
     health: options.health,
     quarantine: options.quarantine ?? null,
     canAct: operator !== null,
-    guests: options.guests ?? [],
+    plugins: options.plugins ?? [],
     temporalUi: settings.admin.temporalUi ?? null,
   };
-  // Before the pages: those of operators are waited for, and what stands there then keeps the way it tells errors.
+  // Before the pages: those of operators are awaited, and keep the error handler of that moment.
   answerErrors(app, context);
   registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
   const views = openSavedViews(dirname(options.publishedPath));
@@ -134,7 +130,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   registerEvents(app, context);
   registerQuarantine(app, context);
   registerAlerts(app, context);
-  registerRunbook(app, context);
   registerShipments(app, context);
   registerShipment(app, context, options.explain ?? null);
   registerSearch(app, context);
@@ -142,7 +137,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const operators =
     operator === null ? null : await registerOperator(app, context, { ...operator, admin: settings.admin });
   if (operator !== null) registerRemoteCodec(app, { admin: settings.admin, decode: operator.decode });
-  for (const guest of context.guests) registerGuest(app, { context, guest, operators });
+  for (const plugin of context.plugins) registerPlugin(app, { context, plugin, operators });
   for (const { address, type, content, compressed } of ASSETS)
     app.get(address, (request, reply) => {
       const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding']));
@@ -156,7 +151,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const port = await listenAt(app, settings.admin);
   const kept = keepOpen(options.publishedPath);
   const { warmUpEveryMs: everyMs } = options;
-  // Probes are answered meanwhile; whoever starts a dashboard over a huge file is not kept waiting for it.
+  // Probes are answered meanwhile; a huge file does not delay the start.
   if (everyMs !== null)
     await Promise.race([prepare(context), sleep(PREPARED_WITHIN_MS, undefined, { ref: false })]);
   const warmUp =
@@ -169,7 +164,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     port,
     async close() {
       await warmUp?.close();
-      // A browser opens connections ahead and is silent on them, for which close would wait more than a minute.
+      // Browsers keep unused connections open, for which close would wait more than a minute.
       const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS);
       await app.close().finally(() => {
         clearTimeout(cut);
@@ -179,7 +174,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   };
 }
 
-/** Nothing may be fetched from elsewhere, nothing runs but our own file, nobody may frame it; pages name customers, so none is stored. */
+/** Nothing is fetched from elsewhere, only our own scripts run, no site may frame a page; pages name customers, so none is stored. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -196,41 +191,38 @@ function closeSilently(reply: FastifyReply): void {
 
 function answerErrors(app: FastifyInstance, context: PageContext): void {
   app.setNotFoundHandler(async (_request, reply) =>
-    sendPage(
-      reply.code(404),
-      await messagePage(context, 'No such page', 'There is nothing at this address.'),
-    ),
+    sendMessage(context, reply.code(404), {
+      ...{ title: 'No such page', message: 'There is nothing at this address.' },
+    }),
   );
   app.setErrorHandler(async (error, request, reply) => {
-    const { status, title, message } = context.tell(error, request.url);
-    if (asksForFigures(request)) return sendFigures(reply.code(status), { error: message });
-    return sendPage(reply.code(status), await messagePage(context, title, message));
+    const { status, ...page } = context.errorPage(error, request.url);
+    return sendMessage(context, reply.code(status), page);
   });
 }
 
-function registerGuest(
+function registerPlugin(
   app: FastifyInstance,
   {
     context,
-    guest,
+    plugin,
     operators,
-  }: { readonly context: PageContext; readonly guest: GuestPages; readonly operators: GuestOperators | null },
+  }: {
+    readonly context: PageContext;
+    readonly plugin: PluginPages;
+    readonly operators: OperatorForms | null;
+  },
 ): void {
-  guest.register(app, {
+  plugin.register(app, {
     operators,
     noOperator: operators === null ? renderPart('no-operator', {}) : '',
     periodMenu: (query, path) => periodMenu(query as Query, path),
-    send: (reply, { title, html, figures }) => {
-      // Forms of ours say where they stand; the policy of the other pages would have browsers say "null".
+    send: (reply, { title, html, data }) => {
+      // Forms name their origin, which the policy of the other pages would suppress.
       reply.header('referrer-policy', 'same-origin');
       return sendFramed(context, reply, {
-        ...({ view: 'guest', title, section: guest.address } as const),
-        ...{ values: { html }, figures },
+        ...{ view: 'plugin', title, section: plugin.address, values: { html }, data },
       });
     },
   });
-}
-
-function messagePage(context: PageContext, title: string, message: string): Promise<string> {
-  return frame(context, { view: 'message', title, section: '', values: { message } });
 }

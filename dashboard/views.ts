@@ -1,4 +1,4 @@
-/** Renders the pages' templates; everything that is put into one is escaped unless it is HTML of our own making. */
+/** Renders the pages' templates; values are escaped, except HTML that the dashboard made itself. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,34 +9,6 @@ import { money, stateBadge, stateLabel } from '../reports/render/html-cells.ts';
 import { CHART_CSS } from '../reports/render/html-page.ts';
 import { grouped, instantLabel } from '../reports/render/labels.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from '../reports/render/templates.ts';
-
-export type ViewName =
-  | 'overview'
-  | 'invoices'
-  | 'invoice'
-  | 'events'
-  | 'quarantine'
-  | 'quarantined'
-  | 'reports'
-  | 'report'
-  | 'report-form'
-  | 'report-links'
-  | 'shipments'
-  | 'shipments-form'
-  | 'shipment'
-  | 'found'
-  | 'alerts'
-  | 'runbook'
-  | 'operator'
-  | 'operator-agree'
-  | 'operator-done'
-  | 'operator-backfill'
-  | 'operator-audit'
-  | 'health'
-  | 'views'
-  | 'guest'
-  | 'no-operator'
-  | 'message';
 
 export interface Frame {
   readonly title: string;
@@ -53,12 +25,12 @@ export interface Frame {
   readonly lead?: string;
   /** The days of the page as a query, empty for all. */
   readonly period: string;
-  /** Menu entries of guests, all in the group Finance. */
-  readonly guests: readonly MenuEntry[];
+  /** Menu entries of plugins, in the group Finance. */
+  readonly plugins: readonly MenuEntry[];
   /** How many items wait for a person, by address of the menu entry. */
   readonly badges: Readonly<Record<string, number>>;
   /** Unhealthy components. */
-  readonly unwell: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
+  readonly unhealthy: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
 
 export type MenuEntry = readonly [address: string, label: string, icon: string];
@@ -69,7 +41,7 @@ export type ViewValues = Readonly<Record<string, unknown>> & {
 };
 
 /** Where the part of a page begins that has to be waited for. */
-const SPLIT = '<!-- figures -->';
+const SPLIT = '<!-- body -->';
 
 const eta = templatesIn(new URL('./views', import.meta.url));
 
@@ -109,7 +81,7 @@ function withDarkScheme(css: string): string {
 
 /** Helpers of all templates. */
 const HELPERS = {
-  ...{ count, money, instant, stateLabel, words, icon, stateBadge },
+  ...{ count, money, instant, stateLabel, withCode, copyable, icon, stateBadge },
   attribute: escapeAttribute,
   escape: escapeHtml,
 } as const;
@@ -145,12 +117,12 @@ const MENU: readonly (readonly [group: string, entries: readonly MenuEntry[]])[]
 const KEEPS_PERIOD = ['/', '/shipments', '/reports'];
 const ACT: MenuEntry = ['/operator', 'Act', 'play'];
 
-export function renderPage(view: ViewName, frame: Frame, values: ViewValues): string {
+export function renderPage(view: string, frame: Frame, values: ViewValues): string {
   const body = renderPart(view, { ...values, canAct: frame.canAct });
   const around = { lead: '', ...frame };
   const keepsPeriod = (address: string): boolean => KEEPS_PERIOD.includes(address) && around.period !== '';
   const menu = MENU.map(([group, entries]) => {
-    const added = group === 'Finance' ? frame.guests : group === 'System' && frame.canAct ? [ACT] : [];
+    const added = group === 'Finance' ? frame.plugins : group === 'System' && frame.canAct ? [ACT] : [];
     return {
       group,
       entries: [...entries, ...added].map(([address, label, icon]) => ({
@@ -164,19 +136,25 @@ export function renderPage(view: ViewName, frame: Frame, values: ViewValues): st
 }
 
 /** @returns HTML of one template without the page around it; values are escaped */
-export function renderPart(view: ViewName, values: ViewValues): string {
+export function renderPart(view: string, values: ViewValues): string {
   return eta.render(`./${view}`, { ...values, ...HELPERS });
 }
 
-/** A rendered page as what can be sent before its body is known, and the rest of it. */
+/** A rendered page in two parts: what can be sent before the body is known, and the rest. */
 export function splitPage(html: string): { readonly above: string; readonly below: string } {
   const at = html.indexOf(SPLIT);
   return { above: html.slice(0, at), below: html.slice(at) };
 }
 
-/** Words with commands between backticks, as HTML. */
-function words(text: string): string {
+/** Text with commands between backticks, as HTML. */
+function withCode(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+}
+
+/** An id or a hash with a button that copies it, which needs a script. */
+function copyable(text: unknown): string {
+  const button = `<button type="button" class="btn btn-icon btn-sm btn-ghost-secondary copy" data-copy="${escapeAttribute(text)}" aria-label="Copy">${icon('copy')}</button>`;
+  return `<code class="text-break">${escapeHtml(text)}</code> ${button}`;
 }
 
 /** 12,345 */

@@ -1,52 +1,55 @@
 /**
- * Makes pages before somebody asks for them: after a start and after each publication, one at a time.
+ * Makes pages before readers request them: after a start and after each publication, one at a time.
  *
- * Readers go first: while one waits for a page or has just asked for one, nothing is made, unless that goes on for long.
- * It rests three times as long as each page took, so that it never takes more than a quarter of the time, however often
- * a large file is published; a publication that comes meanwhile starts the list anew.
+ * Readers come first: while one waits for a page or has just received one, none is made, up to a limit. After each page it rests
+ * three times as long as the page took, so it takes at most a quarter of the time.
  */
 
+import { existsSync } from 'node:fs';
+import { warmUpDrawing } from '../reports/render/charts.ts';
+import { choicesOf } from './filter-form.ts';
 import type { PageCache } from './page-cache.ts';
+import { countedOf, type PageContext } from './page-context.ts';
 
 export interface WarmUp {
-  /** Lets the page that is being made end, and makes no other. */
+  /** Waits for the page that is being made, and makes no other. */
   close(): Promise<void>;
 }
 
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 const REST_FACTOR = 3;
-/** So long readers without a pause keep a page from being made ahead; they may be asking for others. */
-const PUT_OFF_MS = 10_000;
+/** How long constant requests can delay a page. */
+const MAX_DELAY_MS = 10_000;
 
 export interface WarmUpOptions {
-  /** How often it looks whether the file was replaced, and for how long nobody has to have asked. */
+  /** How often the file is checked, and how long without requests counts as quiet. */
   readonly everyMs?: number;
-  readonly putOffMs?: number;
+  readonly maxDelayMs?: number;
 }
 
 export function startWarmUp(
   cache: Pick<PageCache, 'due' | 'renew' | 'quietForMs'>,
-  { everyMs = LOOK_EVERY_MS, putOffMs = PUT_OFF_MS }: WarmUpOptions = {},
+  { everyMs = CHECK_EVERY_MS, maxDelayMs = MAX_DELAY_MS }: WarmUpOptions = {},
 ): WarmUp {
   let isClosed = false;
   let running: Promise<void> = Promise.resolve();
-  let owedSince: number | null = null;
-  let timer = setTimeout(look, everyMs).unref();
+  let dueSince: number | null = null;
+  let timer = setTimeout(check, everyMs).unref();
 
-  function look(): void {
+  function check(): void {
     running = makeOne().then((tookMs) => {
-      if (!isClosed) timer = setTimeout(look, Math.max(everyMs, tookMs * REST_FACTOR)).unref();
+      if (!isClosed) timer = setTimeout(check, Math.max(everyMs, tookMs * REST_FACTOR)).unref();
     });
   }
 
-  /** @returns what it took; 0: there was nothing to make */
+  /** @returns the time it took; 0: there was nothing to make */
   async function makeOne(): Promise<number> {
     const [address] = await cache.due();
     const began = performance.now();
-    owedSince = address === undefined ? null : (owedSince ?? began);
-    if (address === undefined || owedSince === null) return 0;
-    if (cache.quietForMs() < everyMs && began - owedSince < putOffMs) return 0;
-    owedSince = null;
+    dueSince = address === undefined ? null : (dueSince ?? began);
+    if (address === undefined || dueSince === null) return 0;
+    if (cache.quietForMs() < everyMs && began - dueSince < maxDelayMs) return 0;
+    dueSince = null;
     await cache.renew(address);
     return performance.now() - began;
   }
@@ -58,4 +61,10 @@ export function startWarmUp(
       await running;
     },
   };
+}
+
+/** Reads what every page needs and compiles the drawing code, so that the first reader does not wait for it. Never throws. */
+export async function prepare(context: PageContext): Promise<void> {
+  if (!existsSync(context.publishedPath)) return;
+  await Promise.allSettled([choicesOf(context), countedOf(context), warmUpDrawing()]);
 }

@@ -114,6 +114,12 @@ export function messageOf(error: unknown): string {
   return found.path === null ? found.problem : `${found.path}: ${found.problem}`;
 }
 
+/** The beginning of any thrown value's message. */
+export function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n', 1)[0] ?? '';
+}
+
 /** For `.catch`: adds the path, which the system omits for an open file, for example when a disk is full. */
 export function naming(path: string): (error: unknown) => never {
   return (error) => {

@@ -8,52 +8,44 @@ export class WarehouseError extends errorClass({
   'warehouse-locked': {
     message: 'The warehouse %s is in use by %s. Stop it first.',
     exitCode: EXIT.locked,
-    reaction: 'retry',
   },
   /** The data folder or the lake belongs to the other environment. */
   'environment-mismatch': {
     message: 'The %s belongs to the %s environment, this is %s. %s',
     exitCode: EXIT.usage,
-    reaction: 'retry',
   },
   /** DuckDB cannot read the file, or cannot continue with it. The published copy is not affected. */
   'warehouse-corrupt': {
     message: 'The warehouse %s is damaged (%s).',
     exitCode: EXIT.checkFailed,
-    reaction: 'retry',
     hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
   },
   /** The archive has the void of an invoice, and totals still count the invoice. */
   'void-not-seen': {
     message: 'The void of invoice %s is in the archive, and totals still count the invoice.',
     exitCode: EXIT.checkFailed,
-    reaction: 'retry',
     hint: 'it is tried again; `billsync verify --full` compares the archive with the ledgers',
   },
   'warehouse-too-new': {
     message:
       'The warehouse %s has schema %s, this billsync knows %s. Use the newer billsync, or make a warehouse for this one with `billsync rebuild`.',
     exitCode: EXIT.usage,
-    reaction: 'retry',
   },
   'data-folder-too-new': {
     message:
       'The data folder %s has format %s, this billsync knows up to %s. Use the newer billsync, or restore the backup from before the upgrade.',
     exitCode: EXIT.usage,
-    reaction: 'retry',
   },
   /** The archive does not have the file to load, or has it with another size. */
   'file-not-archived': {
     message: 'File %s of the archive: %s. It has to be downloaded again.',
     exitCode: EXIT.rejected,
-    reaction: 'retry',
     hint: '`billsync verify --full` lists everything that the archive lacks; restore it from the backup, or `billsync invoices retry`',
   },
   /** The copy to publish differs from the warehouse. Readers keep the previous one. */
   'publication-failed': {
     message: 'The copy for readers was not published: %s. Readers keep the previous one.',
     exitCode: EXIT.checkFailed,
-    reaction: 'retry',
     hint: '`billsync verify` checks the warehouse; the worker publishes again automatically',
   },
   /** Checked before DuckDB writes; nothing was written. */
@@ -61,19 +53,16 @@ export class WarehouseError extends errorClass({
     message:
       'The disk of %s has %s MiB free, %s MiB are needed. Free some space; loading then continues automatically.',
     exitCode: EXIT.checkFailed,
-    reaction: 'retry',
   },
-  'database-closed': { message: 'The database %s was used after it was closed.', reaction: 'retry' },
+  'database-closed': { message: 'The database %s was used after it was closed.' },
   /** COMMIT succeeded and the rows are missing (hazard 9). */
-  'load-lost': { message: 'Loading invoice %s: %s.', reaction: 'retry' },
+  'load-lost': { message: 'Loading invoice %s: %s.' },
   'loaded-meanwhile': {
     message: 'File %s of invoice %s was loaded by another process in the meantime.',
-    reaction: 'retry',
   },
   /** DuckDB and csv-parse, or DuckDB and the byte scan, disagree about a valid file: a bug, and nothing is loaded. */
   misread: {
     message: 'The file of invoice %s is valid but was not read correctly: %s.',
-    reaction: 'retry',
   },
   'rebuild-loses': {
     message: 'The archive cannot recreate all of %s. The warehouse and the published copy stay as they are.',
@@ -84,39 +73,33 @@ export class WarehouseError extends errorClass({
   'catalog-unreachable': {
     message: "The lake's catalogue (%s) cannot be reached: %s",
     exitCode: EXIT.unreachable,
-    reaction: 'retry',
     hint: 'check BILLSYNC_WAREHOUSE and that PostgreSQL answers, then `billsync doctor`',
   },
   'catalog-full': {
     message: "The lake's catalogue (%s) has no free connection: %s",
     exitCode: EXIT.unreachable,
-    reaction: 'retry',
     hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 9 connections, a dashboard up to 5',
   },
   /** PostgreSQL answers, and does not store or return a file that people make. */
   'catalog-refuses': {
     message: "The lake's catalogue (%s) refuses files that people make: %s",
     exitCode: EXIT.unreachable,
-    reaction: 'retry',
     hint: 'the role needs select, insert, update and delete on billsync.user_files (docs/several-machines.md)',
   },
   'no-lake-yet': {
     message: "The lake's catalogue (%s) holds no warehouse yet; a worker makes it.",
     exitCode: EXIT.nothingMatched,
-    reaction: 'retry',
   },
   /** The extension is not on this machine and cannot be downloaded, or is made for another DuckDB. */
   'extension-missing': {
     message:
       "DuckDB's extension %s for %s was not found: %s. Install it where DuckDB looks for extensions, or let this machine reach extensions.duckdb.org.",
     exitCode: EXIT.usage,
-    reaction: 'retry',
   },
   /** A rebuild replaced the generation that this process writes to; the work in progress is not committed. */
   'lake-replaced': {
     message: 'The warehouse was rebuilt (generation %s, this process writes to %s). Start again.',
     exitCode: EXIT.locked,
-    reaction: 'retry',
   },
 }) {}
 

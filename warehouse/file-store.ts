@@ -110,7 +110,6 @@ export interface FileStoreParts {
   readonly lastLoadId: number;
   /** Disk space that is left to others. */
   readonly reservedBytes: number;
-  /** See `OpenWarehouseOptions`. */
   readonly lingerMs: number;
 }
 

@@ -31,19 +31,21 @@ const KEPT = 3;
 /** @throws publication-failed the copy differs; the previous one remains */
 export async function publish(request: PublishRequest): Promise<Publication> {
   const { database, publishedPath } = request;
-  const draft = `${publishedPath}.${process.pid}.tmp`;
+  const copyPath = `${publishedPath}.${process.pid}.tmp`;
   try {
-    const { proof, publication } = await request.alone(() => copyAlone(request, draft));
-    await chmod(draft, 0o400);
-    await flush(draft);
-    await prove(draft, proof, request.temporaryFolder);
-    await keep(draft, publishedPath, publication.sequence);
-    const removedWals = await removeLeftWals(publishedPath);
-    await rename(draft, publishedPath);
+    const { proof, publication } = await request.alone(() => copyAlone(request, copyPath));
+    await chmod(copyPath, 0o400);
+    await flush(copyPath);
+    await prove(copyPath, proof, request.temporaryFolder);
+    await keep(copyPath, publishedPath, publication.sequence);
+    const removedWals = await leftWals(publishedPath);
+    // Every reader would apply a write-ahead log beside its file.
+    for (const path of removedWals) await rm(path, { force: true });
+    await rename(copyPath, publishedPath);
     await flush(dirname(publishedPath));
     return { ...publication, path: publishedPath, removedWals };
   } catch (error) {
-    await rm(draft, { force: true });
+    await rm(copyPath, { force: true });
     if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
       throw new WarehouseError('publication-failed', [`the disk is full at ${database.path}`], {
         cause: error,
@@ -55,9 +57,9 @@ export async function publish(request: PublishRequest): Promise<Publication> {
 
 async function copyAlone(
   { database, now, publishedPath }: PublishRequest,
-  draft: string,
+  copyPath: string,
 ): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWals'> }> {
-  await rm(draft, { force: true });
+  await rm(copyPath, { force: true });
   // A rebuilt warehouse may not know the last sequence number.
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
@@ -68,7 +70,7 @@ async function copyAlone(
     await session.checkpoint();
     const proof = await session.first('publication-proof');
     const last = await session.first('last-publication');
-    await copyFile(database.path, draft, constants.COPYFILE_FICLONE);
+    await copyFile(database.path, copyPath, constants.COPYFILE_FICLONE);
     return {
       proof,
       publication: {
@@ -82,11 +84,11 @@ async function copyAlone(
 }
 
 /** Opens the copy as a reader does, and compares its contents. */
-async function prove(draft: string, expected: Row, temporaryFolder: string): Promise<void> {
+async function prove(copyPath: string, expected: Row, temporaryFolder: string): Promise<void> {
   let found: Row;
   try {
     const copy = await Database.open({
-      path: draft,
+      path: copyPath,
       folders: [],
       temporaryFolder,
       memoryLimit: null,
@@ -112,25 +114,18 @@ async function prove(draft: string, expected: Row, temporaryFolder: string): Pro
   }
 }
 
-async function keep(draft: string, publishedPath: string, sequence: number): Promise<void> {
+async function keep(copyPath: string, publishedPath: string, sequence: number): Promise<void> {
   const folder = keptFolder(publishedPath);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const kept = join(folder, `reports-${`${sequence}`.padStart(8, '0')}.duckdb`);
   await rm(kept, { force: true });
-  await link(draft, kept).catch(async (error: NodeJS.ErrnoException) => {
+  await link(copyPath, kept).catch(async (error: NodeJS.ErrnoException) => {
     // Without hard links in the file system no copies are kept.
     if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
   });
   const all = await keptCopies(publishedPath);
   for (const old of all.slice(0, Math.max(0, all.length - KEPT)))
     await rm(join(folder, old), { force: true });
-}
-
-/** Every reader would apply a write-ahead log beside its file. @returns the removed files */
-async function removeLeftWals(publishedPath: string): Promise<readonly string[]> {
-  const left = await leftWals(publishedPath);
-  for (const path of left) await rm(path, { force: true });
-  return left;
 }
 
 function keptFolder(publishedPath: string): string {

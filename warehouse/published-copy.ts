@@ -7,7 +7,7 @@ import type { Archive } from '../archive/archive.ts';
 import type { InvoiceState } from '../lib/wire/names.ts';
 import { uuidOrNull } from '../lib/wire/text.ts';
 import type { Decided, Decision, Proof } from '../lib/wire/warehouse-requests.ts';
-import type { Row } from './duckdb/statements.ts';
+import { camelCase, type Row } from './duckdb/statements.ts';
 import { openForReading } from './lake/lake-source.ts';
 import { checkDecision } from './ledger/decide.ts';
 import { readInvoiceLines } from './ledger/invoice-states.ts';
@@ -17,7 +17,6 @@ export interface Explanation {
   readonly invoiceId: string;
   readonly invoiceNumber: string | null;
   readonly state: InvoiceState;
-  /** Proof of this version. */
   readonly proof: Proof;
   /** The source that announced the file's hash; null: none. */
   readonly hashFrom: 'event' | 'regenerate' | null;
@@ -52,7 +51,6 @@ export interface Explanation {
 }
 
 export interface ExplainRequest {
-  /** The published copy, opened read-only. */
   readonly databasePath: string;
   /** null: without line numbers. */
   readonly archive: Archive | null;
@@ -116,15 +114,6 @@ async function countLines(
     input.destroy();
   }
   return lines;
-}
-
-/** A row with its columns in camelCase; its type is that of the statement. */
-function camelCase<T>(row: Row): T {
-  const entries = Object.entries(row).map(([column, value]) => [
-    column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-    value,
-  ]);
-  return Object.fromEntries(entries) as T;
 }
 
 export interface InvoiceVersion {

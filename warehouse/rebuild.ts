@@ -224,7 +224,6 @@ async function replaceDatabase({ rebuilding, database }: WarehousePaths, now: Da
   return movedAside;
 }
 
-/** The counts of an interrupted rebuild. */
 export interface PartialCounts {
   readonly events: number;
   readonly loads: number;

@@ -39,7 +39,6 @@ export interface OpenWarehouseOptions {
   readonly onCatchUp?: (progress: CatchUpProgress) => void;
 }
 
-/** The result of `tidy`. */
 export interface Tidied {
   readonly mergedFiles: number;
   readonly removedFiles: number;
@@ -47,7 +46,6 @@ export interface Tidied {
   readonly removedLoads: number;
 }
 
-/** A load without its id. */
 export type NewLoad = Omit<FileLoad, 'loadId'>;
 
 export type StoreIngest = IngestRequest & { readonly onMissing: OnMissing };
@@ -77,7 +75,6 @@ export interface Store {
   beforeVerify?(): Promise<void>;
   publish(): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;
-  /** See `Warehouse`. */
   blockedBy?(): Promise<string | null>;
   close(): Promise<void>;
 }

@@ -82,7 +82,7 @@ export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly
       invoiceId: '',
       rule,
       expected,
-      found: damaged(where, why),
+      found: `${where}: ${why}`,
     })),
     ...lacking.flatMap(driftOfOne),
     ...lackingFacts(lacking).map(({ kind, invoiceId, lines }) => ({
@@ -142,11 +142,6 @@ async function readArchived(archive: Archive): Promise<Archived> {
   for await (const name of archive.eventNames())
     counts.set(heldRecordKey({ kind: 'event', subject: name }), 1);
   return { loads: [...loads.values()], counts, distinct, unreadable };
-}
-
-/** For people. */
-export function damaged(where: string, why: string): string {
-  return `${where}: ${why}`;
 }
 
 function driftOfOne({ kind, subject, invoiceId, sha256 }: HeldRecord): readonly Drift[] {

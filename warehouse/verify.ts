@@ -7,7 +7,7 @@
 import type { Archive } from '../archive/archive.ts';
 import { purgedFilesOf } from '../archive/retention.ts';
 import { isDamagedFile } from '../lib/files/published-file.ts';
-import { type ArchivedFile, CSV_TOLERANCES, type CsvScan, isSpecified } from '../lib/wire/csv-file.ts';
+import { type ArchivedFile, CSV_TOLERANCES, isSpecified } from '../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
 import type { Drift, Verification } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
@@ -19,7 +19,7 @@ import type { SetAside } from './ledger/ingest.ts';
 import { readSetAside } from './ledger/ingest.ts';
 import { readInvoiceLines } from './ledger/invoice-states.ts';
 import { numberChunks, tolerate } from './load/chunks.ts';
-import { damaged, verifyFacts, verifyNames } from './verify-facts.ts';
+import { verifyFacts, verifyNames } from './verify-facts.ts';
 
 export interface VerifyOptions {
   readonly database: Database;
@@ -125,7 +125,7 @@ async function verifyLoad(
     };
   }
   // One line per fault: the comparison with the file takes precedence over that with the recorded totals.
-  const differing = await compareWithFile(database, { load, rows, csvPath, file });
+  const differing = await compareWithFile(database, { load, csvPath, file }, rows);
   const rules = new Set(differing.map(({ rule }) => rule));
   return { drift: [...differing, ...drift.filter(({ rule }) => !rules.has(rule))], fileRead: true };
 }
@@ -161,23 +161,15 @@ function compare(invoiceId: string, { recorded, found }: { recorded: Row; found:
   );
 }
 
-interface FileComparison {
+interface FileOfLoad {
   readonly load: Row;
-  readonly rows: Row;
   readonly csvPath: string;
   readonly file: ArchivedFile;
 }
 
-async function compareWithFile(
-  database: Database,
-  { load, rows, csvPath, file }: FileComparison,
-): Promise<readonly Drift[]> {
-  const invoiceId = String(load.invoice_id);
-  const { sizeBytes, scan } = file;
-  const read = await fingerprintFile(database, {
-    ...{ invoiceId, csvPath, sizeBytes, scan },
-    currencyCode: currencyOf(load),
-  });
+async function compareWithFile(database: Database, of: FileOfLoad, rows: Row): Promise<readonly Drift[]> {
+  const invoiceId = String(of.load.invoice_id);
+  const read = await fingerprintFile(database, of);
   const drift = compare(invoiceId, { recorded: read, found: rows }).filter(({ rule }) => rule !== 'rows');
   if (Number(read.rows) !== Number(rows.rows)) {
     drift.push({ invoiceId, rule: 'rows', expected: `${read.rows} in the file`, found: String(rows.rows) });
@@ -196,17 +188,16 @@ async function compareWithFile(
   return drift;
 }
 
-/** In the words of the verification of the archive, so that one fault is one line. */
+/** As the verification of the archive reports it, so that one fault is one line. */
 function driftOfSetAside({ place, why }: SetAside): Drift {
   return {
     invoiceId: '',
     rule: 'record-set-aside',
     expected: 'a record that can be ingested',
-    found: damaged(place, why),
+    found: `${place}: ${why}`,
   };
 }
 
-/** Rows without a load. */
 async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
   const orphans = await database.all('orphan-rows');
   return orphans.map((row) => ({
@@ -249,43 +240,32 @@ function currencyOf({ currency_code: code }: Row): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-export interface FileToFingerprint {
-  readonly invoiceId: string;
-  readonly csvPath: string;
-  readonly sizeBytes: number;
-  /** As archived. */
-  readonly scan: CsvScan;
-  /** The currency of most rows; null: the load has no rows. */
-  readonly currencyCode: string | null;
-}
-
 /** Count, sums and a hash over all cells of a file: a row of `fingerprint-file`. */
-export async function fingerprintFile(database: Database, file: FileToFingerprint): Promise<Row> {
-  const { invoiceId, csvPath, scan } = file;
-  const asSpecified = (): Promise<Row> => {
-    const params = { currency_code: file.currencyCode, csv_path: csvPath, invoice_id: invoiceId };
-    return database.use((session) => session.first('fingerprint-file', params));
-  };
-  const read = isSpecified(scan) ? await asSpecified() : null;
+async function fingerprintFile(database: Database, of: FileOfLoad): Promise<Row> {
+  const { load, csvPath, file } = of;
+  const params = { currency_code: currencyOf(load), csv_path: csvPath, invoice_id: String(load.invoice_id) };
+  const asSpecified = (): Promise<Row> =>
+    database.use((session) => session.first('fingerprint-file', params));
+  const read = isSpecified(file.scan) ? await asSpecified() : null;
   if (read !== null && Number(read.bad_rows) === 0) return read;
   // The file was loaded under a tolerance.
-  return (await fingerprintTolerated(database, file)) ?? read ?? asSpecified();
+  return (await fingerprintTolerated(database, of)) ?? read ?? asSpecified();
 }
 
 /** null: the file breaks rules under every tolerance. */
 async function fingerprintTolerated(
   database: Database,
-  { invoiceId, csvPath, sizeBytes, scan, currencyCode }: FileToFingerprint,
+  { load, csvPath, file }: FileOfLoad,
 ): Promise<Row | null> {
-  const file = { csvPath, invoiceId, file: { sizeBytes, scan } };
-  const read = await tolerate(file, CSV_TOLERANCES, database.temporaryFolder);
+  const invoiceId = String(load.invoice_id);
+  const read = await tolerate({ csvPath, invoiceId, file }, CSV_TOLERANCES, database.temporaryFolder);
   if (read === null || 'outcome' in read) return null;
   const { folder, count, discard } = read.chunks;
   try {
     return await database.use(async (session) => {
       await session.script(numberChunks(count, RECORDS_PER_CUT));
       const [found] = await session.once('fingerprint-tolerated', {
-        ...{ currency_code: currencyCode, folder, chunks: count, invoice_id: invoiceId },
+        ...{ currency_code: currencyOf(load), folder, chunks: count, invoice_id: invoiceId },
       });
       return found ?? null;
     });

@@ -9,6 +9,7 @@ import {
   type NativeConnection,
   Worker,
 } from '@temporalio/worker';
+import { translateErrors } from '../activities/failures.ts';
 import { heartbeatEvery } from '../activities/heartbeat.ts';
 import { TemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
@@ -48,6 +49,7 @@ export async function createWorkers(parts: WorkerParts): Promise<readonly [Worke
     refuseUnencrypted,
     heartbeatWhileRunning,
     ...(interceptor === undefined ? [] : [interceptor]),
+    translateErrors,
   ];
   const common = {
     connection: parts.connection,

@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Health } from '../lib/health/health.ts';
+import { firstLine } from '../lib/system-errors.ts';
 import { createDataConverter, encryptionKeys, type PayloadProblem } from '../lib/temporal/codec.ts';
 import { connectTemporal, type TemporalConnection, temporalTarget } from '../lib/temporal/connect.ts';
 import { createWorkers, type QueueNames } from './create-workers.ts';
@@ -59,7 +60,7 @@ export function pollTemporal(options: PollOptions): Polling {
         });
       } catch (error) {
         if (signal.aborted) return;
-        const detail = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+        const detail = firstLine(error);
         if (failures % 120 === 0) log.warn({ detail }, 'the worker cannot poll Temporal; retrying');
         health.set('temporal', { isHealthy: false, detail });
         await sleep(RETRY_INTERVAL_MS, undefined, { signal }).catch(() => {});

@@ -13,7 +13,7 @@ import { openPublishedFile, registerConnection } from '../reports/published-file
 import { runReport } from '../reports/report-session.ts';
 import { runSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
-import type { MissingFiles } from './upkeep-checks.ts';
+import type { MissingFiles } from './checks.ts';
 
 /** Path of the published file; over a lake, reads of it are directed to the lake. */
 export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {

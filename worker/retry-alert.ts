@@ -5,6 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Check } from '../lib/health/health.ts';
+import { firstLine } from '../lib/system-errors.ts';
 
 interface FailingStep {
   /** The invoice; for other workflows their id. */
@@ -71,9 +72,8 @@ export function createRetryAlert({
     }
     if (failing.size >= MAX_STEPS && !failing.has(key)) return;
     const sinceMs = failing.get(key)?.sinceMs ?? info.scheduledTimestampMs;
-    const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
     failing.set(key, {
-      ...{ subject: subjectOf(info), activity, reason, sinceMs },
+      ...{ subject: subjectOf(info), activity, reason: firstLine(error), sinceMs },
       lastMs: now(),
       alertFromMs: attempt >= ALERT_FROM_ATTEMPT && !isFinal ? sinceMs : sinceMs + ALERT_AFTER_MS,
     });

@@ -10,6 +10,7 @@ import {
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Metrics } from '../lib/metrics.ts';
+import { firstLine } from '../lib/system-errors.ts';
 
 let isInstalled = false;
 
@@ -43,11 +44,6 @@ function temporalLogger(log: Logger): DefaultLogger {
     } else if (level === 'WARN') log.warn(line, message);
     else log.debug(line, message);
   });
-}
-
-function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n', 1)[0] ?? '';
 }
 
 /** Other attributes of the SDK would be labels without a bound on their values. */

@@ -14,7 +14,7 @@ import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
-import { type Health, startChecks, stateCheck } from '../lib/health/health.ts';
+import { type Health, startChecks } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -26,16 +26,10 @@ import { startPublisher } from '../warehouse/publisher.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedules.ts';
+import { machineChecks, partsChecks, reportPublisherFailures } from './checks.ts';
 import type { QueueNames } from './create-workers.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { pollTemporal } from './poll-temporal.ts';
-import {
-  diskCheck,
-  duckDbCheck,
-  externalServicesCheck,
-  lakeCheck,
-  reportPublisherFailures,
-} from './process-checks.ts';
 import {
   createAnnouncementAlerts,
   measureContents,
@@ -48,7 +42,6 @@ import { installRuntime } from './runtime.ts';
 import { scheduleChecks } from './schedule-checks.ts';
 import { writeScheduledReport } from './scheduled-reports.ts';
 import { tokenCheck, withServiceHealth } from './service-check.ts';
-import { upkeepChecks } from './upkeep-checks.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 export interface WorkerOptions {
@@ -108,13 +101,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       setTimeout(() => options.onFatal?.(error), END_DELAY_MS).unref();
     });
     closers.defer(stopListening);
-    const checks = startChecks({ log });
+    const checks = startChecks({ log, ...sinks });
     closers.defer(() => checks.close());
-    checks.add(
-      diskCheck({ ...sinks, dataDir: settings.dataDir, metrics }),
-      duckDbCheck(sinks),
-      externalServicesCheck(sinks),
-    );
+    checks.add(...machineChecks({ ...sinks, dataDir: settings.dataDir, metrics }));
 
     const archive = await openArchive(settings);
     closers.defer(() => archive.close());
@@ -163,16 +152,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const schedules = scheduleChecks({ settings, health, queues });
     const retries = createRetryAlert({ alerts });
-    const states = [
-      ...upkeepChecks({
-        ...{ settings, archive, quarantine, readMissingFiles: () => readMissingFiles(databasePath) },
+    checks.add(
+      ...partsChecks({
+        ...{ settings, archive, quarantine, warehouse },
+        readMissingFiles: () => readMissingFiles(databasePath),
       }),
       ...schedules.checks,
       clockWatch(clocks),
-    ];
-    checks.add(
-      ...states.map((state) => stateCheck(state, sinks)),
-      lakeCheck(warehouse, sinks),
       tokenCheck(service, { alerts }),
       retries.check,
       costs.check,

@@ -10,7 +10,7 @@ import type { BackfillHandle, BackfillOutcome } from '../../workflows/client/bac
 import { CliError, EXIT } from '../errors.ts';
 import { idsOf, type NamedInvoice, readInvoices } from '../find-invoices.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
-import { counted, type Output } from '../terminal/output.ts';
+import { counted, type Output, paceOf } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';
 import { positiveInteger, type Run, seconds, verb } from '../verb.ts';
 import { withTemporal } from '../with-temporal.ts';
@@ -110,15 +110,11 @@ async function follow(
       return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
     const { total, done, inProgress, control: state, isOver, isComplete, counts } = await handle.status();
     if (isOver && !isComplete) output.note(NOT_ALL);
-    const shown = {
-      backfill_id: backfillId,
-      total,
-      done,
-      in_progress: inProgress,
-      control: state,
-      over: isOver,
+    const document = {
+      ...{ backfill_id: backfillId, total, done, in_progress: inProgress },
+      ...{ control: state, over: isOver, complete: isComplete, counts },
     };
-    output.thing({ ...shown, complete: isComplete, counts }, () => {
+    output.thing(document, () => {
       const parts = Object.entries(counts).filter(([, count]) => count > 0);
       return `${done} of ${total} done (${parts.map(([name, count]) => `${count} ${name}`).join(', ') || 'none yet'}), ${inProgress} in progress`;
     });
@@ -138,7 +134,7 @@ export interface Waiting {
   readonly output: Output;
 }
 
-/** A script goes on with `report`: the publication holds what was loaded before the command ends. */
+/** Returns after the publication with the loaded files, so that the next command of a script reports them. */
 export async function waitFor({ client, settings, handle, flags, output }: Waiting): Promise<void> {
   if (!(await printResults(handle, flags, output))) return;
   const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
@@ -156,8 +152,8 @@ async function printResults(
   flags: Pick<BackfillFlags, 'timeout'>,
   output: Output,
 ): Promise<boolean> {
-  const started = Date.now();
   const progress = output.progress('Fetching');
+  const pace = paceOf('invoices');
   const outcomes: BackfillOutcome[] = [];
   const timeout = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout * 1000);
   const begun = await handle.status();
@@ -167,7 +163,7 @@ async function printResults(
       outcomes.push(outcome);
       if (output.form === 'ndjson') output.line(asJson(outcome));
       else if (output.form === 'table') output.text(`${line(outcome)}\n`);
-      progress.update(outcomes.length, total, paceOf(outcomes.length, total, Date.now() - started));
+      progress.update(outcomes.length, total, pace(outcomes.length, total));
     }
   } finally {
     progress.end();
@@ -185,12 +181,6 @@ async function printResults(
 
 const NOT_ALL =
   'Not all ids were submitted: the backfill was cancelled, or the command that submitted them ended. Name the rest again.';
-
-function paceOf(done: number, total: number, elapsedMs: number): string {
-  const perSecond = done / Math.max(elapsedMs / 1000, 0.001);
-  const secondsLeft = Math.ceil((total - done) / Math.max(perSecond, 0.001));
-  return `${perSecond.toFixed(1)}/s, ${secondsLeft} s left`;
-}
 
 function line(outcome: BackfillOutcome): string {
   const { invoice_id, state, reason } = asJson(outcome);

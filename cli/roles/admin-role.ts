@@ -2,8 +2,8 @@
 
 import { rm } from 'node:fs/promises';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
+import type { TracedShipment } from '../../dashboard/pages/shipment.ts';
 import { startDashboard } from '../../dashboard/server.ts';
-import type { TracedShipment } from '../../dashboard/shipments/shipment-page.ts';
 import { openDisputes } from '../../finance/disputes/disputes.ts';
 import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
 import { disputePages } from '../../finance/disputes/pages/pages.ts';
@@ -40,7 +40,7 @@ export async function startAdminRole({
     scrub: createScrub(settings, { keepNumbers: true }),
     quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
-    guests: [
+    plugins: [
       atRiskPages(disputes),
       disputePages(disputes),
       statementPages({
@@ -52,7 +52,7 @@ export async function startAdminRole({
       ? {}
       : { operator: await operatorOptions(settings, quarantine) }),
   });
-  const checks = startChecks({ log });
+  const checks = startChecks({ log, health, alerts });
   if (settings.warehouse.kind === 'ducklake') checks.add(publicationCheck(settings, settings.warehouse));
   const close = async (): Promise<void> => {
     await checks.close();

@@ -8,7 +8,7 @@ import { startProbes } from '../../dashboard/probes.ts';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
-import { startChecks, stateCheck } from '../../lib/health/health.ts';
+import { startChecks } from '../../lib/health/health.ts';
 import { certificateWatch } from '../../lib/health/watch-expiry.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { temporalTarget } from '../../lib/temporal/connect.ts';
@@ -82,9 +82,9 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     });
     parts.add('endpoint', () => server.close());
     temporal.loadSoon();
-    const checks = startChecks({ log });
+    const checks = startChecks({ log, health, alerts });
     parts.add('checks', () => checks.close());
-    checks.add(stateCheck(clockWatch(clocks), { health, alerts }));
+    checks.add(clockWatch(clocks));
     const { tls, tlsCert, tlsKey } = settings.webhook;
     // A self-signed certificate is renewed automatically.
     if (tls && tlsCert !== null && tlsKey !== null) {
@@ -93,7 +93,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
         { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
         { key: { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey } },
       );
-      checks.add(stateCheck(watch, { health, alerts }));
+      checks.add(watch);
     }
     return { addresses: { webhook: server.url }, close: () => parts.close() };
   });

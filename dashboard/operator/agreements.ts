@@ -1,11 +1,10 @@
 /**
- * What was shown to an operator and waits for agreement. A form carries nothing but a word that is good once, for that
- * operator and what was shown: another site cannot know it, a second press does nothing, and what is agreed to is what is
- * done.
+ * Offered actions that wait for confirmation. A form contains only a token, valid once, for one operator and one action: another site
+ * cannot know it, a second click does nothing, and the confirmed action is the one that runs.
  */
 
 import { randomBytes } from 'node:crypto';
-import type { Offered } from '../guest-pages.ts';
+import type { Offered } from '../plugin-pages.ts';
 
 export interface Agreement extends Offered {
   readonly by: string;
@@ -14,47 +13,47 @@ export interface Agreement extends Offered {
 }
 
 export interface Agreements {
-  /** @returns the word */
+  /** @returns the token */
   offer(agreement: Agreement): string;
-  /** null: it is unknown, of somebody else, used, or too old. */
-  take(word: string, by: string): Agreement | null;
+  /** null: the token is unknown, of another operator, used, or too old. */
+  take(token: string, by: string): Agreement | null;
   close(): Promise<void>;
 }
 
-const GOOD_FOR_MS = 15 * 60_000;
+const VALID_FOR_MS = 15 * 60_000;
 /** Limits per operator; the oldest is dropped first, with its file. */
 const MAX_AGREEMENTS = 200;
 
 export function createAgreements(nowMs: () => number = () => performance.now()): Agreements {
   const open = new Map<string, { readonly agreement: Agreement; readonly untilMs: number }>();
 
-  function forget(word: string, agreement: Agreement): void {
-    open.delete(word);
+  function forget(token: string, agreement: Agreement): void {
+    open.delete(token);
     agreement.forget?.();
   }
 
   function sweep(): void {
-    for (const [word, { agreement, untilMs }] of open) {
-      if (untilMs <= nowMs() || open.size > MAX_AGREEMENTS) forget(word, agreement);
+    for (const [token, { agreement, untilMs }] of open) {
+      if (untilMs <= nowMs() || open.size > MAX_AGREEMENTS) forget(token, agreement);
     }
   }
 
   return {
     offer(agreement) {
-      const word = randomBytes(24).toString('hex');
-      open.set(word, { agreement, untilMs: nowMs() + GOOD_FOR_MS });
+      const token = randomBytes(24).toString('hex');
+      open.set(token, { agreement, untilMs: nowMs() + VALID_FOR_MS });
       sweep();
-      return word;
+      return token;
     },
-    take(word, by) {
+    take(token, by) {
       sweep();
-      const found = open.get(word);
+      const found = open.get(token);
       if (found === undefined || found.agreement.by !== by) return null;
-      open.delete(word);
+      open.delete(token);
       return found.agreement;
     },
     async close() {
-      for (const [word, { agreement }] of open) forget(word, agreement);
+      for (const [token, { agreement }] of open) forget(token, agreement);
     },
   };
 }

@@ -1,42 +1,51 @@
-/** Authorization of operators: a separate password, and a form of our own page. */
+/** Authorization of operators: a password of their own, and a form of the dashboard's own pages. */
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../lib/config/settings.ts';
 import { operatorOf } from '../admin-guard.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The operator who asks; empty on pages that only show. */
+    /** The operator who sent it; empty on pages without actions. */
     operator: string;
   }
 }
 
-/** Answers everybody else. Wrong passwords were counted before any page. */
-export function createOperatorGuard(
-  admin: Settings['admin'],
-): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
-  return async (request, reply) => {
+/** Refuses all other requests. Wrong passwords were counted before (admin-guard.ts). */
+export function guardOperators(app: FastifyInstance, admin: Settings['admin']): void {
+  app.decorateRequest('operator', '');
+  app.addHook('onRequest', async (request, reply) => {
     const operator = operatorOf(request.headers.authorization, admin);
-    if (operator === null) {
-      return reply
-        .code(401)
-        .header('www-authenticate', 'Basic realm="billsync operator", charset="UTF-8"')
-        .type('text/plain')
-        .send('A user and a password of an operator are needed (BILLSYNC_OPERATOR_BASIC_AUTH).\n');
-    }
+    if (operator === null) return refusePassword(reply);
     request.operator = operator;
-    // Our own forms say where they are; the policy of the other pages would have browsers say "null".
+    // Forms name their origin, which the policy of the other pages would suppress.
     reply.header('referrer-policy', 'same-origin');
-    if (request.method !== 'POST' || isOfOurs(request)) return undefined;
-    return reply.code(403).type('text/plain').send('This was asked by a page of another site.\n');
-  };
+    if (request.method !== 'POST' || isOwnForm(request)) return undefined;
+    return reply.code(403).type('text/plain').send('A page of another site sent this.\n');
+  });
 }
 
-/** A browser says where a form stands. What says nothing is no browser, and has no word that is good (agreements.ts). */
-export function isOfOurs({ headers }: FastifyRequest): boolean {
+export function refusePassword(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(401)
+    .header('www-authenticate', 'Basic realm="billsync operator", charset="UTF-8"')
+    .type('text/plain')
+    .send('A user and a password of an operator are needed (BILLSYNC_OPERATOR_BASIC_AUTH).\n');
+}
+
+/** A browser names the origin of a form. A client that names none is no browser, and has no token (agreements.ts). */
+export function isOwnForm({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return false;
   const { origin, host } = headers;
   if (origin === undefined) return true;
   return URL.canParse(origin) && new URL(origin).host === host;
+}
+
+/** Bodies of forms become URLSearchParams. */
+export function parseForms(app: FastifyInstance, maxBytes: number): void {
+  const text = { parseAs: 'string', bodyLimit: maxBytes } as const;
+  app.addContentTypeParser('application/x-www-form-urlencoded', text, (_request, body, done) =>
+    done(null, new URLSearchParams(String(body))),
+  );
 }

@@ -3,7 +3,7 @@
 import type { AuditLog } from '../../lib/audit-log.ts';
 import type { DecodePayloads } from './remote-codec.ts';
 
-/** One thing to be done, complete: what was agreed to is what is done. */
+/** An action with all its input, so that the confirmed action is the one that runs. */
 export type RequestedAction =
   | { readonly action: 'retry'; readonly invoiceId: string }
   | { readonly action: 'requeue' | 'discard'; readonly quarantineId: string }
@@ -11,9 +11,9 @@ export type RequestedAction =
   /** `key` of an alert that is open. */
   | { readonly action: 'acknowledge' | 'unquiet'; readonly key: string }
   | { readonly action: 'quiet'; readonly key: string; readonly hours: number }
-  /** Ids or numbers, as they were typed. */
+  /** `words`: ids or numbers, as typed. */
   | { readonly action: 'backfill'; readonly words: readonly string[] }
-  /** A file on this machine, and what its owner calls it. */
+  /** A file on this machine, and its original name. */
   | { readonly action: 'import'; readonly path: string; readonly name: string };
 
 export interface Described {
@@ -22,11 +22,11 @@ export interface Described {
   readonly consequences: readonly string[];
   /** Label of the button. */
   readonly label: string;
-  /** Null: nobody asks why; else what the field is called. */
+  /** Label of the field for the reason; null: there is none. */
   readonly reasonLabel: string | null;
   /** Whether the field may stay empty; missing: it may not. */
   readonly isReasonOptional?: boolean;
-  /** As the audit log names it: the words of the command that does the same. */
+  /** For the audit log: the command that does the same. */
   readonly command: string;
   readonly target: readonly string[];
   /** Path of the page with the form. */
@@ -36,20 +36,20 @@ export interface Described {
 export interface Performed {
   /** The result, as a sentence. */
   readonly detail: string;
-  /** A page that tells how it goes on; null: there is none. */
+  /** The page of the progress or result; null: none. */
   readonly next: { readonly path: string; readonly label: string } | null;
 }
 
-export interface BackfillShown {
+export interface BackfillStatus {
   readonly total: number;
   readonly done: number;
   readonly inWork: number;
   readonly isOver: boolean;
-  /** How many ended in which state. */
+  /** Invoices by final state. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-export interface ScheduleShown {
+export interface ScheduleStatus {
   readonly every: string;
   readonly isPaused: boolean;
   readonly note: string;
@@ -57,20 +57,20 @@ export interface ScheduleShown {
 }
 
 export interface OperatorWork {
-  /** Looks, and changes nothing. @throws BillsyncError it cannot be done, and why */
+  /** Changes nothing. @throws BillsyncError the action is impossible, and why */
   describe(requested: RequestedAction): Promise<Described>;
-  /** @param by the operator @throws BillsyncError nothing was done, and why */
+  /** @param by the operator @throws BillsyncError nothing was changed, and why */
   perform(requested: RequestedAction, reason: string, by: string): Promise<Performed>;
   /** null: no backfill has that id. */
-  backfill(backfillId: string): Promise<BackfillShown | null>;
+  backfill(backfillId: string): Promise<BackfillStatus | null>;
   /** null: there is none yet. */
-  schedule(): Promise<ScheduleShown | null>;
+  schedule(): Promise<ScheduleStatus | null>;
 }
 
 export interface OperatorOptions {
   readonly work: OperatorWork;
   readonly audit: AuditLog;
-  /** Where files lie between upload and import; nothing else lies there. */
+  /** Holds files between upload and import, and nothing else. */
   readonly uploadFolder: string;
   /** For Temporal's own pages. */
   readonly decode: DecodePayloads;

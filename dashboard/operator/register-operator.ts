@@ -1,4 +1,4 @@
-/** The pages from which an operator acts: what there is to do, what will happen, what came of it, and who did what. */
+/** The pages of operators: actions, their confirmation, their results, and the audit log. */
 
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -8,41 +8,41 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { one, type Query } from '../address.ts';
-import type { GuestOperators } from '../guest-pages.ts';
-import { frame, type PageContext, sendPage } from '../page-context.ts';
+import { type PageContext, sendFramed } from '../page-context.ts';
+import type { OperatorForms } from '../plugin-pages.ts';
 import { type Agreement, createAgreements } from './agreements.ts';
-import { createOperatorGuard } from './operator-guard.ts';
+import { guardOperators, parseForms } from './operator-guard.ts';
 import type { OperatorOptions, RequestedAction } from './operator-work.ts';
 import { receiveUpload } from './upload.ts';
 
 const SECTION = '/operator';
-const NEWEST = 200;
+const MAX_ENTRIES = 200;
 /** A week. */
 const MAX_QUIET_HOURS = 168;
 /** Ids of a backfill; more go through `billsync backfill --ids FILE`. */
 const MAX_FORM_BYTES = 1024 * 1024;
 
-/** Adds `/operator` and what lies below it. @returns what guests may offer, and where their forms are posted */
+/** Serves `/operator` and the paths below it. @returns the functions for plugins */
 export async function registerOperator(
   app: FastifyInstance,
   context: PageContext,
   { admin, ...options }: OperatorOptions & { readonly admin: Settings['admin'] },
-): Promise<GuestOperators> {
+): Promise<OperatorForms> {
   const { work, audit, uploadFolder } = options;
   const agreements = createAgreements();
   app.addHook('onClose', () => agreements.close());
 
-  const page = async (
+  const page = (
     reply: FastifyReply,
-    view: 'operator' | 'operator-agree' | 'operator-backfill' | 'operator-audit' | 'operator-done',
+    view: string,
     title: string,
     values: Readonly<Record<string, unknown>>,
-  ) => sendPage(reply, await frame(context, { view, title, section: SECTION, values }));
+  ) => sendFramed(context, reply, { view, title, section: SECTION, values });
 
-  /** A refused action answers with a sentence, not with an error page. */
+  /** A refused action gets a sentence instead of an error page. */
   async function refused(reply: FastifyReply, error: unknown, back: string): Promise<FastifyReply> {
     if (!(error instanceof BillsyncError)) throw error;
-    return page(reply.code(409), 'operator-done', 'That cannot be done', {
+    return page(reply.code(409), 'operator-done', 'The action is not possible', {
       problem: sentenceOf(error),
       detail: '',
       next: null,
@@ -61,9 +61,9 @@ export async function registerOperator(
     } catch (error) {
       return refused(reply, error, cameFrom(reply.request));
     }
-    const word = agreements.offer({ by, ...offered });
+    const token = agreements.offer({ by, ...offered });
     const { described } = offered;
-    return page(reply, 'operator-agree', described.title, { isReasonOptional: false, ...described, word });
+    return page(reply, 'operator-agree', described.title, { isReasonOptional: false, ...described, token });
   }
 
   const offerWork = (reply: FastifyReply, by: string, requested: RequestedAction): Promise<FastifyReply> =>
@@ -82,14 +82,14 @@ export async function registerOperator(
   ): Promise<FastifyReply> {
     const { command, target, back } = described;
     try {
-      const note = {
+      const record = {
         by,
         via: 'dashboard',
         action: command,
         target,
         reason: reason === '' ? null : reason,
       } as const;
-      const { result, entry } = await audited(audit, note, async () => {
+      const { result, entry } = await audited(audit, record, async () => {
         const result = await perform(reason, by);
         return { result, detail: result.detail };
       });
@@ -100,14 +100,9 @@ export async function registerOperator(
     }
   }
 
-  const guard = createOperatorGuard(admin);
   const guarded = (inner: FastifyInstance): void => {
-    inner.decorateRequest('operator', '');
-    inner.addHook('onRequest', guard);
-    const text = { parseAs: 'string', bodyLimit: MAX_FORM_BYTES } as const;
-    inner.addContentTypeParser('application/x-www-form-urlencoded', text, (_request, body, done) =>
-      done(null, new URLSearchParams(String(body))),
-    );
+    guardOperators(inner, admin);
+    parseForms(inner, MAX_FORM_BYTES);
   };
 
   await app.register(async (inner) => {
@@ -115,7 +110,7 @@ export async function registerOperator(
     inner.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body));
 
     inner.get(SECTION, async (_request, reply) => {
-      // The page stands while Temporal is away; what it can do then is told when it is asked.
+      // Without Temporal the page still works; actions that need it are refused when requested.
       const schedule = await work.schedule().catch((error: unknown) => ({ problem: messageOf(error) }));
       return page(reply, 'operator', 'Act', { schedule });
     });
@@ -139,22 +134,22 @@ export async function registerOperator(
       }
     });
     inner.post(`${SECTION}/act`, async (request, reply) => {
-      const agreement = agreements.take(fieldOf(request.body, 'word') ?? '', request.operator);
+      const agreement = agreements.take(fieldOf(request.body, 'token') ?? '', request.operator);
       if (agreement !== null) return act(reply, agreement, (fieldOf(request.body, 'reason') ?? '').trim());
       const problem =
-        'This was agreed to before, or was shown more than a quarter of an hour ago. Nothing was done now.';
+        'This was confirmed before, or is older than a quarter of an hour. Nothing was changed now.';
       const values = { problem, detail: '', next: null, back: SECTION };
-      return page(reply.code(409), 'operator-done', 'Not done', values);
+      return page(reply.code(409), 'operator-done', 'Nothing was changed', values);
     });
     inner.get<{ Params: { id: string } }>(`${SECTION}/backfill/:id`, async (request, reply) => {
       const { id } = request.params;
-      const shown = /^[0-9a-f-]{36}$/.test(id) ? await work.backfill(id).catch(() => null) : null;
-      if (shown === null) return reply.callNotFound();
-      if (!shown.isOver) reply.header('refresh', '3');
-      return page(reply, 'operator-backfill', 'Backfill', { id, ...shown });
+      const status = /^[0-9a-f-]{36}$/.test(id) ? await work.backfill(id).catch(() => null) : null;
+      if (status === null) return reply.callNotFound();
+      if (!status.isOver) reply.header('refresh', '3');
+      return page(reply, 'operator-backfill', 'Backfill', { id, ...status });
     });
     inner.get(`${SECTION}/audit`, async (_request, reply) => {
-      const [entries, verdict] = await Promise.all([audit.newest(NEWEST), audit.verify()]);
+      const [entries, verdict] = await Promise.all([audit.newest(MAX_ENTRIES), audit.verify()]);
       return page(reply, 'operator-audit', 'Audit log', { entries, verdict });
     });
   });
@@ -172,7 +167,7 @@ export async function registerOperator(
   };
 }
 
-/** The page of ours on which the form stands, where the browser says it. */
+/** The page that contains the form, if the browser names it. */
 function cameFrom({ headers: { referer, host } }: FastifyRequest): string {
   const page = referer !== undefined && URL.canParse(referer) ? new URL(referer) : null;
   return page?.host === host ? `${page?.pathname}${page?.search}` : SECTION;
@@ -201,8 +196,8 @@ function requestedBy(query: Query): RequestedAction | null {
       return target === '' ? null : { action, key: target };
     case 'quiet': {
       const hours = Number(one(query, 'hours'));
-      const isSound = target !== '' && Number.isInteger(hours) && hours >= 1 && hours <= MAX_QUIET_HOURS;
-      return isSound ? { action, key: target, hours } : null;
+      const isValid = target !== '' && Number.isInteger(hours) && hours >= 1 && hours <= MAX_QUIET_HOURS;
+      return isValid ? { action, key: target, hours } : null;
     }
     default:
       return null;

@@ -1,22 +1,22 @@
 /**
- * What workflows were told, in clear, for Temporal's own pages and its command. Among it are presigned URLs, so only operators get
- * it; of other sites only the pages that `BILLSYNC_TEMPORAL_UI` names may read it.
+ * Decrypts the payloads of workflows for Temporal's own pages and command. They contain presigned URLs, so only operators get them,
+ * and of other sites only the pages that `BILLSYNC_TEMPORAL_UI` names.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../lib/config/settings.ts';
 import { operatorOf } from '../admin-guard.ts';
-import { isOfOurs } from './operator-guard.ts';
+import { isOwnForm, refusePassword } from './operator-guard.ts';
 
-/** @returns null when the message is none. @throws BillsyncError there is no key */
+/** @returns null: the message is invalid. @throws BillsyncError there is no key */
 export type DecodePayloads = (message: unknown) => Promise<object | null>;
 
-/** Temporal's pages and command add the last word to the address that they are told. */
+/** Temporal's pages and command append `/decode` to the configured address. */
 const PATH = '/operator/codec/decode';
 /** A page of a long history. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Before the guard: a browser asks without a password whether it may ask with one. */
+/** Runs before the guard, since browsers send preflights without a password. */
 export function answerPreflights(app: FastifyInstance, admin: Settings['admin']): void {
   app.addHook('onRequest', async (request, reply) => {
     // Temporal's pages add parameters of their own.
@@ -36,21 +36,16 @@ export function registerRemoteCodec(
   { admin, decode }: { readonly admin: Settings['admin']; readonly decode: DecodePayloads },
 ): void {
   app.post(PATH, { bodyLimit: MAX_BYTES }, async (request, reply) => {
-    if (operatorOf(request.headers.authorization, admin) === null)
-      return reply
-        .code(401)
-        .header('www-authenticate', 'Basic realm="billsync operator", charset="UTF-8"')
-        .type('text/plain')
-        .send('A user and a password of an operator are needed (BILLSYNC_OPERATOR_BASIC_AUTH).\n');
-    if (!allowReading(request, reply, admin) && !isOfOurs(request))
-      return reply.code(403).type('text/plain').send('This was asked by a page of another site.\n');
+    if (operatorOf(request.headers.authorization, admin) === null) return refusePassword(reply);
+    if (!allowReading(request, reply, admin) && !isOwnForm(request))
+      return reply.code(403).type('text/plain').send('A page of another site sent this.\n');
     const decoded = await decode(request.body);
     if (decoded !== null) return reply.send(decoded);
-    return reply.code(400).type('text/plain').send('This is no message of payloads in JSON.\n');
+    return reply.code(400).type('text/plain').send('The body is no JSON message of payloads.\n');
   });
 }
 
-/** @returns whether a page of Temporal's asks; it may then read the answer */
+/** @returns whether a page of Temporal's sent the request; it may then read the answer */
 function allowReading(
   { headers }: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-/** Takes one file out of a form as it comes, into a file of its own (0600), and never more than may be. */
+/** Streams the file of a form into a file of its own (0600), up to a limit. */
 
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -10,7 +10,7 @@ import { Busboy } from '@fastify/busboy';
 import { makeFolder } from '../../lib/files/durable-files.ts';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 
-/** The form held no file, or one that is too large. */
+/** The form has no file, or one that is too large. */
 export class UploadError extends BillsyncError {
   readonly code = 'upload';
   override readonly exitCode = EXIT.usage;
@@ -21,15 +21,15 @@ const MAX_BYTES = 1024 ** 3;
 
 export interface Uploaded {
   readonly path: string;
-  /** As the browser calls it; a word to be shown, never a path. */
+  /** The name that the browser sent; for display, never a path. */
   readonly name: string;
 }
 
-/** @throws UploadError; nothing is left behind then */
+/** @throws UploadError the temporary file is removed then */
 export async function receiveUpload(
   body: Readable,
   contentType: string,
-  { folder, mostBytes = MAX_BYTES }: { readonly folder: string; readonly mostBytes?: number },
+  { folder, maxBytes = MAX_BYTES }: { readonly folder: string; readonly maxBytes?: number },
 ): Promise<Uploaded> {
   await makeFolder(folder);
   const path = join(folder, `${randomUUID()}.csv`);
@@ -39,7 +39,7 @@ export async function receiveUpload(
   try {
     const form = new Busboy({
       headers: { 'content-type': contentType },
-      limits: { files: 1, fields: 4, fileSize: mostBytes, parts: 8, headerPairs: 20 },
+      limits: { files: 1, fields: 4, fileSize: maxBytes, parts: 8, headerPairs: 20 },
     });
     form.on('file', (_field, file, filename) => {
       name = filename ?? '';
@@ -57,8 +57,8 @@ export async function receiveUpload(
   }
   if (isCut || name === null || name === '') {
     await rm(path, { force: true });
-    const what = isCut ? `The file has more than ${mostBytes} bytes` : 'No file was chosen';
-    throw new UploadError(what, { hint: isCut ? 'use `billsync import` for it' : 'choose one' });
+    const problem = isCut ? `The file has more than ${maxBytes} bytes` : 'No file was chosen';
+    throw new UploadError(problem, { hint: isCut ? 'use `billsync import` for it' : 'choose one' });
   }
   return { path, name };
 }

@@ -1,33 +1,45 @@
-/** Every alert that is not over: since when, what to do, and which invoice it is about. */
+/** Open alerts, each with its start, its invoices and its section of the runbook. */
 
 import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
-import { anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
-import { ask, type PageContext, sendFramed } from '../page-context.ts';
-import type { Ask } from '../published-questions.ts';
+import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
+import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
+import type { RunStatement } from '../published-statements.ts';
 
-/** Names behind ids are looked up for the newest; the others show their id. */
+/** The newest alerts have the names behind their ids, the others the ids. */
 const MAX_NAMED = 200;
 const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 
-/** Adds `/alerts`; it is read anew for whoever looks. */
+/** Serves `/alerts`, which is not cached, and `/runbook`, where each alert has its heading (`/runbook#disk-full`). */
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
     const open = await openAlerts(dirname(context.publishedPath));
-    const wanted = [...new Set(open.flatMap(idsIn))].slice(0, MAX_NAMED);
-    const names = await ask(context, (asking) => namesOf(asking, wanted)).catch(() => NO_NAMES);
+    const ids = [...new Set(open.flatMap(idsIn))].slice(0, MAX_NAMED);
+    const names = await readPublished(context, (run) => namesOf(run, ids)).catch(() => NO_NAMES);
     const alerts = open.map((alert) => {
       const invoiceId = ownIdOf(alert);
-      const about = { invoiceId, invoice: names.get(invoiceId ?? '') ?? null };
+      const invoice = names.get(invoiceId ?? '') ?? null;
       const runbook = alert.name === null ? null : anchorOf(alert.name);
       const severity = alert.name === null ? null : RUNBOOK[alert.name].severity;
-      return { ...alert, severity, runbook, ...about, invoices: invoicesOf(alert, names) };
+      return { ...alert, severity, runbook, invoiceId, invoice, invoices: invoicesOf(alert, names) };
     });
-    const page = { view: 'alerts', title: 'Alerts', section: '/alerts', values: { alerts } } as const;
-    return sendFramed(context, reply, { ...page, figures: { alerts } });
+    const page = {
+      view: 'alerts',
+      title: 'Alerts',
+      section: '/alerts',
+      values: { alerts },
+      data: { alerts },
+    };
+    return sendFramed(context, reply, page);
   });
+  const entries = [...ALERT_NAMES].sort().map((name) => ({ name, anchor: anchorOf(name), ...RUNBOOK[name] }));
+  app.get('/runbook', (_request, reply) =>
+    sendFramed(context, reply, {
+      ...{ view: 'runbook', title: 'Runbook', section: '/alerts', values: { entries } },
+    }),
+  );
 }
 
 interface NamedInvoice {
@@ -48,7 +60,7 @@ function idsIn(alert: OpenAlert): readonly string[] {
   return [...new Set([...(own === null ? [] : [own]), ...(alert.detail.match(ID) ?? [])])];
 }
 
-/** An id in its words may be that of an event, so one that nobody knows is shown only if it is the alert's own. */
+/** An id in the text may be that of an event, so an unknown one is shown only if it is the alert's own. */
 function invoicesOf(alert: OpenAlert, names: Names): readonly NamedInvoice[] {
   const own = ownIdOf(alert);
   return idsIn(alert).flatMap((invoiceId) => {
@@ -58,14 +70,13 @@ function invoicesOf(alert: OpenAlert, names: Names): readonly NamedInvoice[] {
   });
 }
 
-async function namesOf(asking: Ask, ids: readonly string[]): Promise<Names> {
+async function namesOf(run: RunStatement, ids: readonly string[]): Promise<Names> {
   const names = new Map<string, NamedInvoice>();
   for (const id of ids) {
-    const [row] = await asking('invoice', { invoice: id });
-    if (row !== undefined) {
-      const number = String(row.invoice_number ?? id);
-      names.set(id, { invoiceId: id, number, tenant: String(row.tenant_name ?? '') });
-    }
+    const [row] = await run('invoice', { invoice: id });
+    if (row === undefined) continue;
+    const number = String(row.invoice_number ?? id);
+    names.set(id, { invoiceId: id, number, tenant: String(row.tenant_name ?? '') });
   }
   return names;
 }

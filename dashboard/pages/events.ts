@@ -1,14 +1,20 @@
-/** Deliveries as they came, newest first. */
+/** Deliveries as they were received, newest first. */
 
 import type { FastifyInstance } from 'fastify';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
 import { one, pageNumber, type Query, withQuery } from '../address.ts';
-import { ask, asOfNow, type PageContext, type PublishedPage, sendPublished } from '../page-context.ts';
+import {
+  asOfNow,
+  type PageContext,
+  type PublishedPage,
+  readPublished,
+  sendPublished,
+} from '../page-context.ts';
 
 const ROWS_ON_A_PAGE = 100;
 const VERDICTS = ['accepted', 'test', 'quarantined'];
 
-/** Serves `/events`, newest first, a page at a time. */
+/** Serves `/events`, a page at a time. */
 export function registerEvents(app: FastifyInstance, context: PageContext): void {
   app.get('/events', (request, reply) =>
     sendPublished(context, reply, () => listPage(context, request.query as Query)),
@@ -17,29 +23,24 @@ export function registerEvents(app: FastifyInstance, context: PageContext): void
 
 async function listPage(context: PageContext, query: Query): Promise<PublishedPage> {
   const page = pageNumber(query);
-  const asked = {
+  const filters = {
     verdict: one(query, 'verdict') ?? null,
     type: one(query, 'type') ?? null,
     search: one(query, 'search') ?? null,
   };
-  const { rows, asOf } = await ask(context, async (asking) => ({
-    rows: await asking('events', { ...asked, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE }),
-    asOf: await asOfNow(asking),
+  const { rows, asOf } = await readPublished(context, async (run) => ({
+    rows: await run('events', { ...filters, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE }),
+    asOf: await asOfNow(run),
   }));
   const found = Number(rows[0]?.found ?? 0);
   const to = (number: number): string => withQuery('/events', query, { page: String(number) });
   const next = page * ROWS_ON_A_PAGE < found ? to(page + 1) : null;
   return {
-    asOf,
-    view: 'events',
-    title: 'Events',
-    section: '/events',
-    figures: { found, rows: rows.map(({ found: _, ...row }) => row), next },
+    ...{ asOf, view: 'events', title: 'Events', section: '/events' },
+    data: { found, rows: rows.map(({ found: _, ...row }) => row), next },
     values: {
-      ...asked,
-      ...{ rows, found, verdicts: VERDICTS, types: EVENT_TYPES },
+      ...{ ...filters, rows, found, verdicts: VERDICTS, types: EVENT_TYPES, next },
       previous: page > 1 ? to(page - 1) : null,
-      next,
     },
   };
 }

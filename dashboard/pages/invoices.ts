@@ -1,4 +1,4 @@
-/** Invoices: the list with its filters, and one invoice with its whole life. */
+/** Invoices: the list with its filters, and one invoice with its timeline. */
 
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
@@ -6,24 +6,24 @@ import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { money } from '../../reports/render/html-cells.ts';
 import { all, one, pageNumber, type Query, withQuery } from '../address.ts';
-import { addressOfPage, patienceFor } from '../figures.ts';
-import { rowsOfInvoices, withTenants } from '../invoice-rows.ts';
+import { choicesOf } from '../filter-form.ts';
 import {
-  ask,
   asOfNow,
+  cachedPage,
   type PageContext,
   type PublishedPage,
-  sendFramed,
+  readPublished,
+  sendCached,
+  sendMessage,
   sendPublished,
-  sendShown,
 } from '../page-context.ts';
-import { saveAddress } from '../saved-views/saved-views.ts';
+import { rowsOfInvoices } from '../published-statements.ts';
 import { count } from '../views.ts';
-import { choicesOf } from './choices.ts';
+import { saveAddress } from './saved-views.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ROWS_ON_A_PAGE = 50;
-const LINES_SHOWN = 20;
+const MAX_LINES = 20;
 
 const SORTS: readonly (readonly [string, string])[] = [
   ['changed', 'last change'],
@@ -46,16 +46,14 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
   app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
     const { id } = request.params;
     if (!UUID.test(id)) {
-      const [named] = await ask(context, (asking) => asking('invoice-by-number', { number: id }));
+      const [named] = await readPublished(context, (run) => run('invoice-by-number', { number: id }));
       if (named !== undefined) return reply.redirect(`/invoices/${named.invoice_id}`, 302);
     }
-    const make = () => invoicePage(context, id);
-    const { value, isFormer } = await context.cache.page(addressOfPage(request), make, patienceFor(request));
-    if (value !== null) return sendShown(context, reply, { value, isFormer });
-    const message = `There is no invoice ${id}, or it is not published yet. The field above finds invoices by part of their number.`;
-    return sendFramed(context, reply.code(404), {
-      ...({ view: 'message', title: 'No such invoice', section: '/invoices' } as const),
-      ...{ values: { message }, figures: { error: message } },
+    const { value, isFormer } = await cachedPage(context, request, () => invoicePage(context, id));
+    if (value !== null) return sendCached(context, reply, { value, isFormer });
+    return sendMessage(context, reply.code(404), {
+      ...{ title: 'No such invoice', section: '/invoices' },
+      message: `There is no invoice ${id}, or it is not published yet. The field above finds invoices by part of their number.`,
     });
   });
 }
@@ -66,82 +64,73 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
   const search = one(query, 'search') ?? null;
   const sort = SORTS.find(([name]) => name === one(query, 'sort'))?.[0] ?? 'changed';
   const page = pageNumber(query);
-  const { rows, found, asOf } = await ask(context, async (asking) => {
-    const asked = {
+  const { rows, found, asOf } = await readPublished(context, async (run) => {
+    const filters = {
       states: states.length > 0 ? listValue([...states]) : null,
       ...{ search, sort, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE },
     };
     const ids =
       tenants.length > 0 || SORTS_BY_FILE.includes(sort)
-        ? await asking('invoices-found-by-file', {
-            ...asked,
-            tenants: tenants.length > 0 ? listValue([...tenants]) : null,
+        ? await run('invoices-found-by-file', {
+            ...{ ...filters, tenants: tenants.length > 0 ? listValue([...tenants]) : null },
           })
-        : await asking('invoices-found', asked);
-    const rows = await withTenants(asking, await rowsOfInvoices(asking, ids));
-    return { rows: rows.map(shownOf), found: Number(ids[0]?.found ?? 0), asOf: await asOfNow(asking) };
+        : await run('invoices-found', filters);
+    const rows = await rowsOfInvoices(run, ids);
+    return { rows: rows.map(listColumns), found: Number(ids[0]?.found ?? 0), asOf: await asOfNow(run) };
   });
   const to = (number: number): string => withQuery('/invoices', query, { page: String(number) });
   const next = page * ROWS_ON_A_PAGE < found ? to(page + 1) : null;
   return {
-    asOf,
-    view: 'invoices',
-    title: 'Invoices',
-    section: '/invoices',
-    figures: { found, rows, next },
+    ...{ asOf, view: 'invoices', title: 'Invoices', section: '/invoices' },
+    data: { found, rows, next },
     values: {
       save: saveAddress('/invoices', query),
       ...{ rows, found, search, states, tenants, sort, sorts: SORTS },
       allStates: INVOICE_STATES,
       allTenants: (await choicesOf(context)).tenants,
-      previous: page > 1 ? to(page - 1) : null,
-      next,
+      ...{ previous: page > 1 ? to(page - 1) : null, next },
     },
   };
 }
 
-/** The columns of the list. */
-function shownOf(row: ReportRow): ReportRow {
+function listColumns(row: ReportRow): ReportRow {
   const { reason_code: _1, discrepancy_rules: _2, loaded_at: _3, ...rest } = row;
-  const { partner_id: _4, tenant_id: _5, partner_tenant_id: _6, ...shown } = rest;
-  return shown;
+  const { partner_id: _4, tenant_id: _5, partner_tenant_id: _6, ...columns } = rest;
+  return columns;
 }
 
 async function invoicePage(context: PageContext, id: string): Promise<PublishedPage | null> {
   const invoice = id.toLowerCase();
-  const found = await ask(context, async (asking) => {
-    const [row] = await asking('invoice', { invoice });
+  const found = await readPublished(context, async (run) => {
+    const [row] = await run('invoice', { invoice });
     if (!row) return null;
     return {
       row,
-      life: await asking('invoice-life', { invoice }),
-      discrepancies: await asking('invoice-discrepancies', { invoice }),
-      lines: await asking('invoice-lines', { invoice, limit: LINES_SHOWN }),
-      asOf: await asOfNow(asking),
+      life: await run('invoice-life', { invoice }),
+      discrepancies: await run('invoice-discrepancies', { invoice }),
+      lines: await run('invoice-lines', { invoice, limit: MAX_LINES }),
+      asOf: await asOfNow(run),
     };
   });
   if (found === null) return null;
+  const { row, life, discrepancies, lines, asOf } = found;
   return {
-    asOf: found.asOf,
-    view: 'invoice',
-    title: `Invoice ${found.row.invoice_number ?? invoice}`,
-    section: '/invoices',
-    figures: { invoice: found.row, life: found.life, discrepancies: found.discrepancies, lines: found.lines },
+    ...{ asOf, view: 'invoice', title: `Invoice ${row.invoice_number ?? invoice}`, section: '/invoices' },
+    data: { invoice: row, life, discrepancies, lines },
     values: {
-      invoice: found.row,
-      facts: factsOf(found.row),
-      compared: comparedOf(found.row),
-      life: found.life,
-      discrepancies: found.discrepancies,
-      lines: found.lines,
-      // An invoice is of one level, which need not be the one that reports count by themselves.
+      ...{ invoice: row, life, discrepancies, lines },
+      facts: FACTS.filter(([name]) => (row[name] ?? null) !== null).map(([name, label]) => ({
+        ...{ label, value: String(row[name]), isId: /_id$|sha256/.test(name) },
+      })),
+      compared: comparedOf(row),
+      // The level of the invoice need not be the one that reports count by default.
       allLines: withQuery('/shipments', { invoice, level: 'all', sort: 'row_number' }),
-      workflow: workflowOf(context, found.row),
+      workflow: workflowOf(context, row),
     },
   };
 }
 
-/** The workflow that looks after the invoice, and where it can be looked at; null until its partner is known. */
+/** The workflow of the invoice, and its address in Temporal's pages; null while the partner is unknown. */
 function workflowOf(
   { environment, temporalUi }: PageContext,
   { partner_id: partnerId, invoice_id: invoiceId }: ReportRow,
@@ -156,16 +145,16 @@ function workflowOf(
 /** Stated and loaded totals side by side; empty before a load. */
 function comparedOf(row: ReportRow) {
   const amount = (name: string, currency: string): string =>
-    row[name] === null || row[name] === undefined ? '' : money(row[name], row[currency]);
+    (row[name] ?? null) === null ? '' : money(row[name], row[currency]);
   const pairs = [
     {
-      what: 'Total',
+      label: 'Total',
       stated: amount('stated_total_amount', 'stated_currency_code'),
       loaded: amount('billing_cost', 'currency_code'),
       agrees: Number(row.stated_total_amount) === Number(row.billing_cost),
     },
     {
-      what: 'Shipments',
+      label: 'Shipments',
       ...{ stated: count(row.stated_shipments), loaded: count(row.shipments) },
       agrees: row.stated_shipments === row.shipments,
     },
@@ -185,11 +174,3 @@ const FACTS: readonly (readonly [column: string, label: string])[] = [
   ['partner_tenant_id', 'Partner’s tenant id'],
   ['invoice_id', 'Invoice id'],
 ];
-
-/** Label and value of what is known. */
-function factsOf(row: ReportRow): readonly (readonly [string, string])[] {
-  return FACTS.filter(([name]) => row[name] !== null && row[name] !== undefined).map(([name, label]) => [
-    label,
-    String(row[name]),
-  ]);
-}

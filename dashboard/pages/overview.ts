@@ -1,35 +1,33 @@
-/** The first page: what is spent and what moved, where invoices stand, and what needs a person. */
+/** The first page: invoices that need action, spend with its largest changes, and invoices by state. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { chartFigure, drawCharts } from '../../reports/render/charts.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
-import type { ReportResult } from '../../reports/report-result.ts';
-import { filtersOf, periodOf, type Query } from '../address.ts';
-import { addressOfPage, asksForFigures, patienceFor } from '../figures.ts';
+import { filtersOf, isForPrograms, periodOf, type Query } from '../address.ts';
 import { periodMenu } from '../filter-form.ts';
-import { pick, rowsOfInvoices, withTenants } from '../invoice-rows.ts';
-import type { Shown } from '../page-cache.ts';
+import type { CachedPage } from '../page-cache.ts';
 import {
-  ask,
   asOfHead,
   asOfNow,
+  cachedPage,
+  gapsOf,
   type PageContext,
   type PublishedPage,
+  readPublished,
   withReports,
 } from '../page-context.ts';
-import type { Ask } from '../published-questions.ts';
-import { type SavedViews, saveAddress } from '../saved-views/saved-views.ts';
-import { sendWhenKnown } from '../stream-page.ts';
+import { type RunStatement, rowsOfInvoices } from '../published-statements.ts';
+import { sendWhenReady } from '../stream-page.ts';
 import { count, instant } from '../views.ts';
+import { type SavedViews, saveAddress } from './saved-views.ts';
 import { spendOf } from './spend.ts';
 
-/** About the size in which it is shown. */
+/** About the size on the page. */
 const CHART = { width: 1000, maxBars: 10 };
-
-/** Rows per kind of work; a link leads to the others. */
-const MAX_NEEDED = 4;
+/** Rows per kind of action; a link leads to the others. */
+const MAX_ACTIONS = 4;
 
 /** Serves `/`. */
 export function registerOverview(app: FastifyInstance, context: PageContext, saved: SavedViews): void {
@@ -37,8 +35,8 @@ export function registerOverview(app: FastifyInstance, context: PageContext, sav
   app.get('/', async (request, reply) => {
     const query = request.query as Query;
     checkFilters(filtersOf(query));
-    return sendWhenKnown(context, reply, {
-      ...{ title: 'Overview', section: '/', period: periodOf(query) },
+    return sendWhenReady(context, reply, {
+      ...{ title: 'Overview', section: '/', period: periodOf(query), status: 200 },
       page: overview(context, request, saved),
     });
   });
@@ -48,122 +46,99 @@ async function overview(
   context: PageContext,
   request: FastifyRequest,
   saved: SavedViews,
-): Promise<Shown<PublishedPage>> {
+): Promise<CachedPage<PublishedPage>> {
   const query = request.query as Query;
-  const make = () => publishedPart(context, query);
-  const { value, isFormer } = await context.cache
-    .page(addressOfPage(request), make, patienceFor(request))
-    .catch((error) => ({ value: withoutSpend(error, request), isFormer: false }));
+  const { value, isFormer } = await cachedPage(context, request, () => publishedPart(context, query)).catch(
+    (error) => ({ value: withoutSpend(error, request), isFormer: false }),
+  );
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
-  const { asOf, figures, ...published } = value;
-  const views = await savedOf(context, saved);
+  const { asOf, data, ...published } = value;
+  // The rest of the page does not need the file of views.
+  const views = await saved.list().then(
+    (list) => ({ views: list, viewsProblem: null }),
+    (error) => ({ views: [], viewsProblem: context.errorPage(error, '/').message }),
+  );
   const values = {
     ...{ ...published, ...views, save: saveAddress('/', query) },
-    unwell: Object.values(context.health.report().components).filter(({ isHealthy }) => !isHealthy).length,
+    isHealthy: Object.values(context.health.report().components).every(({ isHealthy }) => isHealthy),
     counts: countsOf(published, quarantined),
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
   };
-  const page = { asOf, view: 'overview', title: 'Overview', section: '/', period: periodOf(query) } as const;
-  return { value: { ...page, values, figures: { ...figures, views: views.views, quarantined } }, isFormer };
+  const page = { asOf, view: 'overview', title: 'Overview', section: '/', period: periodOf(query) };
+  return { value: { ...page, values, data: { ...data, views: views.views, quarantined } }, isFormer };
 }
 
-/** A file of views that cannot be read keeps nobody from the figures. */
-async function savedOf(context: PageContext, saved: SavedViews) {
-  try {
-    return { views: await saved.list(), viewsProblem: null };
-  } catch (error) {
-    return { views: [], viewsProblem: context.tell(error, '/').message };
-  }
-}
-
-/** A card for each state of invoices, for the quarantine and for gaps; null: it is not known. */
-function countsOf({ states, gaps }: Pick<PublishedPart, 'states' | 'gaps'>, quarantined: number | null) {
+/** A card for each state of invoices, for the quarantine and for gaps, where the number is known. */
+function countsOf({ states, gaps }: PublishedPart, quarantined: number | null) {
   const ofStates = states.map(({ state, invoices }) => ({
     ...{ address: `/invoices?state=${state}`, number: Number(invoices) },
-    ...{ label: String(state).replaceAll('_', ' '), needs: state === 'needs_attention' },
+    ...{ label: String(state).replaceAll('_', ' '), needsAction: state === 'needs_attention' },
   }));
   const others = [
     { address: '/quarantine', number: quarantined, label: 'in quarantine' },
     { address: '/reports/gaps', number: gaps, label: 'gaps' },
-  ];
-  return [
-    ...ofStates,
-    ...others.filter(({ number }) => number !== null).map((each) => ({ ...each, needs: each.number !== 0 })),
-  ];
+  ].filter(({ number }) => number !== null);
+  return [...ofStates, ...others.map((each) => ({ ...each, needsAction: each.number !== 0 }))];
 }
 
 type PublishedPart = Readonly<Record<string, unknown>> & {
   readonly states: readonly ReportRow[];
   readonly gaps: number | null;
-  readonly asOf: string | null;
-  readonly figures: object;
 };
+type WholePart = PublishedPart & { readonly asOf: string | null; readonly data: object };
 
-/** The page whose spend took longer than the limit. It is thrown, since what fails is not kept: the next reader asks again. */
+/** The page when its sums exceed the time limit. An error is not cached, so the next reader tries again. */
 class WithoutSpend extends Error {
-  readonly part: PublishedPart;
-  constructor(part: PublishedPart, cause: Error) {
+  readonly part: WholePart;
+  constructor(part: WholePart, cause: Error) {
     super(cause.message, { cause });
     this.part = part;
   }
 }
 
-/** Programs are refused instead: they would take what is missing for nothing. */
-function withoutSpend(error: unknown, request: FastifyRequest): PublishedPart {
+/** Programs get the error, since they would take the missing part for empty. */
+function withoutSpend(error: unknown, request: FastifyRequest): WholePart {
   if (!(error instanceof WithoutSpend)) throw error;
-  if (asksForFigures(request)) throw error.cause;
+  if (isForPrograms(request)) throw error.cause;
   return error.part;
 }
 
-/** Everything that reads shipments; `late` is the error of the part that took longer than the limit. */
-async function sumsInTime(context: PageContext, query: Query) {
-  const { by } = checkFilters(filtersOf(query));
-  let reports: { readonly gaps: ReportResult; readonly months: ReportResult } | null = null;
-  try {
-    reports = await withReports(context, { by }, async (session) => ({
-      gaps: await session.run('gaps'),
-      months: await session.run('summary'),
-    }));
-    return { reports, spend: await spendOf(context, query, reports.months.rows), late: null };
-  } catch (error) {
-    if (isReportError(error, 'interrupted')) return { reports, spend: null, late: error };
-    throw error;
-  }
-}
+const COLUMNS = {
+  attention: ['invoice_id', 'invoice_number', 'tenant', 'reason_code', 'reason', 'state_since'],
+  contradicted: [
+    ...['invoice_id', 'invoice_number', 'tenant', 'discrepancy_rules', 'stated_total_amount'],
+    ...['billing_cost', 'currency_code', 'loaded_at'],
+  ],
+} as const;
 
-const INVOICE = ['invoice_id', 'invoice_number', 'tenant'];
-const ATTENTION = [...INVOICE, 'reason_code', 'reason', 'state_since'];
-const SUMS = ['stated_total_amount', 'billing_cost', 'currency_code'];
-const CONTRADICTED = [...INVOICE, 'discrepancy_rules', ...SUMS, 'loaded_at'];
-
-/** The first invoices that the question finds, each with the number of all. */
-async function listed(asking: Ask, question: 'attention' | 'contradicted'): Promise<readonly ReportRow[]> {
-  const ids = await asking(question);
+/** The first invoices of the list, each with the number of all. */
+async function listed(run: RunStatement, list: keyof typeof COLUMNS): Promise<readonly ReportRow[]> {
+  const ids = await run(list);
   const found = ids[0]?.found ?? null;
-  const rows = await rowsOfInvoices(asking, ids);
-  if (question === 'contradicted') return rows.map((row) => ({ ...pick(row, CONTRADICTED), found }));
-  return (await withTenants(asking, rows)).map((row) => ({ ...pick(row, ATTENTION), found }));
-}
-
-interface Standing {
-  readonly attention: readonly ReportRow[];
-  readonly contradicted: readonly ReportRow[];
+  return (await rowsOfInvoices(run, ids)).map((row) => ({
+    ...Object.fromEntries(COLUMNS[list].map((column) => [column, row[column] ?? null])),
+    found,
+  }));
 }
 
 /** Items that need action: the first of each kind, with a link to all. */
-function neededOf({ attention, contradicted }: Standing, gaps: readonly ReportRow[]) {
+function actionsOf(
+  attention: readonly ReportRow[],
+  contradicted: readonly ReportRow[],
+  gaps: readonly ReportRow[],
+) {
   const invoice = ({ invoice_id: id, invoice_number: number, tenant }: ReportRow) => ({
     ...{ address: `/invoices/${id}`, name: number ?? id, tenant },
   });
-  const needed = [
-    ...attention.slice(0, MAX_NEEDED).map((row) => ({
+  const actions = [
+    ...attention.slice(0, MAX_ACTIONS).map((row) => ({
       ...{ ...invoice(row), what: row.reason ?? row.reason_code, since: instant(row.state_since) },
     })),
-    ...contradicted.slice(0, MAX_NEEDED).map((row) => ({
+    ...contradicted.slice(0, MAX_ACTIONS).map((row) => ({
       ...{ ...invoice(row), since: instant(row.loaded_at) },
       what: `Its rows contradict its header: ${row.discrepancy_rules}`,
     })),
-    ...gaps.slice(0, MAX_NEEDED).map((row) => ({
+    ...gaps.slice(0, MAX_ACTIONS).map((row) => ({
       ...{ address: '/reports/gaps', name: `after ${row.after_invoice}`, tenant: row.tenant },
       ...{ what: `Perhaps missing: ${row.finding}`, since: row.expected_to },
     })),
@@ -174,53 +149,52 @@ function neededOf({ attention, contradicted }: Standing, gaps: readonly ReportRo
     ['/reports/gaps', gaps.length, 'gaps'],
   ] as const;
   const more = kinds
-    .filter(([, found]) => Number(found ?? 0) > MAX_NEEDED)
+    .filter(([, found]) => Number(found ?? 0) > MAX_ACTIONS)
     .map(([address, found, label]) => ({ address, label: `All ${count(found)} ${label}` }));
-  return { needed, more };
+  return { actions, more };
 }
 
-/**
- * What the page shows of the file; a process's own quarantine is read whenever somebody looks.
- *
- * @throws WithoutSpend the sums took longer than the limit; where invoices stand and what needs a person is known
- */
-async function publishedPart(context: PageContext, query: Query): Promise<PublishedPart> {
-  const asked = ask(context, async (asking) => ({
-    asOf: await asOfNow(asking),
-    states: await asking('states'),
-    attention: await listed(asking, 'attention'),
-    contradicted: await listed(asking, 'contradicted'),
+/** The part that reads shipments; `late` is the error when it exceeds the time limit. */
+async function sumsOf(context: PageContext, query: Query) {
+  const { by } = checkFilters(filtersOf(query));
+  const sums = { gaps: null, months: null, spend: null };
+  const gaps = gapsOf(context);
+  gaps.catch(() => undefined);
+  try {
+    const months = await withReports(context, { by }, (session) => session.run('summary'));
+    const spend = await spendOf(context, query, months.rows);
+    return { gaps: await gaps, months, spend, late: null };
+  } catch (error) {
+    if (isReportError(error, 'interrupted')) return { ...sums, late: error };
+    throw error;
+  }
+}
+
+/** @throws WithoutSpend the sums exceeded the time limit; the rest of the page is known */
+async function publishedPart(context: PageContext, query: Query): Promise<WholePart> {
+  const reading = readPublished(context, async (run) => ({
+    asOf: await asOfNow(run),
+    states: await run('states'),
+    attention: await listed(run, 'attention'),
+    contradicted: await listed(run, 'contradicted'),
   }));
-  asked.catch(() => undefined);
-  const { reports, spend, late } = await sumsInTime(context, query);
-  const { asOf, ...standing } = await asked;
-  const { gaps, months } = reports ?? { gaps: null, months: null };
-  const currency = spend?.currency ?? null;
-  const trend = months && { ...months, rows: months.rows.filter((row) => row.currency_code === currency) };
-  const { tiles: _, movers, others: __, ...period } = { tiles: [], others: [], movers: [], ...spend };
+  reading.catch(() => undefined);
+  const { gaps, months, spend, late } = await sumsOf(context, query);
+  const { asOf, ...lists } = await reading;
+  const ofCurrency = (months?.rows ?? []).filter((row) => row.currency_code === spend?.currency);
+  const charts = months === null ? [] : await drawCharts({ ...months, rows: ofCurrency }, CHART);
   const part = {
-    ...{
-      ...standing,
-      spend,
-      spendProblem: late?.message ?? null,
-      notes: months?.head.notes ?? [],
-      asOf: months === null ? asOf : asOfHead(months.head),
-    },
-    ...{ gaps: gaps?.rows.length ?? null, ...neededOf(standing, gaps?.rows ?? []) },
-    charts:
-      trend === null
-        ? []
-        : (await drawCharts(trend, CHART)).map((chart) =>
-            chartFigure(chart, { address: '/reports/summary' }),
-          ),
-    figures: {
-      ...standing,
+    states: lists.states,
+    ...actionsOf(lists.attention, lists.contradicted, gaps?.rows ?? []),
+    ...{ spend, spendProblem: late?.message ?? null, notes: months?.head.notes ?? [] },
+    gaps: gaps?.rows.length ?? null,
+    charts: charts.map((chart) => chartFigure(chart, { address: '/reports/summary' })),
+    asOf: months === null ? asOf : asOfHead(months.head),
+    data: {
+      ...lists,
       gaps: gaps?.rows ?? null,
-      spend: spend && {
-        ...period,
-        movers: movers.map(({ what, figures }) => ({ what, rows: figures })),
-      },
-      months: trend?.rows ?? null,
+      spend: spend?.data ?? null,
+      months: months === null ? null : ofCurrency,
     },
   };
   if (late !== null) throw new WithoutSpend(part, late);

@@ -1,45 +1,34 @@
-/** Refused items with their reasons; read live, since requeueing does not wait for a publication. */
+/** Refused items with their reasons, read from the folder, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
-import { frame, type PageContext, sendFramed, sendPage } from '../page-context.ts';
+import { type PageContext, sendFramed, sendMessage } from '../page-context.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** Serves `/quarantine`, read from the folder and not from the publication. */
+/** Serves `/quarantine` and a page for each item. */
 export function registerQuarantine(app: FastifyInstance, context: PageContext): void {
+  const section = '/quarantine';
   app.get('/quarantine', async (_request, reply) => {
-    const things = context.quarantine === null ? null : await context.quarantine.list();
-    const newestFirst =
-      things === null ? null : [...things].sort((one, other) => (one.at < other.at ? 1 : -1));
+    const items = context.quarantine === null ? null : await context.quarantine.list();
+    const newestFirst = items && [...items].sort((one, other) => (one.at < other.at ? 1 : -1));
     return sendFramed(context, reply, {
-      ...({ view: 'quarantine', title: 'Quarantine', section: '/quarantine' } as const),
-      ...{ values: { things: newestFirst }, figures: { quarantined: newestFirst } },
+      ...{ view: 'quarantine', title: 'Quarantine', section },
+      ...{ values: { items: newestFirst }, data: { quarantined: newestFirst } },
     });
   });
   app.get<{ Params: { id: string } }>('/quarantine/:id', async (request, reply) => {
     const { id } = request.params;
-    // Only what the list names is shown, so an id can never be taken for a path.
-    const isListed = (await context.quarantine?.list())?.some((thing) => thing.quarantineId === id) ?? false;
-    const shown = isListed ? await context.quarantine?.show(id) : null;
-    if (!shown) {
-      const values = {
-        message: `Nothing in quarantine is called ${id}. It may have been taken up or discarded.`,
-      };
-      return sendPage(
-        reply.code(404),
-        await frame(context, { view: 'message', title: 'Not in quarantine', section: '/quarantine', values }),
-      );
-    }
-    const body =
-      shown.body === null ? null : Buffer.from(shown.body.subarray(0, MAX_BODY_BYTES)).toString('utf8');
-    return sendPage(
-      reply,
-      await frame(context, {
-        view: 'quarantined',
-        title: `In quarantine: ${id}`,
-        section: '/quarantine',
-        values: { thing: shown.item, body },
-      }),
-    );
+    // Only ids of the list are read, so an id can never be taken for a path.
+    const isListed = (await context.quarantine?.list())?.some((item) => item.quarantineId === id) ?? false;
+    const found = isListed ? await context.quarantine?.show(id) : null;
+    if (!found)
+      return sendMessage(context, reply.code(404), {
+        ...{ title: 'Not in quarantine', section },
+        message: `The quarantine has no item ${id}. It may have been requeued or discarded.`,
+      });
+    const { item, body: bytes } = found;
+    const body = bytes && Buffer.from(bytes.subarray(0, MAX_BODY_BYTES)).toString('utf8');
+    const page = { view: 'quarantined', title: `In quarantine: ${id}`, section, values: { item, body } };
+    return sendFramed(context, reply, page);
   });
 }

@@ -1,4 +1,4 @@
-/** A report's page: one currency at a time, the columns that were chosen, a page of the rows, and where to go on from here. */
+/** The body of a report's page: one currency, the chosen columns, a page of the rows, and links to related reports. */
 
 import type { ReportDefinition } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
@@ -8,196 +8,181 @@ import { renderReportBody } from '../../reports/render/html-page.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
-import { all, filtersIn, filtersOf, one, pageNumber, type Query, withQuery } from '../address.ts';
+import {
+  all,
+  comparedPeriod,
+  filtersIn,
+  filtersOf,
+  one,
+  pageNumber,
+  type Query,
+  withQuery,
+} from '../address.ts';
 import { type LeadTo, leadingTo } from '../drill-down.ts';
-import type { RowChoice } from '../guest-pages.ts';
-import { saveAddress } from '../saved-views/saved-views.ts';
+import type { RowAction } from '../plugin-pages.ts';
 import { renderPart } from '../views.ts';
-import { comparedPeriod } from './compared-period.ts';
+import { saveAddress } from './saved-views.ts';
 
 const ROWS_ON_A_PAGE = 100;
 
-/** The data of `report.eta`, and the same for programs. */
-export async function shownReport(
+/** @param action of operators on rows @returns HTML, and the same for programs */
+export async function reportBody(
   report: ReportDefinition,
   query: Query,
-  answered: ReportResult,
-  choice: { readonly of: RowChoice; readonly parameters: Readonly<Record<string, string>> } | null = null,
-): Promise<{ readonly values: Readonly<Record<string, unknown>>; readonly figures: unknown }> {
+  whole: ReportResult,
+  action: { readonly of: RowAction; readonly parameters: Readonly<Record<string, string>> } | null = null,
+): Promise<{ readonly body: string; readonly data: unknown }> {
   const to = (changes: Readonly<Record<string, string | null>>): string =>
     withQuery(`/reports/${report.name}`, query, changes);
   const sort = one(query, 'sort');
-  const currencies = currenciesOf(answered, query);
-  const { shown } = currencies;
-  const ofCurrency = (result: ReportResult): ReportResult =>
-    shown === null
-      ? result
-      : { ...result, rows: result.rows.filter(({ currency_code }) => currency_code === shown) };
+  const { names, chosen: currency } = currenciesOf(whole, query);
+  const ofCurrency: ReportResult =
+    currency === null
+      ? whole
+      : { ...whole, rows: whole.rows.filter(({ currency_code }) => currency_code === currency) };
   const pivot = one(query, 'pivot');
-  const across = pivot === undefined ? null : pivoted(report, ofCurrency(answered), pivot);
-  const asked = across?.result ?? ofCurrency(answered);
-  const result = sort === undefined ? asked : sortedBy(asked, sort);
+  const across = pivot === undefined ? null : pivoted(report, ofCurrency, pivot);
+  const unsorted = across?.result ?? ofCurrency;
+  const result = sort === undefined ? unsorted : sortedBy(unsorted, sort);
   const columns = chosenColumns(result, query);
-  const inTable = columns.filter(({ isShown }) => isShown).map(({ column }) => column);
-  const from = Math.min((pageNumber(query) - 1) * ROWS_ON_A_PAGE, lastPageOf(result));
-  const next = from + ROWS_ON_A_PAGE < result.rows.length;
+  const inTable = columns.filter(({ isVisible }) => isVisible).map(({ column }) => column);
+  const lastPage = Math.max(1, Math.ceil(result.rows.length / ROWS_ON_A_PAGE));
+  const at = Math.min(pageNumber(query), lastPage);
   const page = {
-    ...{ from, to: from + ROWS_ON_A_PAGE },
-    previous: from > 0 ? to({ page: String(from / ROWS_ON_A_PAGE) }) : null,
-    next: next ? to({ page: String(from / ROWS_ON_A_PAGE + 2) }) : null,
+    ...{ from: (at - 1) * ROWS_ON_A_PAGE, to: at * ROWS_ON_A_PAGE },
+    previous: at > 1 ? to({ page: String(at - 1) }) : null,
+    next: at < lastPage ? to({ page: String(at + 1) }) : null,
   };
-  const of = across === null && one(query, 'compare') === undefined ? choice?.of : undefined;
-  const choosing =
+  const of = across === null && one(query, 'compare') === undefined ? action?.of : undefined;
+  const choose =
     of !== undefined && result.rows.some((row) => of.keyOf(report.name, row) !== null)
       ? {
-          choose: {
-            ...{ label: of.label, action: of.action, report: report.name },
-            asked: JSON.stringify({ filters: filtersOf(query), parameters: choice?.parameters }),
-            keyOf: (row: ReportRow) => of.keyOf(report.name, row),
-          },
+          ...{ label: of.label, action: of.action, report: report.name },
+          asked: JSON.stringify({ filters: filtersOf(query), parameters: action?.parameters }),
+          keyOf: (row: ReportRow) => of.keyOf(report.name, row),
         }
-      : {};
+      : null;
+  const pivotTo = (name: string, value: string | null) => ({
+    ...{ name, address: to({ pivot: value, sort: null, page: null, columns: null }) },
+  });
   const between = renderPart('report-links', {
-    goOn: goOnFrom(report, query),
+    related: relatedTo(report, query),
     across: [
-      ...acrossOf(report, answered)
+      ...acrossOf(report, whole)
         .filter((name) => name !== pivot)
-        .map((name) => ({
-          name: labelOf(answered, name),
-          address: to({ pivot: name, sort: null, page: null, columns: null }),
-        })),
-      ...(pivot === undefined
-        ? []
-        : [{ name: 'none', address: to({ pivot: null, sort: null, page: null, columns: null }) }]),
+        .map((name) => pivotTo(labelIn(whole, name), name)),
+      ...(pivot === undefined ? [] : [pivotTo('none', null)]),
     ],
-    currencies: {
-      shown,
-      others: currencies.names
-        .filter((name) => name !== shown)
-        .map((name) => ({ name, address: to({ currency: name, page: null }) })),
-      all: shown === null ? null : to({ show: 'all', page: null }),
-    },
-    columns: columns.map(({ column, isShown }) => ({
-      ...{ name: column.name, label: columnLabel(column), isShown },
+    currency,
+    currencies: names
+      .filter((name) => name !== currency)
+      .map((name) => ({ name, address: to({ currency: name, page: null }) })),
+    allCurrencies: to({ show: 'all', page: null }),
+    columns: columns.map(({ column, isVisible }) => ({
+      ...{ name: column.name, label: columnLabel(column), isVisible },
     })),
     kept: Object.keys(query)
       .filter((name) => name !== 'columns' && name !== 'page')
       .flatMap((name) => all(query, name).map((value) => ({ name, value }))),
   });
   const body = await renderReportBody(result, {
-    ...{ between, page, columns: inTable.map(({ name }) => name), ...choosing },
+    ...{ between, page, columns: inTable.map(({ name }) => name) },
+    ...(choose === null ? {} : { choose }),
     leadTo:
-      across === null
-        ? leadsOf(report, query, result)
-        : leadsAcross(across, leadsOf(report, query, answered)),
+      across === null ? linksOf(report, query, result) : linksAcross(across, linksOf(report, query, whole)),
     sortBy: (column) => ({
       address: to({ sort: sort === `-${column}` ? column : `-${column}`, page: null }),
       order: sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : null,
     }),
   });
-  return {
-    values: { body },
-    figures: {
-      ...{ report: report.name, title: answered.title, head: answered.head },
-      columns: inTable.map(({ name, type, unit }) => ({ name, type, unit })),
-      rows: result.rows
-        .slice(page.from, page.to)
-        .map((row) => Object.fromEntries(inTable.map(({ name }) => [name, row[name] ?? null]))),
-      totals: sumsOf(result),
-      ...{ currency: shown, next: page.next },
-    },
+  const data = {
+    ...{ report: report.name, title: whole.title, head: whole.head },
+    columns: inTable.map(({ name, type, unit }) => ({ name, type, unit })),
+    rows: result.rows
+      .slice(page.from, page.to)
+      .map((row) => Object.fromEntries(inTable.map(({ name }) => [name, row[name] ?? null]))),
+    ...{ totals: sumsOf(result), currency, next: page.next },
   };
+  return { body, data };
 }
 
-function lastPageOf({ rows }: ReportResult): number {
-  return Math.max(0, Math.ceil(rows.length / ROWS_ON_A_PAGE) - 1) * ROWS_ON_A_PAGE;
-}
-
-/** A report of two periods says them row by row; its page's days are the second. */
-function leadsOf(report: ReportDefinition, query: Query, result: ReportResult): LeadTo {
+/** The rows of a report of two periods have their days; the days of its page are the second period. */
+function linksOf(report: ReportDefinition, query: Query, result: ReportResult): LeadTo {
   const before = comparedPeriod(query);
   return before !== null && takesTwoPeriods(report)
     ? leadingTo({ report, result, query: { ...query, from: [], to: [], period: [] }, before: null })
     : leadingTo({ report, result, query, before });
 }
 
-/** A cell leads where the row does of which it was made. */
-function leadsAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
+/** A cell of a pivot leads where the row does from which it was made. */
+function linksAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
   return ([row], column) => {
     const made = row === undefined ? null : origin(row, column);
     return made === null ? null : leadTo([made], 'billing_cost');
   };
 }
 
-/** The currency with the most shipments, unless the address names one; null: all currencies. */
+/** All currencies, and the one with the most shipments, unless the address names one or all. */
 export function currenciesOf(
   { rows }: Pick<ReportResult, 'rows'>,
   query: Query,
-): { readonly names: readonly string[]; readonly shown: string | null } {
+): { readonly names: readonly string[]; readonly chosen: string | null } {
   const shipped = new Map<string, number>();
   for (const { currency_code: currency, shipments, shipments_before: before } of rows) {
     if (typeof currency !== 'string') continue;
     shipped.set(currency, (shipped.get(currency) ?? 0) + Number(shipments ?? 1) + Number(before ?? 0));
   }
   const names = [...shipped].sort(([, one], [, other]) => other - one).map(([name]) => name);
-  const isAsked = all(query, 'currency').some((name) => name !== '') || one(query, 'show') === 'all';
-  return { names, shown: names.length > 1 && !isAsked ? (names[0] ?? null) : null };
+  const isNamed = all(query, 'currency').some((name) => name !== '') || one(query, 'show') === 'all';
+  return { names, chosen: names.length > 1 && !isNamed ? (names[0] ?? null) : null };
 }
 
-/** Columns for details are there when they are asked for. */
+/** The columns of the address, else all but those for details. */
 function chosenColumns({ columns }: ReportResult, query: Query) {
-  const asked = all(query, 'columns').filter((name) => columns.some((column) => column.name === name));
+  const named = all(query, 'columns').filter((name) => columns.some((column) => column.name === name));
   return columns.map((column) => ({
     column,
-    isShown: asked.length > 0 ? asked.includes(column.name) : !column.isDetail,
+    isVisible: named.length > 0 ? named.includes(column.name) : !column.isDetail,
   }));
 }
 
-interface Step {
-  readonly label: string;
-  readonly address: string;
-}
-
-/** From a cost to why it changed, and to the charges to question, of the same days and filters. */
-function goOnFrom(report: ReportDefinition, query: Query): readonly Step[] {
+/** From a cost to the reasons of its change, and to charges that may be wrong, with the same days and filters. */
+function relatedTo(report: ReportDefinition, query: Query) {
   const kept = filtersIn(query);
   const compare = one(query, 'compare');
   const hasDays =
     (one(query, 'from') !== undefined && one(query, 'to') !== undefined) ||
     one(query, 'period') !== undefined;
+  const canCompare = hasDays && isComparable(report);
   const compared = { compare: compare ?? 'previous' };
   const by = BRIDGED[report.name] ?? 'total';
-  const steps: (Step | null)[] = [
-    hasDays && compare === undefined && isComparable(report)
-      ? { label: 'Against the period before', address: withQuery(`/reports/${report.name}`, query, compared) }
-      : null,
-    hasDays && isComparable(report)
-      ? {
-          label: 'Why did it change?',
-          address: withQuery('/reports/bridge', kept, { ...compared, p_by: by }),
-        }
-      : null,
-    ...['Spend', 'Change', 'Audit'].flatMap((purpose) =>
-      purpose === report.purpose
-        ? AUDITS.filter(([name]) => name !== report.name).map(([name, label]) => ({
-            ...{ label, address: withQuery(`/reports/${name}`, kept) },
-          }))
-        : [],
-    ),
-    { label: 'The shipments', address: withQuery('/shipments', kept) },
+  const link = (label: string, path: string, of: Query, changes: Readonly<Record<string, string>> = {}) => ({
+    ...{ label, address: withQuery(path, of, changes) },
+  });
+  return [
+    ...(canCompare && compare === undefined
+      ? [link('Against the period before', `/reports/${report.name}`, query, compared)]
+      : []),
+    ...(canCompare ? [link('Why did it change?', '/reports/bridge', kept, { ...compared, p_by: by })] : []),
+    ...(AUDITED.includes(report.purpose)
+      ? AUDITS.filter(([name]) => name !== report.name).map(([name, label]) =>
+          link(label, `/reports/${name}`, kept),
+        )
+      : []),
+    link('The shipments', '/shipments', kept),
     { label: 'Save this view', address: saveAddress(`/reports/${report.name}`, query) },
   ];
-  return steps.filter((step) => step !== null);
 }
 
 const BRIDGED: Readonly<Record<string, string>> = { carriers: 'carrier', tenants: 'tenant', zones: 'zone' };
+const AUDITED: readonly string[] = ['Spend', 'Change', 'Audit'];
 const AUDITS = [
   ['duplicates', 'Charged more than once'],
   ['outliers', 'Far above the usual cost'],
   ['rebills', 'Charged again later'],
 ] as const;
 
-function labelOf({ columns }: ReportResult, name: string): string {
+function labelIn({ columns }: ReportResult, name: string): string {
   const column = columns.find((each) => each.name === name);
   return column === undefined ? name : columnLabel(column);
 }

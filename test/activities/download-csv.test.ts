@@ -1,17 +1,30 @@
 /** A small file is loaded by the activity that downloads it; a failed load is left to the workflow. */
 
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { BillingDependencies } from '../../activities/dependencies.ts';
-import { createFileActivities } from '../../activities/files.ts';
+import { createServiceActivities } from '../../activities/service-calls.ts';
+import { createPartFile } from '../../billing/receive-file.ts';
 import type { LoadRequest } from '../../lib/wire/warehouse-requests.ts';
 import type { DownloadCsvResult } from '../../workflows/activities.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 import { aLocation } from '../workflows/invoice-builders.ts';
 
 const INVOICE = '11111111-1111-4111-8111-111111111111';
 const LOCATION = aLocation();
 const OTHER_HASH = 'c'.repeat(64);
+
+function downloadWith(dependencies: object): Promise<DownloadCsvResult> {
+  const { downloadCsv } = createServiceActivities({
+    ...{ log: pino({ level: 'silent' }), alerts: memoryAlerts().alerts },
+    ...dependencies,
+  } as unknown as BillingDependencies);
+  const request = { invoiceId: INVOICE, location: LOCATION, source: 'event', eventId: 'e1' };
+  return new MockActivityEnvironment().run(downloadCsv as never, request);
+}
 
 /** @param sizeBytes of the received file */
 async function download({
@@ -20,21 +33,13 @@ async function download({
   loadInvoice = async (_: LoadRequest): Promise<unknown> => ({ outcome: 'loaded', shipments: 2 }),
 } = {}): Promise<{ readonly result: DownloadCsvResult; readonly requests: readonly LoadRequest[] }> {
   const requests: LoadRequest[] = [];
-  const dependencies = {
+  const result = await downloadWith({
     service: { downloadCsv: async () => ({ sha256, sizeBytes, scan: {} }) },
-    alerts: { raise: () => {}, resolve: () => {} },
-    log: pino({ level: 'silent' }),
     loadInvoice: (request: LoadRequest) => {
       requests.push(request);
       return loadInvoice(request);
     },
-  } as unknown as BillingDependencies;
-  const result = (await new MockActivityEnvironment().run(
-    createFileActivities(dependencies).downloadCsv as never,
-    {
-      ...{ invoiceId: INVOICE, location: LOCATION, source: 'event', eventId: 'e1' },
-    },
-  )) as DownloadCsvResult;
+  });
   return { result, requests };
 }
 
@@ -44,7 +49,7 @@ describe('downloadCsv', () => {
     expect(result).toMatchObject({ outcome: 'fetched', loaded: { outcome: 'loaded', shipments: 2 } });
     const sha256 = LOCATION.fileHashSha256;
     const request = { invoiceId: INVOICE, sha256, announcedSha256: sha256, source: 'event', eventId: 'e1' };
-    expect(requests).toEqual([{ ...request, workflowRunId: expect.any(String) }]);
+    expect(requests).toEqual([{ ...request, encodedSha256: null, workflowRunId: expect.any(String) }]);
   });
 
   test('records the announced hash of an encoded file', async () => {
@@ -67,5 +72,24 @@ describe('downloadCsv', () => {
     });
     expect(result).toMatchObject({ outcome: 'fetched' });
     expect(result).not.toHaveProperty('loaded');
+  });
+
+  test('raises an alert for a file that does not fit on the disk, until another one fits', async () => {
+    const { alerts, open } = memoryAlerts();
+    let announcedBytes = 2 ** 50;
+    const service = {
+      async downloadCsv() {
+        const part = await createPartFile(join(tmpdir(), 'billsync-full-disk-alert'), announcedBytes);
+        await part.discard();
+        return { sha256: 'a'.repeat(64), sizeBytes: announcedBytes };
+      },
+    };
+    await expect(downloadWith({ service, alerts })).rejects.toMatchObject({ code: 'disk-full' });
+    expect(open.get('disk/no-room')?.detail).toMatch(
+      /\d+ MiB are free, 1073741888 MiB are needed\. Free some space/,
+    );
+    announcedBytes = 1;
+    await downloadWith({ service, alerts });
+    expect(open.size).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** When a loaded or a parked invoice is asked about again: what came due stays due until it was asked. */
+/** When a loaded invoice is rechecked and one that needs attention is retried: it stays due until then. */
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -17,10 +17,10 @@ const PARTNER_ID = '0b0b0b0b-0000-4000-8000-000000000001';
 let t: TestWarehouse;
 afterEach(() => t.close());
 
-/** A warehouse with so many invoices of one instant, told by SQL: what they hold does not matter here. */
+/** A warehouse with that many invoices of one instant, inserted by SQL. */
 async function haveInvoices(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
   t = await aWarehouse();
-  await tell(
+  await change(
     `insert into internal.invoice_state (invoice_id, state, reason_code, state_since, partner_id, invoice_date, first_seen_at, versions)
      select uuid(), $state, $code, '2026-03-10 12:30:00', $partner, '2026-03-09T00:00:00Z', '2026-03-10 12:30:00', 1
      from range(${count})`,
@@ -28,7 +28,7 @@ async function haveInvoices(count: number, state: 'loaded' | 'needs_attention', 
   );
 }
 
-async function tell(statement: string, values: Record<string, string | null> = {}): Promise<void> {
+async function change(statement: string, values: Record<string, string | null> = {}): Promise<void> {
   await t.warehouse.close();
   const instance = await DuckDBInstance.create(`${t.dataDir}/warehouse.duckdb`);
   const connection = await instance.connect();
@@ -51,52 +51,52 @@ function activities(recheckLoadedDays = 60) {
   } as unknown as WarehouseDependencies);
 }
 
-/** One scheduled run at an instant. @returns how many were asked and tried again */
+/** One scheduled run at an instant. */
 async function runAt(ms: number, { limit = 1_000, days = 60 } = {}) {
   const due = await t.warehouse.due({
     ...{ until: new Date(ms).toISOString(), limit, recheckDays: days },
     ...{ partnerId: null, neverRetried: ['csv-rejected'] },
   });
   for (const invoices of [due.toRecheck, due.toRetry]) {
-    const asked = invoices.map(({ invoiceId }) => invoiceId);
-    await t.warehouse.recordServiceCheck(asked, new Date(ms).toISOString());
+    const ids = invoices.map(({ invoiceId }) => invoiceId);
+    await t.warehouse.recordServiceCheck(ids, new Date(ms).toISOString());
   }
   return due;
 }
 
-/** The days after loading on which runs that far apart found the one invoice due. */
-async function daysAsked(everyMs: number, days = 60): Promise<number[]> {
-  const asked: number[] = [];
+/** The days after loading on which runs at this interval find the one invoice due. */
+async function daysChecked(everyMs: number, recheckDays = 60): Promise<number[]> {
+  const days: number[] = [];
   for (let ms = LOADED_AT; ms < LOADED_AT + 70 * DAY; ms += everyMs) {
-    const { toRecheck } = await runAt(ms, { days });
-    if (toRecheck.length > 0) asked.push(Math.floor((ms - LOADED_AT) / DAY));
+    const { toRecheck } = await runAt(ms, { days: recheckDays });
+    if (toRecheck.length > 0) days.push(Math.floor((ms - LOADED_AT) / DAY));
   }
-  return asked;
+  return days;
 }
 
 describe('an invoice of the reconciliation', () => {
   test('is checked daily for a week, then weekly, until 60 days after the invoice date', async () => {
     await haveInvoices(1, 'loaded');
-    expect(await daysAsked(12 * HOUR)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);
+    expect(await daysChecked(12 * HOUR)).toEqual([1, 2, 3, 4, 5, 6, 7, 14, 21, 28, 35, 42, 49, 56]);
   });
 
   test('is not checked when that is turned off', async () => {
     await haveInvoices(1, 'loaded');
-    expect(await daysAsked(7 * DAY, 0)).toEqual([]);
+    expect(await daysChecked(7 * DAY, 0)).toEqual([]);
   });
 
   test('is checked once a day, also with 10,000 invoices loaded in one hour', async () => {
     await haveInvoices(10_000, 'loaded');
-    const asked = new Map<string, number>();
+    const checks = new Map<string, number>();
     for (const day of [1, 2]) {
       for (let hour = 0; hour <= 10; hour += 1) {
         const { toRecheck } = await runAt(LOADED_AT + day * DAY + hour * HOUR);
         expect(toRecheck).toHaveLength(hour < 10 ? 1_000 : 0);
-        for (const { invoiceId } of toRecheck) asked.set(invoiceId, (asked.get(invoiceId) ?? 0) + 1);
+        for (const { invoiceId } of toRecheck) checks.set(invoiceId, (checks.get(invoiceId) ?? 0) + 1);
       }
     }
-    expect(asked.size).toBe(10_000);
-    expect(new Set(asked.values())).toEqual(new Set([2]));
+    expect(checks.size).toBe(10_000);
+    expect(new Set(checks.values())).toEqual(new Set([2]));
   });
 
   test('stays due when runs were missed', async () => {
@@ -118,22 +118,22 @@ describe('an invoice of the reconciliation', () => {
       return due.unfinished.length;
     };
     await haveInvoices(2, 'needs_attention', 'csv-rejected');
-    await tell("update internal.invoice_state set state = 'voided', void_basis = 'event' where rowid = 0");
+    await change("update internal.invoice_state set state = 'voided', void_basis = 'event' where rowid = 0");
     expect([await unfinished(), await unfinished(false)]).toEqual([2, 1]);
-    await tell("update internal.invoice_state set void_basis = 'details' where rowid = 0");
+    await change("update internal.invoice_state set void_basis = 'details' where rowid = 0");
     expect(await unfinished()).toBe(1);
   });
 
   test('is checked once after a person undid its void', async () => {
     await haveInvoices(1, 'loaded');
     const restored = LOADED_AT + 90 * 60_000;
-    await tell(
+    await change(
       `update internal.invoice_state set restored_at = '${new Date(restored).toISOString().slice(0, 23)}'`,
     );
     expect((await runAt(restored + 1_000)).toRecheck).toHaveLength(1);
     expect((await runAt(restored + HOUR)).toRecheck).toEqual([]);
     expect((await runAt(LOADED_AT + 2 * DAY)).toRecheck).toHaveLength(1);
-    await tell("update internal.invoice_state set state = 'finalized'");
+    await change("update internal.invoice_state set state = 'finalized'");
     expect((await runAt(LOADED_AT + 3 * DAY)).toRecheck).toEqual([]);
   });
 

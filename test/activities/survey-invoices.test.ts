@@ -1,4 +1,4 @@
-/** Asking the service about a slice: nothing twice, never faster than it wants, and what each answer means. */
+/** Compares a slice of invoices with the service: none twice, never faster than it allows, with a finding for each answer. */
 
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -8,6 +8,7 @@ import type { BillingService, InvoiceDetails } from '../../billing/billing-servi
 import { BillingError, tryLater, unreachable } from '../../billing/errors.ts';
 import type { LedgerStatus } from '../../lib/wire/warehouse-requests.ts';
 import type { Finding } from '../../workflows/activities.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 
 const ledger = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
   ...{ invoiceId: randomUUID(), state: 'loaded', statedTotal: '10.50', statedShipments: 2 },
@@ -31,23 +32,23 @@ describe('checkLedger', () => {
     [ledger({ state: 'draft' }), 'work'],
     [ledger({ state: 'finalized' }), 'work'],
     [ledger({ state: 'needs_attention' }), 'work'],
-  ])('asks the service only about what is unheard of or loaded (%#)', (known, finding) => {
+  ])('needs the service only for an invoice that is unknown or loaded (%#)', (known, finding) => {
     expect(checkLedger(known)).toBe(finding);
   });
 });
 
 describe('checkDetails', () => {
   test.each<[string, LedgerStatus | null, InvoiceDetails | null, Finding]>([
-    ['neither of us knows it', null, null, 'unknown'],
-    ['only the service knows it', null, details('finalized'), 'work'],
-    ['it is a draft', null, details('draft'), 'work'],
+    ['unknown to both', null, null, 'unknown'],
+    ['known to the service only', null, details('finalized'), 'work'],
+    ['a draft', null, details('draft'), 'work'],
     ['loaded as stated', ledger(), details('finalized', { invoiceTotalAmount: '10.5' }), 'loaded'],
-    ['loaded, its status not told', ledger(), details(null), 'loaded'],
-    ['loaded, and voided since', ledger(), details('voided'), 'work'],
-    ['loaded, and said to be a draft', ledger(), details('pending'), 'work'],
+    ['loaded, without a status', ledger(), details(null), 'loaded'],
+    ['loaded, and voided', ledger(), details('voided'), 'work'],
+    ['loaded, and a draft', ledger(), details('pending'), 'work'],
     ['loaded, and not found', ledger(), null, 'loaded'],
     [
-      'loaded, answered after a time without answers',
+      'loaded, after requests without an answer',
       ledger({ isUnanswered: true }),
       details('finalized'),
       'work',
@@ -61,7 +62,7 @@ describe('checkDetails', () => {
       'loaded',
     ],
     [
-      'a file that nobody stated anything of',
+      'a file without stated totals',
       ledger({ statedTotal: null, statedShipments: null }),
       details('finalized', { invoiceTotalAmount: '10.50', totalTransactionCount: 2 }),
       'loaded',
@@ -71,28 +72,22 @@ describe('checkDetails', () => {
   });
 });
 
-/** A service that knows nothing, unless `lookUp` says otherwise; `asked` lists the ids in order. */
+/** A service that knows no invoice, unless `lookUp` throws another error; `requested` lists the ids in order. */
 function aService(lookUp: (invoiceId: string, times: number) => void = () => {}) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const service = {
     async lookUpInvoice(invoiceId: string) {
-      asked.push(invoiceId);
-      lookUp(invoiceId, asked.filter((id) => id === invoiceId).length);
+      requested.push(invoiceId);
+      lookUp(invoiceId, requested.filter((id) => id === invoiceId).length);
       throw new BillingError('unknown-invoice', [invoiceId]);
     },
     async regenerateUrl(invoiceId: string) {
       throw new BillingError('not-exported', [invoiceId]);
     },
   };
-  const told: string[] = [];
-  const alerts = {
-    raise: ({ key }: { readonly key: string }) => void told.push(`raised ${key}`),
-    resolve: (key: string) => void told.push(`resolved ${key}`),
-    close: async () => undefined,
-  };
+  const { alerts, calls } = memoryAlerts();
   return {
-    asked,
-    told,
+    ...{ requested, calls },
     survey: createBackfillActivities({ service: service as unknown as BillingService, alerts })
       .surveyInvoices,
   };
@@ -109,17 +104,17 @@ describe('surveyInvoices', () => {
     });
     const first = new MockActivityEnvironment();
     let heartbeatDetails: unknown;
-    first.on('heartbeat', (told: unknown) => {
-      heartbeatDetails = told;
+    first.on('heartbeat', (details: unknown) => {
+      heartbeatDetails = details;
     });
     const request = { invoiceIds, ledgerStatuses: [], concurrency: 1 };
-    await expect(first.run(broken.survey, request)).rejects.toMatchObject({ type: 'unreachable' });
-    expect(broken.asked).toEqual(invoiceIds);
+    await expect(first.run(broken.survey, request)).rejects.toMatchObject({ code: 'unreachable' });
+    expect(broken.requested).toEqual(invoiceIds);
 
     const sound = aService();
     const second = new MockActivityEnvironment({ heartbeatDetails });
     expect(await second.run(sound.survey, request)).toEqual(invoiceIds.map(() => 'unknown'));
-    expect(sound.asked).toEqual([last]);
+    expect(sound.requested).toEqual([last]);
   });
 
   test('reports refused credentials and their end', async () => {
@@ -127,36 +122,36 @@ describe('surveyInvoices', () => {
       throw new BillingError('credentials-refused', ['a fresh access token', 'HTTP 401']);
     };
     const request = { invoiceIds: ids(1), ledgerStatuses: [], concurrency: 1 };
-    const { survey, told } = aService(refused);
+    const { survey, calls } = aService(refused);
     await expect(new MockActivityEnvironment().run(survey, request)).rejects.toMatchObject({
-      type: 'credentials-refused',
+      code: 'credentials-refused',
     });
-    expect(told).toEqual(['raised credentials']);
+    expect(calls).toEqual(['raised credentials']);
     const sound = aService();
     await new MockActivityEnvironment().run(sound.survey, request);
-    expect(sound.told).toEqual(['resolved credentials']);
+    expect(sound.calls).toEqual(['resolved credentials']);
   });
 
   test('waits as long as an overloaded service requests', async () => {
     const invoiceIds = ids(4);
-    const { asked, survey } = aService((invoiceId, times) => {
+    const { requested, survey } = aService((invoiceId, times) => {
       if (invoiceId === invoiceIds[1] && times < 3) throw tryLater('details', 429, 0.3);
     });
     const began = performance.now();
     const request = { invoiceIds, ledgerStatuses: [], concurrency: 2 };
     expect(await new MockActivityEnvironment().run(survey, request)).toEqual(invoiceIds.map(() => 'unknown'));
     expect(performance.now() - began).toBeGreaterThan(550);
-    expect(asked.filter((id) => id === invoiceIds[1])).toHaveLength(3);
+    expect(requested.filter((id) => id === invoiceIds[1])).toHaveLength(3);
   });
 
   test('stops when it is cancelled', async () => {
-    const { asked, survey } = aService(() => {
+    const { requested, survey } = aService(() => {
       throw tryLater('details', 503, 60);
     });
     const environment = new MockActivityEnvironment();
     const running = environment.run(survey, { invoiceIds: ids(3), ledgerStatuses: [], concurrency: 1 });
     setTimeout(() => environment.cancel(), 50);
     await expect(running).rejects.toMatchObject({ name: 'CancelledFailure' });
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 });

@@ -4,13 +4,13 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { createWarehouseWideActivities } from '../../activities/warehouse.ts';
-import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import type { Verification } from '../../lib/wire/warehouse-requests.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 
 test('reports the first 200 lines of a large drift and their count', async () => {
   const drift = Array.from({ length: 300 }, (_, index) => ({ invoiceId: `${index}`, rule: 'sum' }));
-  const raised: Alert[] = [];
+  const { alerts, open } = memoryAlerts();
   const progress: unknown[] = [];
   const environment = new MockActivityEnvironment();
   const reported = new Promise<void>((resolve) => {
@@ -27,13 +27,12 @@ test('reports the first 200 lines of a large drift and their count', async () =>
     },
   };
   const deps = {
-    ...{ warehouse, alerts: { raise: (alert: Alert) => void raised.push(alert) } },
-    ...{ log: { error: () => undefined }, metrics: createMetrics('worker') },
+    ...{ warehouse, alerts, log: { error: () => undefined }, metrics: createMetrics('worker') },
   } as unknown as WarehouseDependencies;
   const { verifyWarehouse } = createWarehouseWideActivities(deps);
   const found = (await environment.run(verifyWarehouse as never, { full: true })) as Verification;
   expect(found).toMatchObject({ invoices: 300, driftInAll: 300 });
   expect(found.drift).toHaveLength(200);
-  expect(raised).toMatchObject([{ key: 'drift', detail: expect.stringContaining('300 differences') }]);
+  expect(open.get('drift')?.detail).toContain('300 differences');
   expect(progress[0]).toEqual({ done: 7, of: 300 });
 });

@@ -1,7 +1,7 @@
 /**
  * Thirty faults, each injected into a running `up` beside the sandbox: within a minute an alert, the dashboard, a metric
  * and a command say what is wrong and what to do; then the cure of the runbook ends the alert. `npm run chaos -- watch table` writes
- * docs/faults-told.md; `watch NAME…` plays those faults alone.
+ * docs/fault-alerts.md; `watch NAME…` plays those faults alone.
  */
 
 import { writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { RARE_FAULTS } from './faults/rare-faults.ts';
 import { RARE_MACHINE_FAULTS } from './faults/rare-machine-faults.ts';
 import { openRareStage } from './faults/rare-stage.ts';
 
-const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'faults-told.md');
+const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'fault-alerts.md');
 
 type IsWanted = (fault: { readonly name: string }) => boolean;
 
@@ -58,16 +58,16 @@ function say({ fault, ...told }: Told): void {
 
 function pageOf(thirty: readonly Told[], rare: readonly Told[]): string {
   return [
-    '# How soon each fault is told\n\n<!-- Made by `npm run chaos -- watch table`. -->\n',
-    'Each fault was injected into a running `billsync up` beside the sandbox. The seconds are those from the fault until the alert was',
-    'raised, the page `/alerts` showed it with its link to the runbook, `/metrics` counted it, and `billsync alerts list` named it. The',
-    'faults of one invoice were played together, the others one after the other. Then who was to blame took the fault away (the service',
-    'exports the invoice again, answers again), the runbook’s lines were followed with its commands, and the last column',
-    'says how long it took from there until the alert was over; what stands still is ended by `up` itself, after 30 s.\n',
+    '# Time until each fault raises an alert\n\n<!-- Made by `npm run chaos -- watch table`. -->\n',
+    'Each fault was injected into a running `billsync up` with the sandbox. The columns give the seconds from the fault until the alert was',
+    'raised, until the page `/alerts` showed it with a link to the runbook, until `/metrics` counted it, and until `billsync alerts list`',
+    'listed it. The faults of one invoice were injected together, the others one after another. Then the cause was removed, the steps of',
+    'the runbook were followed, and the last column gives the seconds until the alert was over. `up` itself kills a process that hangs,',
+    'after 30 s.\n',
     ...tableOf(thirty),
     '\n## The other alerts\n',
-    'The same for the alerts that none of these raises. What is looked at once a minute or once an hour is told later; where a',
-    'fault is found by the reconciliation, it was asked for with `billsync reconcile --wait`, and the seconds count from its end.\n',
+    'The same for the alerts that none of these faults raises. Checks that run once a minute or once an hour raise their alerts later. For a',
+    'fault that the reconciliation finds, the seconds count from the end of `billsync reconcile --wait`.\n',
     ...tableOf(rare),
     BY_HAND,
     '',
@@ -75,13 +75,13 @@ function pageOf(thirty: readonly Told[], rare: readonly Told[]): string {
 }
 
 const BY_HAND = `
-Seen by hand on 2026-11-23: \`forwarder/partner-unknown\` (no token since the start, no \`BILLSYNC_PARTNER_ID\`) was raised after 20 s and over 4 s
-after the service gave tokens. Those that Prometheus alone raises, with Prometheus 2.42, \`deploy/prometheus/rules.yml\` and a scrape every 5 s:
+Tested by hand on 2026-11-23: \`forwarder/partner-unknown\` (no token since the start, no \`BILLSYNC_PARTNER_ID\`) was raised after 20 s and was
+over 4 s after the service issued tokens. Alerts of Prometheus, with Prometheus 2.42, \`deploy/prometheus/rules.yml\` and a scrape every 5 s:
 \`component\` (Temporal stopped with SIGSTOP) fired after two minutes and was over within 12 s of SIGCONT; \`down\` (\`up\` ended) fired after one
-minute and was over when \`up\` was ready again. \`endpoint/certificate\` was tried with \`promtool test rules\` only.
+minute and was over when \`up\` was ready again. \`endpoint/certificate\` was tested with \`promtool test rules\` only.
 
-\`disk\`, which the worker raises, was not seen: with every flush failing (EIO) the endpoint ended first, and \`inbox/unwritable\` and \`process\` were
-listed within seconds.`;
+\`disk\`, an alert of the worker, was not observed: with every flush failing (EIO) the endpoint ended first, and \`inbox/unwritable\` and \`process\`
+were listed within seconds.`;
 
 function tableOf(told: readonly Told[]): readonly string[] {
   const after = (seconds: number | null) => (seconds === null ? '**no**' : `${seconds.toFixed(0)} s`);

@@ -70,7 +70,7 @@ beforeAll(async () => {
     timeLimitMs: 60_000,
     now: () => new Date(),
   };
-  dashboard = await dashboardOver(fixture.path, { guests: [statementPages(statements)] });
+  dashboard = await dashboardOver(fixture.path, { plugins: [statementPages(statements)] });
   browser = await launchChromium();
   watched = await watchedPage();
 });
@@ -263,7 +263,7 @@ describe('the end of a month', () => {
     const disputes = openDisputes({ dataDir: months.folder, databasePath: months.path });
     const dashboard = await dashboardOver(months.path, {
       warmUpEveryMs: null,
-      guests: [atRiskPages(disputes), disputePages(disputes)],
+      plugins: [atRiskPages(disputes), disputePages(disputes)],
       admin: { operators: [{ user: 'ann', password: 'ann-may-act' }] },
       operator: {
         ...{

@@ -41,15 +41,15 @@ function maker() {
 test('keeps only the last requested large results per file', async () => {
   const cache = createPageCache(path);
   const made: string[] = [];
-  const ask = (name: string) =>
+  const read = (name: string) =>
     cache.recent(name, async () => {
       made.push(name);
       return name;
     });
-  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'g', 'a', 'b']) expect(await ask(name)).toBe(name);
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'g', 'a', 'b']) expect(await read(name)).toBe(name);
   expect(made.join('')).toBe('abcdefgb');
   await publish('two');
-  await ask('b');
+  await read('b');
   expect(made.at(-1)).toBe('b');
   expect(made).toHaveLength(9);
 });
@@ -87,6 +87,18 @@ describe('a page', () => {
     pages.letGo();
     expect(await present).toEqual({ value: 'page 2', isFormer: false });
     await expect.poll(() => cache.page('/', pages.make)).toEqual({ value: 'page 2', isFormer: false });
+  });
+
+  test('is never one of another day, on which its period may be another', async () => {
+    let now = new Date('2026-10-31T23:59:59Z');
+    const cache = createPageCache(path, { patienceMs: 1, now: () => now });
+    const lastMonth = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return now.getUTCMonth();
+    };
+    expect((await cache.page('/?period=last-month', lastMonth)).value).toBe(9);
+    now = new Date('2026-11-01T00:00:00Z');
+    expect(await cache.page('/?period=last-month', lastMonth)).toEqual({ value: 10, isFormer: false });
   });
 
   test('is retried after a failure', async () => {
@@ -142,7 +154,7 @@ describe('pages that are made ahead', () => {
     let finish: (value: string) => void = () => {};
     const reading = cache.page('/slow', () => new Promise<string>((done) => (finish = done)));
     await expect.poll(() => cache.quietForMs()).toBe(0);
-    const patient = startWarmUp(cache, { everyMs: 50, putOffMs: 60_000 });
+    const patient = startWarmUp(cache, { everyMs: 50, maxDelayMs: 60_000 });
     await new Promise((wait) => setTimeout(wait, 300));
     expect(made).toEqual([]);
     finish('page');
@@ -152,7 +164,7 @@ describe('pages that are made ahead', () => {
 
     await publish('next');
     void cache.page('/slow', () => new Promise<string>((done) => (finish = done)));
-    const hurried = startWarmUp(cache, { everyMs: 5, putOffMs: 100 });
+    const hurried = startWarmUp(cache, { everyMs: 5, maxDelayMs: 100 });
     await expect.poll(() => made).toEqual(['/', '/']);
     await hurried.close();
     finish('page');

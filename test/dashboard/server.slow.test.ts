@@ -42,11 +42,11 @@ describe('an unhealthy component', () => {
     const over = await dashboardOver(fixture.path, { health });
     try {
       const read = async (path: string) => (await fetch(over.url + path)).text();
-      expect(await read('/invoices')).not.toContain('class="unwell');
+      expect(await read('/invoices')).not.toContain('class="unhealthy');
       health.set('temporal', { isHealthy: false, detail: '10.0.0.1:7233 does not answer' });
       for (const path of ['/', '/invoices', '/reports', '/alerts', '/quarantine', '/nowhere']) {
         expect(await read(path)).toMatch(
-          /class="unwell [^"]*".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
+          /class="unhealthy [^"]*".*<strong>temporal<\/strong> since 2026-03-01 08:00.*10\.0\.0\.1:7233 does not answer/,
         );
       }
     } finally {
@@ -99,7 +99,9 @@ describe('every page', () => {
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
       expect(answer.headers.get('cache-control')).toBe('no-store');
       const page = await answer.text();
-      expect(page).not.toMatch(/<script(?! src="\/script-\w+\.js"><\/script>)|style="|on(click|load|error)=/);
+      expect(page).not.toMatch(
+        /<script(?! src="\/script-\w+\.js" data-charts="\/charts-\w+\.js" defer><\/script>)|style="|on(click|load|error)=/,
+      );
       expect(page.replaceAll('http://www.w3.org/', '')).not.toMatch(/(src|href)="(https?:)?\/\//);
     }
   });
@@ -239,7 +241,7 @@ describe('reports', () => {
   });
 
   test('report a query that exceeds BILLSYNC_PAGE_LIMIT', async () => {
-    const hasty = await dashboardOver(fixture.path, { admin: { pageTimeout: '1ms' }, firstWordsMs: 60_000 });
+    const hasty = await dashboardOver(fixture.path, { admin: { pageTimeout: '1ms' }, streamAfterMs: 60_000 });
     const answer = await fetch(`${hasty.url}/reports/outliers`);
     expect(answer.status).toBe(503);
     expect(await answer.text()).toContain('was stopped after 0.001 s');
@@ -251,7 +253,7 @@ describe('reports', () => {
       anInvoice([aShipment()], { number: 'INV-WRONG', differences: [['total-amount', '1', '2']] }),
     ]);
     await withEndlessOrigins(slow.path);
-    const hasty = await dashboardOver(slow.path, { admin: { pageTimeout: '4s' }, firstWordsMs: 60_000 });
+    const hasty = await dashboardOver(slow.path, { admin: { pageTimeout: '4s' }, streamAfterMs: 60_000 });
     const [page, figures] = await Promise.all(
       ['/', '/?format=json'].map(async (path) => {
         const answer = await fetch(hasty.url + path);
@@ -288,7 +290,7 @@ describe('the published file', () => {
       anInvoice([aShipment()], { number: 'INV-LATE', differences: [late] }),
       anInvoice([aShipment()], { number: 'INV-WRONG', differences: [late, ['total-amount', '1', '2']] }),
     ]);
-    const running = await dashboardOver(copy.path, { patienceMs: 60_000, firstWordsMs: 60_000 });
+    const running = await dashboardOver(copy.path, { patienceMs: 60_000, streamAfterMs: 60_000 });
     const page = await (await fetch(running.url)).text();
     expect(page).toMatch(/INV-WRONG.*Its rows contradict its header: /);
     expect(page).not.toContain('INV-LATE');
@@ -316,7 +318,7 @@ describe('the published file', () => {
     const folder = await mkdtemp(join(tmpdir(), 'billsync-damaged-'));
     const path = join(folder, 'reports.duckdb');
     await writeFile(path, 'this is no database '.repeat(50));
-    const running = await dashboardOver(path, { firstWordsMs: 60_000 });
+    const running = await dashboardOver(path, { streamAfterMs: 60_000 });
     for (const address of ['/', '/invoices', '/events', '/reports/tenants']) {
       const answer = await fetch(running.url + address);
       expect(answer.status, address).toBe(503);

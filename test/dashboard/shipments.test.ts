@@ -1,7 +1,7 @@
 /** Shipments on pages, as JSON and as files; the search field; a shipment's own page. */
 
 import { afterAll, describe, expect, test } from 'vitest';
-import { presetsOf } from '../../dashboard/days.ts';
+import { presetsOf } from '../../dashboard/filter-form.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
 import { dashboardOver } from './support.ts';

@@ -9,11 +9,11 @@ import { dashboardOver } from './support.ts';
 const fixture = await reportsFixture(seededInvoices(3, 12));
 afterAll(() => fixture.remove());
 
-const READING = 'The shipments are being read; the figures follow here.';
-const NOTICE = /<p class="reading [^\n]*\n<div class="known" hidden><\/div>\n/;
+const READING = 'Reading the shipments; the result follows here.';
+const NOTICE = /<div class="reading [^\n]*\n<div class="ready" hidden><\/div>\n/;
 
-async function pageOf(path: string, firstWordsMs: number, timeLimitMs = 20_000) {
-  const running = await dashboardOver(fixture.path, { firstWordsMs, timeLimitMs, warmUpEveryMs: null });
+async function pageOf(path: string, streamAfterMs: number, timeLimitMs = 20_000) {
+  const running = await dashboardOver(fixture.path, { streamAfterMs, timeLimitMs, warmUpEveryMs: null });
   try {
     const answer = await fetch(running.url + path);
     const parts: string[] = [];
@@ -38,7 +38,7 @@ describe('a page that is not there within a moment', () => {
       expect(streamed.html).toContain(READING);
       // Each drawing numbers what it draws; where the page was cut is of no matter.
       const plain = (html: string): string =>
-        html.replace('<!-- figures -->\n', '').replaceAll(/zr\d+-/g, 'zr-');
+        html.replace('<!-- body -->\n', '').replaceAll(/zr\d+-/g, 'zr-');
       expect(plain(streamed.html.replace(NOTICE, ''))).toBe(plain(whole.html));
       expect(whole.html).not.toContain(READING);
     },
@@ -46,7 +46,7 @@ describe('a page that is not there within a moment', () => {
 
   test('sends its form before its figures', async () => {
     const { html } = await pageOf('/reports/tenants', 0);
-    const places = ['<form class="filters"', READING, 'class="known"', '<figure'].map((piece) =>
+    const places = ['<form class="filters"', READING, 'class="ready"', '<figure'].map((piece) =>
       html.indexOf(piece),
     );
     expect(places).toEqual(places.toSorted((one, other) => one - other));
@@ -87,7 +87,7 @@ describe('a page that is not there within a moment', () => {
   });
 
   test('may be aborted, and the dashboard closes', async () => {
-    const running = await dashboardOver(fixture.path, { firstWordsMs: 0, warmUpEveryMs: null });
+    const running = await dashboardOver(fixture.path, { streamAfterMs: 0, warmUpEveryMs: null });
     const left = new AbortController();
     const answer = await fetch(`${running.url}/reports/levels`, { signal: left.signal });
     await answer.body?.getReader().read();

@@ -106,7 +106,7 @@ test('records every action of an operator: fetch, publish, import, pause, retry,
 
   await go('/operator');
   await page.getByRole('link', { name: 'Pause', exact: true }).click();
-  await page.getByLabel('Why').fill('month end');
+  await page.getByLabel('Reason').fill('month end');
   expect(await press('Pause')).toContain('The schedule is paused.');
   expect(await go('/operator')).toContain('paused: month end');
   await page.getByRole('link', { name: 'Resume', exact: true }).click();
@@ -124,7 +124,7 @@ test('records every action of an operator: fetch, publish, import, pause, retry,
   await page.goto(`${dashboard}/quarantine`);
   await page.locator('main a[href^="/quarantine/d-"]').first().click();
   await page.getByRole('link', { name: 'Discard', exact: true }).click();
-  await page.getByLabel('Why').fill('rubbish');
+  await page.getByLabel('Reason').fill('rubbish');
   expect(await press('Discard')).toContain('is discarded.');
 
   const log = await go('/operator/audit');

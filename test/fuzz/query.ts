@@ -7,7 +7,7 @@ import fastify from 'fastify';
 import { pino } from 'pino';
 import { Agent, request } from 'undici';
 import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/address.ts';
-import { refuses } from '../../dashboard/pages/reports.ts';
+import { isInvalid } from '../../dashboard/pages/reports.ts';
 import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { hostileText } from '../security/hostile/json.ts';
@@ -28,7 +28,7 @@ export async function open(): Promise<FuzzRun> {
   const fixture = await reportsFixture(seededInvoices(8, 60));
   const failures: string[] = [];
   const dashboard = await dashboardOver(fixture.path, {
-    ...{ warmUpEveryMs: null, firstWordsMs: 20_000, timeLimitMs: 10_000 },
+    ...{ warmUpEveryMs: null, streamAfterMs: 20_000, timeLimitMs: 10_000 },
     log: pino({ level: 'error' }, { write: (line: string) => failures.push(line) }),
   });
   const agent = new Agent({ connections: 1 });
@@ -47,7 +47,7 @@ export async function open(): Promise<FuzzRun> {
       const report = dice.pick(reports);
       const text = queryText(dice, report);
       const query = await parsed(text);
-      refuses(report, query);
+      isInvalid(report, query);
       const page = pageNumber(query);
       if (!Number.isSafeInteger(page) || page < 1 || page > 100_000) throw new Error(`Page ${page}.`);
       await comesBack(query);

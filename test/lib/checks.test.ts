@@ -3,11 +3,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { startChecks } from '../../lib/health/health.ts';
+import { createHealth, startChecks } from '../../lib/health/health.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 
 test('runs at its interval beside failing and hung checks', async () => {
   const lines: string[] = [];
-  const checks = startChecks({ log: pino({}, { write: (line: string) => void lines.push(line) }) });
+  const checks = startChecks({
+    log: pino({}, { write: (line: string) => void lines.push(line) }),
+    ...{ health: createHealth(), alerts: memoryAlerts().alerts },
+  });
   const runs = { quick: 0, slow: 0, hanging: 0 };
   let isAborted = false;
   const count = (name: 'quick' | 'slow') => (): void => {

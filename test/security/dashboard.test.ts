@@ -72,7 +72,12 @@ beforeAll(async () => {
     list: async () => [refused],
     show: async () => ({ item: refused, body: Buffer.from(EVERYWHERE) }),
   };
-  open = await dashboardOver(fixture.path, { health, quarantine, warmUpEveryMs: null, firstWordsMs: 60_000 });
+  open = await dashboardOver(fixture.path, {
+    health,
+    quarantine,
+    warmUpEveryMs: null,
+    streamAfterMs: 60_000,
+  });
   const admin = { basicAuth: { user: 'ops', password: PASSWORD } };
   locked = await dashboardOver(fixture.path, { admin, alerts, warmUpEveryMs: null });
 });

@@ -73,11 +73,11 @@ const as = (user: string, password: string): Record<string, string> => ({
 const ANN = as('ann', 'ann-may-act');
 const BOB = as('bob', 'bob-may-act');
 
-async function wordFor(id: string, headers = ANN): Promise<string> {
+async function tokenFor(id: string, headers = ANN): Promise<string> {
   const page = await (
     await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers })
   ).text();
-  return /name="word" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
+  return /name="token" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
 }
 
 function send(fields: Record<string, string>, headers: Record<string, string> = ANN): Promise<Response> {
@@ -101,7 +101,7 @@ test('is discarded by an operator after a preview, and recorded', async () => {
   expect(shown).toContain('&lt;b&gt;No&lt;/b&gt; JSON.');
   expect(shown).toContain('This cannot be undone.');
   expect(await isThere(id)).toBe(true);
-  const answer = await send({ word: await wordFor(id), reason: 'a test of ours' });
+  const answer = await send({ token: await tokenFor(id), reason: 'a test of ours' });
   expect(await answer.text()).toContain(`${id} is discarded.`);
   expect(await isThere(id)).toBe(false);
   const [after, before] = await audit.newest(2);
@@ -141,8 +141,8 @@ test('is acknowledged and silenced by name, and recorded', async () => {
   const decide = async (query: string): Promise<string> => {
     const agree = `${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`;
     const page = await (await fetch(agree, { headers: ANN })).text();
-    const word = /name="word" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
-    return (await send({ word, reason: 'on it' })).text();
+    const token = /name="token" value="([0-9a-f]{48})"/.exec(page)?.[1] ?? '';
+    return (await send({ token, reason: 'on it' })).text();
   };
   expect(await decide('acknowledge')).toContain('disk/full is acknowledged.');
   expect(await decide('quiet&hours=8')).toContain('disk/full is silenced until');
@@ -196,13 +196,13 @@ test('ends the delays of wrong ones', async () => {
 describe('nothing is done', () => {
   test('without an operator password', async () => {
     const id = await aRefusal();
-    const word = await wordFor(id);
+    const token = await tokenFor(id);
     const paths = ['/operator', '/operator/audit', `/operator/agree?action=discard&target=${id}`];
     const strangers = [{}, as('reader', 'may-look'), as('ann', 'may-look'), as('bob', 'ann-may-act')];
     const statuses: number[] = [];
     for (const headers of strangers) {
       for (const path of paths) statuses.push((await fetch(locked.url + path, { headers })).status);
-      statuses.push((await send({ word, reason: 'x' }, headers)).status);
+      statuses.push((await send({ token, reason: 'x' }, headers)).status);
     }
     // Where looking needs no password, acting still does.
     for (const path of paths) statuses.push((await fetch(open.url + path)).status);
@@ -233,31 +233,31 @@ describe('nothing is done', () => {
     ];
     const statuses: number[] = [];
     for (const headers of elsewhere) {
-      statuses.push((await send({ word: await wordFor(id), reason: 'x' }, { ...ANN, ...headers })).status);
+      statuses.push((await send({ token: await tokenFor(id), reason: 'x' }, { ...ANN, ...headers })).status);
     }
-    const used = await wordFor(await aRefusal());
-    await send({ word: used, reason: 'x' });
-    const words = [
+    const used = await tokenFor(await aRefusal());
+    await send({ token: used, reason: 'x' });
+    const tokens = [
       '',
       'x',
       '0'.repeat(48),
       used,
-      await wordFor(id, BOB),
+      await tokenFor(id, BOB),
       '__proto__',
-      `${await wordFor(id)} `,
+      `${await tokenFor(id)} `,
     ];
-    for (const word of words)
-      statuses.push((await send({ word, reason: 'x', target: id, action: 'discard' })).status);
-    const [, word = ''] = [await wordFor(id), await wordFor(id)];
+    for (const token of tokens)
+      statuses.push((await send({ token, reason: 'x', target: id, action: 'discard' })).status);
+    const [, token = ''] = [await tokenFor(id), await tokenFor(id)];
     // By the methods and types that a form of another site may use, or a link.
     for (const [method, type, body] of [
-      ['POST', 'text/plain', `word=${word}`],
-      ['POST', 'application/json', JSON.stringify({ word })],
-      ['PUT', 'application/x-www-form-urlencoded', `word=${word}`],
+      ['POST', 'text/plain', `token=${token}`],
+      ['POST', 'application/json', JSON.stringify({ token })],
+      ['PUT', 'application/x-www-form-urlencoded', `token=${token}`],
       ['GET', null, null],
       ['DELETE', null, null],
     ] as const) {
-      const address = `${locked.url}/operator/act?word=${word}`;
+      const address = `${locked.url}/operator/act?token=${token}`;
       const headers = { ...ANN, ...(type === null ? {} : { 'content-type': type }) };
       statuses.push((await fetch(address, { method, headers, body })).status);
     }
@@ -267,8 +267,8 @@ describe('nothing is done', () => {
   });
 
   test('twice for repeated clicks', async () => {
-    const word = await wordFor(await aRefusal());
-    const answers = await Promise.all(Array.from({ length: 10 }, () => send({ word, reason: 'x' })));
+    const token = await tokenFor(await aRefusal());
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send({ token, reason: 'x' })));
     const done = answers.filter(({ status }) => status === 200).length;
     attack('operator: one form sent ten times', { tries: 10, held: done === 1 ? 10 : 10 - done });
   });
@@ -287,7 +287,7 @@ describe('nothing is done', () => {
       const address = `${locked.url}/operator/agree?action=discard&target=${encodeURIComponent(target)}`;
       const answer = await fetch(address, { headers: ANN });
       const page = await answer.text();
-      if (answer.status === 409 && !page.includes('<script>') && !page.includes('name="word"')) held += 1;
+      if (answer.status === 409 && !page.includes('<script>') && !page.includes('name="token"')) held += 1;
     }
     attack('operator: targets that are none', { tries: targets.length, held });
   });
@@ -304,9 +304,9 @@ test('forgets a preview after 15 minutes and keeps at most 200', async () => {
   const first = offer();
   nowMs = 15 * 60_000;
   expect(agreements.take(first, 'ann')).toBeNull();
-  const words = Array.from({ length: 250 }, offer);
-  const open = words.filter((word) => agreements.take(word, 'ann') !== null);
-  expect(open).toEqual(words.slice(-200));
+  const tokens = Array.from({ length: 250 }, offer);
+  const open = tokens.filter((token) => agreements.take(token, 'ann') !== null);
+  expect(open).toEqual(tokens.slice(-200));
 });
 
 describe('an upload', () => {
@@ -316,7 +316,7 @@ describe('an upload', () => {
 
   async function upload([type, body]: [string, Buffer]) {
     const { Readable } = await import('node:stream');
-    return receiveUpload(Readable.from([body]), type, { folder: uploadFolder, mostBytes: 1_000 });
+    return receiveUpload(Readable.from([body]), type, { folder: uploadFolder, maxBytes: 1_000 });
   }
 
   test('is stored under a generated name', async () => {
@@ -340,7 +340,7 @@ describe('an upload', () => {
       form(''),
       form(file('a.csv', 'x'.repeat(5_000))),
       form(`${file('a.csv', 'x'.repeat(5_000))}--b--\r\n`),
-      form('--b\r\nContent-Disposition: form-data; name="word"\r\n\r\nx\r\n--b--\r\n'),
+      form('--b\r\nContent-Disposition: form-data; name="token"\r\n\r\nx\r\n--b--\r\n'),
       form('no form at all'),
       ['multipart/form-data', Buffer.from('x')],
       ['multipart/form-data; boundary=', Buffer.from('x')],

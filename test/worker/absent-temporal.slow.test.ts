@@ -53,20 +53,20 @@ describe('worker', () => {
       '/reports/tenants',
       '/health',
     ];
-    const unwell = async () => {
+    const isShown = async () => {
       const texts = await Promise.all(pages.map(async (page) => (await fetch(dashboard.url + page)).text()));
       // The page of health says it in its table.
       const told =
-        /class="unwell[ "].*<strong>temporal<\/strong>.*does not answer|<td>temporal<\/td>.*unhealthy/;
+        /class="unhealthy[ "].*<strong>temporal<\/strong>.*does not answer|<td>temporal<\/td>.*unhealthy/;
       return texts.map((text) => told.test(text));
     };
-    expect(await unwell()).toEqual(pages.map(() => false));
+    expect(await isShown()).toEqual(pages.map(() => false));
     const stoppedAt = performance.now();
     process.kill(server.pid, 'SIGSTOP');
     try {
       await eventually(async () => rig.health.report().components.temporal?.isHealthy === false);
       expect(performance.now() - stoppedAt).toBeLessThan(15_000);
-      expect(await unwell()).toEqual(pages.map(() => true));
+      expect(await isShown()).toEqual(pages.map(() => true));
     } finally {
       process.kill(server.pid, 'SIGCONT');
     }

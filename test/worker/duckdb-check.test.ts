@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { heartbeatEvery } from '../../activities/heartbeat.ts';
-import type { Alerts } from '../../lib/alerts/alerts.ts';
-import { createHealth } from '../../lib/health/health.ts';
+import { createHealth, stateCheck } from '../../lib/health/health.ts';
+import { createMetrics } from '../../lib/metrics.ts';
 import { Database } from '../../warehouse/duckdb/database.ts';
-import { duckDbCheck } from '../../worker/process-checks.ts';
+import { machineChecks } from '../../worker/checks.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
@@ -22,10 +23,12 @@ test('ends heartbeats and the process after a hung statement, named by readiness
   });
   const health = createHealth();
   const never = new AbortController().signal;
-  const raised: string[] = [];
   const endProcess = vi.fn();
-  const alerts = { raise: ({ key }: { key: string }) => raised.push(key) } as unknown as Alerts;
-  const check = duckDbCheck({ health, alerts, endProcess });
+  const { alerts, open } = memoryAlerts();
+  const options = { health, alerts, endProcess, dataDir: tmpdir(), metrics: createMetrics('worker') };
+  const watch = machineChecks(options).find(({ component }) => component === 'duckdb');
+  if (watch === undefined || !('look' in watch)) throw new Error('There is no check of DuckDB.');
+  const check = stateCheck(watch, { health, alerts });
   const [heartbeat, statement] = [
     vi.fn(),
     'select sum(a.range * b.range) as n from range(30000) as a, range(30000) as b',
@@ -45,7 +48,8 @@ test('ends heartbeats and the process after a hung statement, named by readiness
   beat.stop();
   expect(heartbeat).toHaveBeenCalledTimes(1);
   expect(health.report().components.duckdb?.detail).toContain('select sum(a.range * b.range)');
-  expect({ raised, isReady: health.report().isReady }).toEqual({ raised: ['duckdb'], isReady: false });
+  expect([...open.keys()]).toEqual(['duckdb']);
+  expect(health.report().isReady).toBe(false);
   expect(endProcess).toHaveBeenCalledTimes(1);
   await running;
   database.close();

@@ -55,10 +55,10 @@ describe('worker', () => {
     await rig.forward();
     const publication = () => rig.health.report().components.publication;
     await eventually(async () => publication()?.isHealthy === false);
-    expect(rig.logged()).toContain('alert raised: Nothing new is published');
+    await eventually(() => rig.logged().includes('alert raised: Nothing new is published'));
     await rm(published, { recursive: true });
     await eventually(async () => publication()?.isHealthy === true);
-    expect(rig.logged()).toContain('alert resolved: Nothing new is published');
+    await eventually(() => rig.logged().includes('alert resolved: Nothing new is published'));
   });
 
   test('publishes, verifies and reconciles on request', async () => {

@@ -34,7 +34,6 @@ export interface Read {
   readonly broken: BrokenRows;
   /** With `tolerate`: the byte scan under these tolerances; null: they do not cover the form. */
   readonly scan: CsvScan | null;
-  /** Number of chunks written. */
   readonly chunks: number;
 }
 
@@ -99,7 +98,7 @@ const HEADER_BYTES = 64 << 10;
 
 /** The form of a file with another header; null: it cannot be tolerated. @throws the system's error (`ENOENT`, …) */
 export function readFormOf(csvPath: string): CsvForm | null {
-  const { head, isWhole } = readHead(csvPath);
+  const { head, isWhole } = readHead(csvPath, HEADER_BYTES);
   try {
     const [first] = parse(head, {
       ...{ bom: true, info: true, to: 1, record_delimiter: ['\r\n', '\n'], max_record_size: HEADER_BYTES },
@@ -112,12 +111,16 @@ export function readFormOf(csvPath: string): CsvForm | null {
   }
 }
 
-function readHead(csvPath: string): { readonly head: Buffer; readonly isWhole: boolean } {
+/** The first bytes of a file. */
+export function readHead(
+  csvPath: string,
+  bytes: number,
+): { readonly head: Buffer; readonly isWhole: boolean } {
   const file = openSync(csvPath, 'r');
   try {
-    const buffer = Buffer.alloc(HEADER_BYTES);
-    const length = readSync(file, buffer, 0, HEADER_BYTES, 0);
-    return { head: buffer.subarray(0, length), isWhole: fstatSync(file).size <= length };
+    const { size } = fstatSync(file);
+    const buffer = Buffer.alloc(Math.min(bytes, size));
+    return { head: buffer.subarray(0, readSync(file, buffer)), isWhole: size <= bytes };
   } finally {
     closeSync(file);
   }

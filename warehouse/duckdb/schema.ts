@@ -1,7 +1,4 @@
-/**
- * Brings the schema up to date: numbered migrations, each in a transaction, then all views in one transaction, if the text
- * of one has changed. A new warehouse is created in one transaction, which takes a third less time.
- */
+/** Brings the schema up to date in one transaction: numbered migrations, then all views if the text of one has changed. */
 
 import { WarehouseError } from '../errors.ts';
 import { COLUMN_MEANINGS } from './column-meanings.ts';
@@ -20,18 +17,11 @@ export async function migrate(
   const last = known.at(-1)?.number ?? 0;
   if (found > last) throw new WarehouseError('warehouse-too-new', [database.path, found, last]);
   const missing = known.filter(({ number }) => number > found);
-  if (found === 0) {
-    await database.transaction(async (session) => {
-      await apply(session, missing, now);
-      await applyViews(session, now);
-    });
-    return;
-  }
-  for (const migration of missing) await database.transaction((session) => apply(session, [migration], now));
-  const [applied] = await database.all('select sha256 from applied_views');
-  if (applied?.sha256 !== views().sha256) {
-    await database.transaction((session) => applyViews(session, now));
-  }
+  await database.transaction(async (session) => {
+    if (missing.length > 0) await apply(session, missing, now);
+    const [applied] = await session.all('select sha256 from applied_views');
+    if (applied?.sha256 !== views().sha256) await applyViews(session, now);
+  });
 }
 
 async function apply(session: Session, applied: readonly Migration[], now: Date): Promise<void> {

@@ -28,6 +28,15 @@ export interface Ledgers {
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
 }
 
+/** A row with its columns in camelCase; its type is that of the statement. */
+export function camelCase<T>(row: Row): T {
+  const entries = Object.entries(row).map(([column, value]) => [
+    column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    value,
+  ]);
+  return Object.fromEntries(entries) as T;
+}
+
 /** Whether DuckDB refused a row or a file; errors of disk and memory, and damage, are not of this kind. */
 export function isRowError(error: unknown): error is Error {
   return (

@@ -3,18 +3,18 @@
  * download. Files that are in progress at the same time share the flushes of the archive and the transactions of the warehouse.
  */
 
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import type { Archive } from '../../archive/archive.ts';
 import { createSemaphore, forEachBounded } from '../../lib/semaphore.ts';
 import { type ArchivedFile, CSV_HEADERS, readForm } from '../../lib/wire/csv-file.ts';
-import type { InvoiceHeader, WebhookStatus } from '../../lib/wire/names.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { printable, uuidOrNull } from '../../lib/wire/text.ts';
 import type { Imported, ImportRequest, Rejection } from '../../lib/wire/warehouse-requests.ts';
+import { readHead } from '../csv/read-csv.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
-import type { NamedFile } from '../load/check-file.ts';
+import type { FileToCheck } from '../load/check-file.ts';
 import { refusedByCells, refusedByScan } from '../load/file-load.ts';
 import type { Warehouse } from '../warehouse.ts';
 import { holdRefused, releaseRefused } from './refused-files.ts';
@@ -27,14 +27,7 @@ export interface ImportDeps {
   readonly dataDir: string;
   readonly now: () => Date;
   /** Missing: no service is configured. null: the service does not know the invoice. */
-  readonly lookUp?: (invoiceId: string) => Promise<Details | null>;
-}
-
-interface Details {
-  readonly status: WebhookStatus | null;
-  readonly header: Partial<InvoiceHeader>;
-  /** The file that the service names for the invoice; missing or null: none. */
-  readonly hash?: NamedFile | null;
+  readonly lookUp?: (invoiceId: string) => Promise<FileToCheck['details']>;
 }
 
 export interface ImportManyDeps extends ImportDeps {
@@ -153,7 +146,7 @@ const FIRST_ROW_BYTES = 256 << 10;
 /** The Invoice ID of the first row, even if the file breaks rules; null: it cannot be read. */
 function readInvoiceId(csvPath: string): string | null {
   try {
-    const [header, first] = parse(readHead(csvPath), {
+    const [header, first] = parse(readHead(csvPath, FIRST_ROW_BYTES).head, {
       bom: true,
       to: 2,
       relax_column_count: true,
@@ -165,16 +158,6 @@ function readInvoiceId(csvPath: string): string | null {
   } catch {
     // The byte scan reports an unreadable file with its line.
     return null;
-  }
-}
-
-function readHead(path: string): Buffer {
-  const file = openSync(path, 'r');
-  try {
-    const buffer = Buffer.alloc(Math.min(FIRST_ROW_BYTES, fstatSync(file).size));
-    return buffer.subarray(0, readSync(file, buffer));
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Compares the records of a warehouse with those of the archive, or of another warehouse. */
 
 import type { Fact } from '../../archive/archive.ts';
-import type { Ledgers } from '../duckdb/statements.ts';
+import { camelCase, type Ledgers } from '../duckdb/statements.ts';
 
 /** A load, an event, an invoice, or the lines of one kind of fact about one invoice or event. */
 export interface HeldRecord {
@@ -20,24 +20,20 @@ export interface HeldRecord {
 export type Counts = ReadonlyMap<string, number>;
 
 export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly HeldRecord[]> {
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  return (await ledgers.all('held-records')).map((row) => ({
-    kind: row.kind as HeldRecord['kind'],
-    subject: String(row.subject),
-    invoiceId: text(row.invoice_id),
-    sha256: text(row.file_sha256),
-    isCounted: row.is_counted === true,
-    lines: Number(row.lines),
-  }));
+  return (await ledgers.all('held-records')).map((row) => camelCase<HeldRecord>(row));
 }
 
 /** Facts without a line in the ledgers. */
 const UNTRACED = ['discard', 'purged', 'hold', 'hold-lifted'] as const satisfies readonly Fact['kind'][];
 type UntracedKind = (typeof UNTRACED)[number];
 
+function isTraced(fact: Fact): fact is Exclude<Fact, { readonly kind: UntracedKind }> {
+  return !(UNTRACED as readonly string[]).includes(fact.kind);
+}
+
 /** The fact of a load is written after the load and changes nothing. */
-export function changesLedgers({ kind }: Fact): boolean {
-  return kind !== 'load' && !(UNTRACED as readonly string[]).includes(kind);
+export function changesLedgers(fact: Fact): boolean {
+  return fact.kind !== 'load' && isTraced(fact);
 }
 
 export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subject'>): string {
@@ -46,19 +42,11 @@ export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subj
 
 /** The key of the record that a fact makes; null: it makes none. */
 export function heldRecordOfFact(fact: Fact): string | null {
-  switch (fact.kind) {
-    case 'discard':
-    case 'purged':
-    case 'hold':
-    case 'hold-lifted':
-      return null;
-    case 'load':
-      return heldRecordKey({ kind: 'load', subject: `${fact.loadId}` });
-    case 'duplicate':
-      return heldRecordKey({ kind: 'duplicate', subject: fact.eventId });
-    default:
-      return heldRecordKey({ kind: fact.kind, subject: fact.invoiceId.toLowerCase() });
-  }
+  if (!isTraced(fact)) return null;
+  const { kind } = fact;
+  if (kind === 'load') return heldRecordKey({ kind, subject: `${fact.loadId}` });
+  if (kind === 'duplicate') return heldRecordKey({ kind, subject: fact.eventId });
+  return heldRecordKey({ kind, subject: fact.invoiceId.toLowerCase() });
 }
 
 /** The records of `held` that exceed `counts`, each with the number of missing lines. */

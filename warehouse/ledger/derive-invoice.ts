@@ -3,7 +3,7 @@
  * matter. The state is the highest rank of created < finalized < voided, whatever the clocks say.
  */
 
-import { type InvoiceState, RANKS, type Rank } from '../../lib/wire/names.ts';
+import type { Rank } from '../../lib/wire/names.ts';
 import type { Proof } from '../../lib/wire/warehouse-requests.ts';
 import { currentLoad, openAttention, openFailure } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
@@ -37,17 +37,19 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   const current = currentLoad(lines);
   const firstAt = (rank: Rank): string | null =>
     earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.recorded_at));
-  const reachedAt = { nothing: null, draft: firstAt('draft'), finalized: firstAt('finalized'), voided: null };
-  const voided = deriveVoid(
-    evidence
-      .filter((line) => rankOf(line) === 'voided')
-      .map((line) => ({ recordedAt: line.recorded_at, isEvent: line.event_id !== null })),
-    attention,
-  );
+  const [createdAt, finalizedAt] = [firstAt('draft'), firstAt('finalized')];
+  const voided = deriveVoid(evidence, attention);
   const { voidedAt, restoredAt } = voided;
   const open = openAttention(attention, current);
   const failure = openFailure(attention, current);
-  const decided = decideState({ firstSeenAt, reachedAt, voided, current, open, failure });
+  const decided = decideState({
+    createdAt: createdAt ?? firstSeenAt,
+    finalizedAt,
+    voided,
+    current,
+    open,
+    failure,
+  });
   const personal = attention.filter(({ kind }) => kind === null);
   const row: InvoiceRow = {
     ...decided,
@@ -58,8 +60,8 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
     partner_id: header.partnerId,
     event_id: header.eventId,
     first_seen_at: firstSeenAt,
-    created_at: reachedAt.draft,
-    finalized_at: reachedAt.finalized,
+    created_at: createdAt,
+    finalized_at: finalizedAt,
     first_loaded_at: earliest(loads.map((line) => line.loaded_at)),
     loaded_at: current?.loaded_at ?? null,
     voided_at: voidedAt,
@@ -75,9 +77,8 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
 }
 
 interface Moments {
-  readonly firstSeenAt: string;
-  /** When each rank was first reported, except voids. */
-  readonly reachedAt: Readonly<Record<Rank, string | null>>;
+  readonly createdAt: string;
+  readonly finalizedAt: string | null;
   readonly voided: DerivedVoid;
   readonly current: LoadLine | null;
   readonly open: AttentionLine | null;
@@ -103,26 +104,17 @@ function needsAttention({ recorded_at, code, reason }: AttentionLine): Decided {
   return { state: 'needs_attention', state_since: recorded_at, reason_code: code, reason };
 }
 
-/** The state of an invoice that is not loaded, by rank; null: not decided by rank. */
-const STATE_AT: Readonly<Record<Rank, InvoiceState | null>> = {
-  nothing: null,
-  draft: 'draft',
-  finalized: 'finalized',
-  voided: null,
-};
-
 /** A restored invoice is in its state since the restore. */
-function reached({ voided, current, reachedAt, firstSeenAt }: Moments): {
-  readonly state: InvoiceState;
-  readonly state_since: string;
-} {
+function reached({
+  voided,
+  current,
+  createdAt,
+  finalizedAt,
+}: Moments): Pick<InvoiceRow, 'state' | 'state_since'> {
   const since = (at: string): string => latest([at, voided.restoredAt ?? at]) ?? at;
   if (current !== null) return { state: 'loaded', state_since: since(current.loaded_at) };
-  for (const rank of RANKS.toReversed()) {
-    const [state, at] = [STATE_AT[rank], reachedAt[rank]];
-    if (state !== null && at !== null) return { state, state_since: since(at) };
-  }
-  return { state: 'draft', state_since: since(firstSeenAt) };
+  if (finalizedAt !== null) return { state: 'finalized', state_since: since(finalizedAt) };
+  return { state: 'draft', state_since: since(createdAt) };
 }
 
 function proofOf(load: LoadLine, header: HeaderCells, { evidence, attention }: InvoiceLines): Proof {

@@ -89,13 +89,10 @@ export interface DerivedVoid {
   readonly denial: AttentionLine | null;
 }
 
-export interface VoidLine {
-  readonly recordedAt: string;
-  readonly isEvent: boolean;
-}
-
-export function deriveVoid(lines: readonly VoidLine[], attention: readonly AttentionLine[]): DerivedVoid {
-  const voids = lines.toSorted((a, b) => (a.recordedAt < b.recordedAt ? -1 : 1));
+export function deriveVoid(evidence: readonly Evidence[], attention: readonly AttentionLine[]): DerivedVoid {
+  const voids = evidence
+    .filter((line) => rankOf(line) === 'voided')
+    .toSorted((a, b) => compare(a.recorded_at, b.recorded_at));
   const restores = attention
     .filter(({ kind }) => kind === 'restored')
     .map(({ recorded_at }) => recorded_at)
@@ -103,16 +100,16 @@ export function deriveVoid(lines: readonly VoidLine[], attention: readonly Atten
   const past: { voided_at: string; restored_at: string }[] = [];
   let since = '';
   for (const restored_at of restores) {
-    const first = voids.find(({ recordedAt }) => recordedAt > since && recordedAt <= restored_at);
-    if (first !== undefined) past.push({ voided_at: first.recordedAt, restored_at });
+    const first = voids.find(({ recorded_at: at }) => at > since && at <= restored_at);
+    if (first !== undefined) past.push({ voided_at: first.recorded_at, restored_at });
     since = restored_at;
   }
-  const open = voids.filter(({ recordedAt }) => recordedAt > since);
-  const voidedAt = open[0]?.recordedAt ?? null;
+  const open = voids.filter(({ recorded_at: at }) => at > since);
+  const voidedAt = open[0]?.recorded_at ?? null;
   const restoredAt = restores.at(-1) ?? null;
   const times = { voidedAt, restoredAt, past };
   if (voidedAt === null) return { ...times, basis: null, denial: null };
-  const isConfirmed = open.some(({ isEvent }) => !isEvent);
+  const isConfirmed = open.some(({ event_id }) => event_id === null);
   if (isConfirmed) return { ...times, basis: 'details', denial: null };
   const [personal, failures] = [ofKind(attention, null), ofKind(attention, 'failure')];
   const denial = lastOpen(personal, since, ({ code }) => code === VOID_CONTRADICTED);

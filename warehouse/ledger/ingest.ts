@@ -56,7 +56,6 @@ export interface IngestOptions {
   readonly now: Date;
   /** Holds the locks of the invoices around a batch. */
   readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
-  /** See `IngestRequest`. */
   readonly deferFacts?: boolean;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
   readonly onMissing?: OnMissing;

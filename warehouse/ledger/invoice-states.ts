@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import type { Row, Statements } from '../duckdb/statements.ts';
+import { camelCase, type Row, type Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
 
@@ -141,18 +141,7 @@ async function readHeld(
   invoiceIds: readonly string[],
 ): Promise<ReadonlyMap<string, HeldInvoice>> {
   const rows = await session.all('held-states', { invoice_ids: listOf(invoiceIds) });
-  return new Map(
-    rows.map((row) => [
-      String(row.invoice_id),
-      {
-        place: typeof row.place === 'string' ? row.place : null,
-        firstSeenAt: String(row.first_seen_at),
-        hasLoads: row.has_loads === true,
-        hasAttention: row.has_attention === true,
-        hasDiscrepancies: row.has_discrepancies === true,
-      },
-    ]),
-  );
+  return new Map(rows.map((row) => [String(row.invoice_id), camelCase<HeldInvoice>(row)]));
 }
 
 function listOf(invoiceIds: readonly string[]): string {

@@ -4,7 +4,7 @@ import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { DueInvoice, LedgerStatus, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
-import type { Ledgers, Row } from '../duckdb/statements.ts';
+import { camelCase, type Ledgers, type Params, type Row } from '../duckdb/statements.ts';
 
 /** A row of the view `invoices`. */
 export interface InvoiceSummary {
@@ -98,15 +98,7 @@ export async function readLedgerStatuses(
   const ids = invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []);
   if (ids.length === 0) return [];
   const rows = await database.all('ledger-statuses', { invoice_ids: JSON.stringify(ids) });
-  return rows.map((row) => ({
-    invoiceId: String(row.invoice_id),
-    state: row.state as InvoiceState,
-    statedTotal: text(row.stated_total),
-    statedShipments: count(row.stated_shipments),
-    billingCost: text(row.billing_cost),
-    shipments: count(row.shipments),
-    isUnanswered: row.is_unanswered === true,
-  }));
+  return rows.map((row) => camelCase<LedgerStatus>(row));
 }
 
 function toSummary(row: Row): InvoiceSummary {
@@ -164,13 +156,13 @@ export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<Du
   const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
   const due = { until, limit, partner_id };
   const never = JSON.stringify(request.neverRetried);
+  const read = async (name: string, params: Params): Promise<readonly DueInvoice[]> =>
+    (await ledgers.all(name, params)).map((row) => camelCase<DueInvoice>(row));
   const [counted] = await ledgers.all('count-attention');
   return {
-    unfinished: (await ledgers.all('unfinished-invoices', { partner_id, confirm_voids: confirmVoids })).map(
-      toDue,
-    ),
-    toRecheck: (await ledgers.all('due-rechecks', { ...due, days })).map(toDue),
-    toRetry: (await ledgers.all('due-retries', { ...due, never })).map(toDue),
+    unfinished: await read('unfinished-invoices', { partner_id, confirm_voids: confirmVoids }),
+    toRecheck: await read('due-rechecks', { ...due, days }),
+    toRetry: await read('due-retries', { ...due, never }),
     needAttention: Number(counted?.invoices ?? 0),
   };
 }
@@ -186,10 +178,6 @@ export async function recordServiceCheck(
     await statements.all('delete-service-checks', { invoice_ids });
     await statements.all('insert-service-checks', { invoice_ids, checked_at: checkedAt });
   });
-}
-
-function toDue(row: Row): DueInvoice {
-  return { invoiceId: String(row.invoice_id), partnerId: String(row.partner_id) };
 }
 
 /** Files that a purge may remove without changing a report as known from `before` on (ISO 8601 UTC; ADR 20). */

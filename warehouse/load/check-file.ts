@@ -34,7 +34,6 @@ export interface FileToCheck {
     /** The file that the service names; missing or null: none. */
     readonly hash?: NamedFile | null;
   } | null;
-  /** See `LoadRequest`. */
   readonly acceptsSpreadsheet?: boolean;
   /** ISO 8601 UTC. */
   readonly at: string;
@@ -43,7 +42,6 @@ export interface FileToCheck {
 export interface CheckContext {
   readonly rows: Database;
   readonly ledgers: Ledgers;
-  /** Accepted besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
 }
 

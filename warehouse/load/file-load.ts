@@ -23,7 +23,6 @@ export interface FileLoad {
   /** Only for a repeated load: as decided by the first one. */
   readonly isDenied?: boolean;
   readonly isDamaged?: boolean;
-  /** See `LoadRequest`. */
   readonly acceptsSpreadsheet?: boolean;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
@@ -34,7 +33,6 @@ export interface FileLoad {
   readonly loadedAt: string;
   /** A rebuild repeats the decision of the first load: neither a later void nor a header refuses the rows. */
   readonly isRepeated: boolean;
-  /** Accepted besides the specified form. */
   readonly tolerances: readonly CsvTolerance[];
   /** As in the file's scan; `RECORDS_PER_CUT` by default. */
   readonly recordsPerCut?: number | undefined;

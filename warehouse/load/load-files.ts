@@ -220,7 +220,6 @@ const SMALL_RECORDS = 20_000;
 const BATCH_RECORDS = 100_000;
 const BATCH_FILES = 200;
 
-/** Whether a file may be loaded in a batch. */
 export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
   return scan.findingCount === 0 && hasAllColumns(scan) && scan.records <= SMALL_RECORDS;
 }
@@ -300,7 +299,6 @@ export interface LoadWays<Load> {
 
 export interface BatchOptions {
   readonly onBatch?: OnBatch;
-  /** See `OpenWarehouseOptions`. */
   readonly lingerMs?: number;
 }
 

@@ -90,7 +90,7 @@ delete from ingest_cursors where stream = 'loads'
 -- name: held-records
 -- Records that the archive must have: loads, events, invoices, and the number of lines from facts about an invoice or
 -- event. Lines of failed loads (archive-damaged) have no fact. For DuckDB and PostgreSQL.
-select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256, 1 as lines,
+select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256 as sha256, 1 as lines,
     load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
 from loads
 union all

@@ -1,7 +1,7 @@
 /** `/money-at-risk` in the dashboard: all findings in one list, from which claims are opened. */
 
 import { z } from 'zod';
-import type { GuestPages } from '../../../dashboard/guest-pages.ts';
+import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
 import { lineKey, refused } from '../claim.ts';
@@ -17,7 +17,7 @@ const MAX_SHOWN = 300;
 const USUAL_DAYS = 180;
 const STATES = ['new', 'claimed', 'credited', 'dismissed'] as const;
 
-export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date()): GuestPages {
+export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date()): PluginPages {
   return {
     address: ADDRESS,
     label: 'Money at risk',
@@ -37,8 +37,8 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
             ...{ shown: chosen.slice(0, MAX_SHOWN), found: chosen.length },
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
-          const figures = { lines: chosen, notes: found.notes };
-          return host.send(reply, { title: 'Money at risk', html, figures });
+          const data = { lines: chosen, notes: found.notes };
+          return host.send(reply, { title: 'Money at risk', html, data });
         }),
       );
       const { operators } = host;

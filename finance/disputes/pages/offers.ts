@@ -1,7 +1,7 @@
 /** The confirmation of an operator before a claim is opened or changed, and the change. */
 
 import { z } from 'zod';
-import type { Offered } from '../../../dashboard/guest-pages.ts';
+import type { Offered } from '../../../dashboard/plugin-pages.ts';
 import { CLAIM_STATES, changedText, checkNext, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';

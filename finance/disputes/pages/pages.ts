@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { GuestHost, GuestPages } from '../../../dashboard/guest-pages.ts';
+import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { BillsyncError, sentenceOf } from '../../../lib/wire/errors.ts';
 import { XLSX_TYPE } from '../../../reports/render/render-report.ts';
 import { CLAIM_STATES, ClaimError, chosenOf, NEXT_STATES } from '../claim.ts';
@@ -21,8 +21,8 @@ interface Named {
   readonly Params: { readonly id: string };
 }
 
-/** The dashboard knows them as a guest's. */
-export function disputePages(disputes: Disputes, now: () => Date = () => new Date()): GuestPages {
+/** The dashboard knows them as a plugin's. */
+export function disputePages(disputes: Disputes, now: () => Date = () => new Date()): PluginPages {
   return {
     address: ADDRESS,
     label: 'Disputes',
@@ -47,7 +47,7 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
 
 function registerPages(
   app: FastifyInstance,
-  host: GuestHost,
+  host: PluginHost,
   { disputes, now }: { readonly disputes: Disputes; readonly now: () => Date },
 ): void {
   app.get(ADDRESS, (request, reply) =>
@@ -70,8 +70,8 @@ function registerPages(
         next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
         files: CLAIM_FORMATS,
       });
-      const figures = { claims: chosen.map(claimJson), totals, problems };
-      return host.send(reply, { title: 'Disputes', html, figures });
+      const data = { claims: chosen.map(claimJson), totals, problems };
+      return host.send(reply, { title: 'Disputes', html, data });
     }),
   );
   app.get(`${ADDRESS}/export`, (request, reply) =>
@@ -98,7 +98,7 @@ function registerPages(
         ...{ claim, problems, next: NEXT_STATES[claim.state], canAct: host.operators !== null },
         noOperator: host.noOperator,
       });
-      return host.send(reply, { title: `Claim ${claim.id}`, html, figures: claim });
+      return host.send(reply, { title: `Claim ${claim.id}`, html, data: claim });
     }),
   );
 }
@@ -106,7 +106,7 @@ function registerPages(
 /** The usual order of states. */
 const BY_USE = ['sent', 'credited', 'rejected', 'closed', 'open'] as const;
 
-function registerForms(operators: NonNullable<GuestHost['operators']>, disputes: Disputes): void {
+function registerForms(operators: NonNullable<PluginHost['operators']>, disputes: Disputes): void {
   operators.post(`${ADDRESS}/choose`, (form, request, reply) =>
     operators.offer(reply, request.operator, () => offerClaims(disputes, form)),
   );
@@ -124,7 +124,7 @@ const Asked = z.object({
 
 /** A mistake in a file or in what is asked is a sentence on the page. */
 export async function told(
-  host: GuestHost,
+  host: PluginHost,
   reply: FastifyReply,
   answer: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
@@ -134,7 +134,7 @@ export async function told(
     if (!(error instanceof BillsyncError)) throw error;
     const problem = sentenceOf(error);
     const status = error instanceof ClaimError ? 400 : 503;
-    const page = { title: 'Disputes', html: render('problem', { problem }), figures: { error: problem } };
+    const page = { title: 'Disputes', html: render('problem', { problem }), data: { error: problem } };
     return host.send(reply.code(status), page);
   }
 }

@@ -1,7 +1,7 @@
 /** The dashboard's page of statements: a tenant's of a month, and its files. It sends nothing; `--final` does. */
 
 import type { FastifyReply } from 'fastify';
-import type { GuestHost, GuestPages } from '../../../dashboard/guest-pages.ts';
+import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { BillsyncError, EXIT, sentenceOf } from '../../../lib/wire/errors.ts';
 import { cellLabel, columnLabel } from '../../../reports/render/labels.ts';
 import { templatesIn } from '../../../reports/render/templates.ts';
@@ -25,8 +25,8 @@ type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 type Sources = Omit<StatementSources, 'now'> & { readonly now: () => Date };
 
 /** @param sources.now what is the last month */
-export function statementPages(sources: Sources): GuestPages {
-  async function answer(query: Query, reply: FastifyReply, host: GuestHost): Promise<FastifyReply> {
+export function statementPages(sources: Sources): PluginPages {
+  async function answer(query: Query, reply: FastifyReply, host: PluginHost): Promise<FastifyReply> {
     const tenant = one(query, 'tenant');
     const period = one(query, 'period') ?? statementMonth(undefined, sources.now());
     const format = one(query, 'format');
@@ -40,8 +40,8 @@ export function statementPages(sources: Sources): GuestPages {
       problem: null,
       shown: null,
     };
-    const send = (title: string, values: object, figures: unknown): Promise<FastifyReply> =>
-      host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), figures });
+    const send = (title: string, values: object, data: unknown): Promise<FastifyReply> =>
+      host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), data });
     if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
     try {
       const wanted = format === undefined || format === 'json' ? null : formatOf(query, format);

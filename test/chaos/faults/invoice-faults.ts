@@ -116,7 +116,7 @@ export const INVOICE_FAULTS: readonly WatchedFault[] = [
       ...{ name: 'bad-request', target: { endpoint: ['regenerate', 'export-csv'] } },
     },
   ),
-  fault('unknown-event-type', 'a further event of a type that nobody knows', refused('unknown-event-type'), {
+  fault('unknown-event-type', 'another event of an unknown type', refused('unknown-event-type'), {
     name: 'unknown-event-type',
   }),
   fault('schema-v2', 'the event has another schema version', refused('unknown-schema-version'), {

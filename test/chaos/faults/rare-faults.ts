@@ -191,7 +191,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
       await run(stage, 'backfill', invoiceId, '--wait');
     },
   }),
-  rare('failure', 'nothing is answered about a loaded invoice, three times in seven minutes', {
+  rare('failure', 'the service does not answer about a loaded invoice, three times in seven minutes', {
     withinMs: 600_000,
     async inject(stage) {
       const invoiceId = await loaded(stage);
@@ -323,7 +323,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
       rmSync(join(stage.product.logFolder, 'reports'));
     },
   }),
-  rare('schedule', 'somebody deletes the schedule of the reconciliation', {
+  rare('schedule', 'the schedule of the reconciliation is deleted', {
     async inject(stage) {
       await withTemporal(stage, ({ client }) => client.schedule.getHandle(scheduleId('test')).delete());
       return null;
@@ -332,7 +332,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
       await run(stage, 'schedule', 'apply');
     },
   }),
-  rare('temporal/unencrypted', 'a stranger signals a workflow in clear text', {
+  rare('temporal/unencrypted', 'a client without the key signals a workflow in clear text', {
     inject: (stage) => signalBy(stage, {}),
     cure: acknowledge,
   }),

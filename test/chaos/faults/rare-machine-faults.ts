@@ -63,7 +63,7 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
     }),
     name: 'expiry of the client certificate',
   },
-  rare('webhook/connections', '1,300 connections that say nothing', {
+  rare('webhook/connections', '1,300 silent connections', {
     metric: 'billsync_webhook_connections_ended_total\\{reason="[a-z ]+",role="webhook"\\} [1-9]',
     async inject({ product }) {
       const { port, hostname } = new URL(product.webhookUrl);

@@ -34,9 +34,9 @@ beforeAll(async () => {
     anInvoice([aShipment({ tracking: 'A', cost: '-12.5' }), aShipment({ tracking: 'E', cost: '8' })]),
   ]);
   disputes = openDisputes({ dataDir: fixture.folder, databasePath: fixture.path });
-  const guests = [atRiskPages(disputes), disputePages(disputes)];
+  const plugins = [atRiskPages(disputes), disputePages(disputes)];
   const operator = {
-    // Nothing of it is asked for by what a guest offers.
+    // Nothing of it is asked for by what a plugin offers.
     work: {} as OperatorWork,
     decode: async () => null,
     ...{
@@ -44,8 +44,8 @@ beforeAll(async () => {
       uploadFolder: join(fixture.folder, 'uploads'),
     },
   };
-  acting = await dashboardOver(fixture.path, { guests, operator, admin: { operators: [ANN] } });
-  showing = await dashboardOver(fixture.path, { guests });
+  acting = await dashboardOver(fixture.path, { plugins, operator, admin: { operators: [ANN] } });
+  showing = await dashboardOver(fixture.path, { plugins });
   browser = await launchChromium();
   page = await pageWith({ javaScriptEnabled: false });
 });
@@ -175,8 +175,8 @@ describe('other users', () => {
       ['claim', 'D-3:2'],
       ['state', 'closed'],
     ]);
-    expect([offered.status, await offered.text()]).toEqual([200, expect.stringContaining('name="word"')]);
-    expect((await post('/operator/act', [['word', 'x']])).status).toBe(409);
+    expect([offered.status, await offered.text()]).toEqual([200, expect.stringContaining('name="token"')]);
+    expect((await post('/operator/act', [['token', 'x']])).status).toBe(409);
     expect(await listed()).toEqual(before);
   });
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EXIT } from '../../../cli/errors.ts';
-import { openSavedViews } from '../../../dashboard/saved-views/saved-views.ts';
+import { openSavedViews } from '../../../dashboard/pages/saved-views.ts';
 import { openClaims, openDisputes } from '../../../finance/disputes/disputes.ts';
 import { acknowledgeAlerts, openAlerts } from '../../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../../lib/alerts/alerts.ts';

@@ -1,34 +1,61 @@
-/** Views of pages that people gave a name, in `saved-views.json` of the user store. */
+/** Pages that readers saved under a name, in `saved-views.json` of the user store. */
 
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { UnreadableFileError } from '../../lib/files/published-file.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { invalidFilter } from '../../reports/errors.ts';
-import { type Query, withQuery } from '../address.ts';
+import { one, type Query, withQuery } from '../address.ts';
+import { isOwnForm, parseForms } from '../operator/operator-guard.ts';
+import { type PageContext, sendFramed } from '../page-context.ts';
 
 export interface SavedView {
   readonly name: string;
-  /** Path and query of a page of ours. */
+  /** Path and query of a page. */
   readonly address: string;
 }
 
 export interface SavedViews {
-  /** By name. @throws UnreadableFileError the file is none of ours */
+  /** By name. @throws UnreadableFileError the file has another content */
   list(): Promise<readonly SavedView[]>;
-  /**
-   * A view of the same name is replaced.
-   *
-   * @throws ReportError a name or an address that cannot be kept
-   */
+  /** A view of the same name is replaced. @throws ReportError the name or the address is invalid */
   save(view: SavedView): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
+const MAX_FORM_BYTES = 16 * 1024;
 const MAX_NAME = 80;
 const MAX_ADDRESS = 8_000;
 const MAX_VIEWS = 200;
 const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
 const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
+
+/** Serves `/views`. Every reader may save a view, but not from a form of another site. */
+export function registerSavedViews(app: FastifyInstance, context: PageContext, views: SavedViews): void {
+  app.get('/views', async (request, reply) => {
+    const given = one(request.query as Query, 'address');
+    const address = given === undefined ? null : checkAddress(given);
+    const saved = await views.list();
+    // Its form names its origin, which the policy of the other pages would suppress.
+    reply.header('referrer-policy', 'same-origin');
+    return sendFramed(context, reply, {
+      ...{ view: 'views', title: 'Saved views', section: '/' },
+      ...{ values: { address, views: saved }, data: { views: saved } },
+    });
+  });
+  app.register(async (inner) => {
+    parseForms(inner, MAX_FORM_BYTES);
+    inner.post('/views', async (request, reply) => {
+      if (!isOwnForm(request))
+        return reply.code(403).type('text/plain').send('A page of another site sent this.\n');
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+      const name = form.get('name') ?? '';
+      if (form.get('action') === 'remove') await views.remove(name);
+      else await views.save({ name, address: form.get('address') ?? '' });
+      return reply.redirect('/', 303);
+    });
+  });
+}
 
 export function openSavedViews(dataDir: string): SavedViews {
   async function change(to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> {
@@ -76,7 +103,7 @@ function checkView({ name, address }: SavedView): SavedView {
 }
 
 /** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportError */
-export function checkAddress(address: string): string {
+function checkAddress(address: string): string {
   const base = 'http://pages.invalid';
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
   if (
@@ -85,13 +112,13 @@ export function checkAddress(address: string): string {
     !PAGES.test(url.pathname) ||
     address.length > MAX_ADDRESS
   )
-    throw invalidFilter('Only pages of figures of this dashboard can be kept as a view.');
-  // A page's place in a list is no view of it.
+    throw invalidFilter('Only lists and reports of this dashboard can be saved as a view.');
+  // The page number is not part of a view.
   for (const place of ['after', 'page', 'format']) url.searchParams.delete(place);
   return `${url.pathname}${url.search}`;
 }
 
-/** Where a page's view gets its name. */
+/** The address that saves a page as a view. */
 export function saveAddress(path: string, query: Query): string {
   return withQuery('/views', { address: withQuery(path, query) });
 }

@@ -1,0 +1,72 @@
+/** The search field: tenants, carriers, invoices, tracking numbers, claims and ids, whole or in part. */
+
+import type { FastifyInstance } from 'fastify';
+import { isForPrograms, one, type Query, withQuery } from '../address.ts';
+import { choicesOf } from '../filter-form.ts';
+import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
+import type { Hit } from '../plugin-pages.ts';
+
+/** Serves `/search`: redirects to the only hit, else lists all. */
+export function registerSearch(app: FastifyInstance, context: PageContext): void {
+  app.get('/search', async (request, reply) => {
+    const text = (one(request.query as Query, 'q') ?? '').trim();
+    if (text === '') return reply.redirect('/shipments', 302);
+    const hits = await hitsOf(context, text);
+    const [only] = hits;
+    if (only !== undefined && hits.length === 1 && !isForPrograms(request))
+      return reply.redirect(only.address, 302);
+    const values = {
+      ...{ text, hits },
+      elsewhere: [
+        ['Shipments whose tracking number begins so', withQuery('/shipments', { tracking: `${text}*` })],
+        ['Invoices whose number contains it', withQuery('/invoices', { search: text })],
+        ['Events', withQuery('/events', { search: text })],
+      ],
+    };
+    const page = { view: 'search', title: `Find ${text}`, section: '', values, data: { hits } };
+    return sendFramed(context, reply.code(hits.length === 0 ? 404 : 200), page);
+  });
+}
+
+async function hitsOf(context: PageContext, text: string): Promise<readonly Hit[]> {
+  const whole = text.replace(/\s+/g, '');
+  const { named, tracked } = await readPublished(context, async (run) => ({
+    named: await run('found', { text }),
+    tracked: await run('tracked', { text: whole, letters: whole.toUpperCase() }),
+  }));
+  const lines = Map.groupBy(tracked, ({ tracking_number }) => String(tracking_number));
+  const carriers = (await choicesOf(context)).carriers.filter((carrier) =>
+    carrier.toLowerCase().includes(text.toLowerCase()),
+  );
+  const ofPlugins = await Promise.all(context.plugins.map(({ find }) => find?.(text).catch(() => []) ?? []));
+  const hits = [
+    ...[...lines].map(([number, { length }]) => shipmentHit(number, length)),
+    ...ofPlugins.flat(),
+    ...carriers.map((name) => ({
+      ...{ kind: 'carrier', name, more: 'its cost' },
+      address: withQuery('/reports/carriers', { carrier: name }),
+    })),
+    ...named.map(({ kind, id, name, more }): Hit => {
+      const addressOf = ADDRESSES[String(kind)] ?? ADDRESSES.invoice;
+      const hit = { kind: String(kind), name: String(name), more: String(more ?? '') };
+      return { ...hit, address: addressOf(String(id)) };
+    }),
+  ];
+  if (hits.length > 0 || whole.length < MIN_LETTERS) return hits;
+  const begun = await readPublished(context, (run) => run('tracked-part', { text: whole }));
+  return begun.map((row) => shipmentHit(String(row.tracking_number), Number(row.lines)));
+}
+
+/** Fewer letters begin too many tracking numbers. */
+const MIN_LETTERS = 4;
+
+function shipmentHit(number: string, lines: number): Hit {
+  const more = `${lines} ${lines === 1 ? 'line' : 'lines'}`;
+  return { kind: 'shipment', name: number, more, address: `/shipments/${encodeURIComponent(number)}` };
+}
+
+const ADDRESSES = {
+  invoice: (id: string) => `/invoices/${encodeURIComponent(id)}`,
+  event: (id: string) => withQuery('/events', { search: id }),
+  tenant: (id: string) => withQuery('/shipments', { tenant: id }),
+} as { readonly invoice: (id: string) => string } & Readonly<Record<string, (id: string) => string>>;

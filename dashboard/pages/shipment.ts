@@ -1,0 +1,51 @@
+/** The page of a shipment: every line that bills its tracking number, and the source of each. */
+
+import type { FastifyInstance } from 'fastify';
+import { asOfNow, type PageContext, readPublished, sendCached, sendMessage } from '../page-context.ts';
+
+export interface TracedShipment {
+  readonly trackingNumber: string;
+  readonly invoiceId: string;
+  readonly invoiceNumber: string | null;
+  readonly version: number;
+  readonly isCurrent: boolean;
+  readonly voidedAt: string | null;
+  readonly eventId: string | null;
+  /** Label and value: row and line of the file, file and hash, its source, event, load. */
+  readonly facts: readonly (readonly [string, string])[];
+}
+
+/** Every line of every version that has the number, those that count first. */
+export type Explain = (trackingNumber: string) => Promise<readonly TracedShipment[]>;
+
+/** Serves `/shipments/NUMBER`. It is not cached, since it may read a file of the archive. */
+export function registerShipment(app: FastifyInstance, context: PageContext, explain: Explain | null): void {
+  app.get<{ Params: { number: string } }>('/shipments/:number', async (request, reply) => {
+    const { number } = request.params;
+    const { rows, asOf } = await readPublished(context, async (run) => ({
+      rows: await run('tracked', { text: number, letters: number.toUpperCase() }),
+      asOf: await asOfNow(run),
+    }));
+    const written = String(rows[0]?.tracking_number ?? number);
+    const traced = explain === null ? [] : await context.inTurn(() => explain(written));
+    if (rows.length === 0 && traced.length === 0)
+      return sendMessage(context, reply.code(404), {
+        ...{ title: 'No such shipment', section: '/shipments' },
+        message: `No published invoice bills the tracking number ${number}. It is matched as the carrier wrote it; the list of shipments finds it by its beginning.`,
+      });
+    const page = {
+      ...{ view: 'shipment', title: `Shipment ${written}`, section: '/shipments', asOf },
+      values: { number: written, rows, traced },
+      data: { tracking_number: written, rows, sources: traced.map(tracedJson) },
+    };
+    return sendCached(context, reply, { value: page, isFormer: false });
+  });
+}
+
+function tracedJson(line: TracedShipment) {
+  return {
+    ...{ invoice_id: line.invoiceId, invoice_number: line.invoiceNumber, version: line.version },
+    ...{ is_current: line.isCurrent, voided_at: line.voidedAt, event_id: line.eventId },
+    facts: Object.fromEntries(line.facts),
+  };
+}

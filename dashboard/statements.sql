@@ -1,0 +1,274 @@
+-- name: publication
+-- The publication that the pages show.
+select sequence, published_at, invoices, shipments, events from publication
+
+-- name: states
+-- Invoices by state.
+select state, count(*) as invoices from invoice_state group by state order by state
+
+-- name: attention
+-- Invoices that wait for a person, longest first.
+with waiting as (
+    select invoice_id, invoice_number, state_since from invoice_state where state = 'needs_attention'
+)
+select cast(invoice_id as varchar) as invoice_id, (select count(*) from waiting) as found
+from waiting
+order by state_since, invoice_number, invoice_id
+limit 20
+
+-- name: contradicted
+-- Living invoices whose rows contradict their header, newest first. A line that was billed late lies outside of the
+-- invoice's period; that is ordinary, and the report late-billed lists such lines.
+with contradicted as (
+    select invoice_id, invoice_number, loaded_at
+    from invoice_state
+    where state = 'loaded' and invoice_id in (select invoice_id from discrepancy_lines where rule <> 'period')
+)
+select cast(invoice_id as varchar) as invoice_id, (select count(*) from contradicted) as found
+from contradicted
+order by loaded_at desc, invoice_number, invoice_id
+limit 20
+
+-- name: invoice-by-number
+-- The id of an invoice with this number, in any case; of several the newest.
+select cast(invoice_id as varchar) as invoice_id
+from invoice_state
+where lower(invoice_number) = lower($number)
+order by state_since desc
+limit 1
+
+-- name: invoice
+-- One invoice by id.
+select i.*, coalesce(i.tenant, t.tenant, i.partner_tenant_id) as tenant_name
+from invoices as i
+left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
+where cast(i.invoice_id as varchar) = $invoice
+
+-- name: invoice-life
+-- The history of one invoice: deliveries, files, loads, and changes of state.
+select received_at as happened_at, 'delivery' as kind,
+    coalesce(event_type, 'delivery') || case when is_test_event then ' (test)' else '' end
+        || case when verdict = 'accepted' then '' else ', ' || verdict || coalesce(': ' || reason, '') end
+        || case when duplicates > 0 then ', ' || duplicates || ' more times' else '' end as what,
+    event_id as reference
+from events where cast(invoice_id as varchar) = $invoice
+union all
+select first_had_at, 'file', 'file of ' || file_size_bytes || ' bytes from ' || file_source
+    || case when times_had > 1 then ', had ' || times_had || ' times' else '' end, file_sha256
+from files where cast(invoice_id as varchar) = $invoice
+union all
+select loaded_at, 'load', 'version ' || version || ' loaded: ' || shipments || ' shipments, ' || billing_cost || ' '
+    || coalesce(currency_code, '') || case when is_current then ' (current)' else '' end, file_sha256
+from files where cast(invoice_id as varchar) = $invoice and loaded_at is not null
+union all
+select attention_at, 'attention', 'needs attention' || coalesce(': ' || reason, ''), reason_code
+from invoices where cast(invoice_id as varchar) = $invoice and attention_at is not null
+union all
+select resolved_at, 'attention', 'retried', null
+from invoices where cast(invoice_id as varchar) = $invoice and resolved_at is not null
+union all
+select voided_at, 'state', 'voided', null
+from invoices where cast(invoice_id as varchar) = $invoice and voided_at is not null
+union all
+select restored_at, 'state', 'a person undid a void', null
+from invoices where cast(invoice_id as varchar) = $invoice and restored_at is not null
+order by happened_at, kind, what
+
+-- name: invoice-discrepancies
+-- Where two sources differ about one invoice.
+select rule, stated, found, recorded_at from discrepancies where cast(invoice_id as varchar) = $invoice order by rule
+
+-- name: invoice-lines
+-- The first lines of an invoice that counts, as its file has them.
+select row_number, tracking_number, ship_date, carrier, service_level, carrier_zone, billing_cost, currency_code
+from shipments
+where invoice_id = try_cast($invoice as uuid)
+order by row_number
+limit $limit
+
+-- name: invoices
+-- The rows of some invoices, in the order of $ids. A tenant that none of the invoice's files name is null: see tenant-names.
+select
+    invoice_id, invoice_number, tenant, invoice_level, state, state_since, invoice_date, currency_code, stated_total_amount,
+    billing_cost, shipments, proof, discrepancies, reason, first_seen_at,
+    -- The dates of late charges contradict nothing (see the report proof).
+    regexp_matches(coalesce(discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b') as is_contradicted,
+    reason_code, discrepancy_rules, loaded_at, partner_id, tenant_id, partner_tenant_id
+from invoices
+where list_contains(cast($ids as uuid[]), invoice_id)
+order by list_position(cast($ids as uuid[]), invoice_id)
+
+-- name: invoices-found
+-- A page of the list of invoices, and the number of all that match. Every filter is null for "all"; $search finds an invoice by
+-- number, id or the partner's own reference. Only the columns that filter and sort are read, without the view, since whole rows of a
+-- million invoices are slow to read. invoices-found-by-file is for the name of a tenant and the sums of a file.
+with matching as (
+    select
+        invoice_id, invoice_number, state_since,
+        case when $sort = 'state' then state end as state,
+        case when $sort = 'date' then try_cast(left(invoice_date, 10) as date) end as invoice_date
+    from invoice_state
+    where ($states is null or list_contains(cast($states as varchar[]), state))
+    and (
+        $search is null
+        or (
+            regexp_full_match(lower($search), '[0-9a-f-]*')
+            and starts_with(lower(cast(invoice_id as varchar)), lower($search))
+        )
+        or contains(lower(invoice_number), lower($search))
+        or contains(lower(coalesce(partner_invoice_id, '')), lower($search))
+    )
+)
+select cast(invoice_id as varchar) as invoice_id, (select count(*) from matching) as found
+from matching
+order by
+    case when $sort = 'number' then invoice_number end,
+    state,
+    invoice_date desc nulls last,
+    state_since desc,
+    invoice_number,
+    invoice_id
+limit $limit offset $offset
+
+-- name: invoices-found-by-file
+-- As invoices-found, for a list that is sorted or filtered by data of the files: the tenant's name, cost, shipments.
+with matching as (
+    select
+        i.invoice_id, i.invoice_number, i.state_since,
+        case when $sort = 'state' then i.state end as state,
+        case when $sort = 'date' then i.invoice_date end as invoice_date,
+        case when $sort = 'tenant' then coalesce(i.tenant, t.tenant, i.partner_tenant_id) end as tenant,
+        case when $sort = 'cost' then i.billing_cost end as billing_cost,
+        case when $sort = 'shipments' then i.shipments end as shipments
+    from invoices as i
+    left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
+    where ($states is null or list_contains(cast($states as varchar[]), i.state))
+    and (
+        $tenants is null
+        or list_has_any(
+            [lower(each) for each in cast($tenants as varchar[])],
+            [
+                lower(name)
+                for name in coalesce(t.names, []) || [i.tenant, i.partner_tenant_id, i.tenant_id, t.partner_tenant_id]
+            ]
+        )
+    )
+    and (
+        $search is null
+        or starts_with(lower(cast(i.invoice_id as varchar)), lower($search))
+        or contains(lower(i.invoice_number), lower($search))
+        or contains(lower(coalesce(i.partner_invoice_id, '')), lower($search))
+    )
+)
+select cast(invoice_id as varchar) as invoice_id, (select count(*) from matching) as found
+from matching
+order by
+    case when $sort = 'number' then invoice_number end,
+    tenant nulls last,
+    state,
+    billing_cost desc nulls last,
+    shipments desc nulls last,
+    invoice_date desc nulls last,
+    state_since desc,
+    invoice_number,
+    invoice_id
+limit $limit offset $offset
+
+-- name: tenant-names
+-- The names of some tenants, by id.
+select partner_id, tenant_id, tenant
+from tenants
+where list_contains(cast($tenants as varchar[]), tenant_id)
+
+-- name: events
+-- A page of deliveries, newest first, test events and refused ones included.
+with found as (
+    select event_id, received_at, event_type, verdict, reason, is_test_event, invoice_id, invoice_number, duplicates
+    from events
+    where ($verdict is null or verdict = $verdict)
+    and ($type is null or event_type = $type)
+    and (
+        $search is null
+        or starts_with(lower(event_id), lower($search))
+        or starts_with(lower(cast(invoice_id as varchar)), lower($search))
+        or contains(lower(coalesce(invoice_number, '')), lower($search))
+    )
+)
+select *, (select count(*) from found) as found
+from found
+order by received_at desc, event_id
+limit $limit offset $offset
+
+-- name: found
+-- Invoices by part of their number, by id or by the partner's own reference; events by id; tenants by part of a name or by id.
+-- Case is ignored. Exact matches come first.
+with matching as (
+    select 'invoice' as kind, cast(invoice_id as varchar) as id, invoice_number as name, cast(null as varchar) as more,
+        lower($text) in (lower(invoice_number), cast(invoice_id as varchar), lower(partner_invoice_id)) as is_exact
+    from invoice_state
+    where contains(lower(invoice_number), lower($text))
+    or cast(invoice_id as varchar) = lower($text)
+    or lower(partner_invoice_id) = lower($text)
+    union all
+    select 'event', cast(event_id as varchar), cast(event_id as varchar), event_type, true
+    from events
+    where lower(cast(event_id as varchar)) = lower($text)
+    union all
+    select 'tenant', coalesce(tenant_id, tenant), coalesce(tenant, partner_tenant_id, tenant_id), partner_tenant_id,
+        list_contains(
+            [lower(name) for name in coalesce(names, []) || [tenant, tenant_id, partner_tenant_id]], lower($text)
+        )
+    from tenants
+    where contains(
+        lower(concat_ws(chr(10), array_to_string(names, chr(10)), tenant, tenant_id, partner_tenant_id)), lower($text)
+    )
+)
+select kind, id, coalesce(name, id) as name, more
+from matching
+order by is_exact desc, kind desc, name, id
+limit 30
+
+-- name: tracked
+-- The lines with a tracking number, of every level, of invoices that count now.
+select
+    cast(invoice_id as varchar) as invoice_id, invoice_number, tenant, invoice_level, ship_date, carrier, service_level,
+    carrier_zone, tracking_number, billing_cost, currency_code, row_number
+from shipments
+where tracking_number in ($text, $letters)
+order by ship_date, invoice_id, row_number
+limit 200
+
+-- name: tracked-part
+-- Tracking numbers that begin with some letters, for a search that found nothing else.
+select tracking_number, count(*) as lines
+from shipments
+where starts_with(lower(tracking_number), lower($text))
+group by tracking_number
+order by tracking_number
+limit 20
+
+-- name: choices
+-- The choices of filter forms. One query for each column, because DuckDB finds the few values of one column
+-- by the column's own dictionary; currencies are stored with each invoice.
+select 'tenants' as filter, coalesce(tenant, partner_tenant_id, tenant_id) as value
+from (select distinct tenant, partner_tenant_id, tenant_id from tenants)
+union
+select 'tenants', partner
+from partners
+where partner is not null
+union all
+-- There is nothing to choose where there is one.
+select 'partners', partner_id
+from partners
+where partner_id is not null and (select count(partner_id) from partners) > 1
+union all
+select 'carriers', carrier
+from (select distinct carrier from shipments)
+union all
+select 'zones', coalesce(carrier_zone, '')
+from (select distinct carrier_zone from shipments)
+union all
+select distinct 'currencies', unnest(string_split(currencies, ','))
+from invoices
+where shipments > 0 and voided_at is null
+order by filter, value

@@ -1,0 +1,271 @@
+/**
+ * The periodic checks of the worker, in two tables: of the machine, from the start on, and of its parts once they are
+ * open. `startChecks` runs them with one timer and reports each state in health and by its alert.
+ */
+
+import { access, constants, statfs } from 'node:fs/promises';
+import type { Archive } from '../archive/archive.ts';
+import { isArchiveThere } from '../archive/folder-archive.ts';
+import type { Settings } from '../lib/config/settings.ts';
+import {
+  type Check,
+  type CheckedState,
+  type Sinks,
+  type StateWatch,
+  watchTask,
+} from '../lib/health/health.ts';
+import { overdueCall, passTime } from '../lib/health/native-calls.ts';
+import { certificateWatch, tokenWatch } from '../lib/health/watch-expiry.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { Quarantine } from '../lib/wire/quarantine.ts';
+import type { PublishedWarehouse } from '../warehouse/publisher.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const HEALTHY: CheckedState = { isHealthy: true, detail: '' };
+
+export interface MachineOptions extends Sinks {
+  readonly dataDir: string;
+  readonly metrics: Metrics;
+  readonly endProcess?: () => void;
+  readonly now?: () => number;
+}
+
+/** They run while the warehouse is opened as well, which takes long when it is rebuilt. */
+export function machineChecks(options: MachineOptions): readonly (Check | StateWatch)[] {
+  return [
+    {
+      component: 'disk',
+      everyMs: 2 * SECOND_MS,
+      alert: { key: 'disk/full', title: 'The disk is nearly full, or cannot be read' },
+      look: diskLook(options),
+    },
+    {
+      component: 'duckdb',
+      everyMs: SECOND_MS,
+      alert: { key: 'duckdb', title: 'DuckDB does not answer; the worker ends' },
+      look: duckDbLook(options),
+    },
+    {
+      component: 'external services',
+      everyMs: 2 * SECOND_MS,
+      run: () => alertExternalServices(options),
+    },
+  ];
+}
+
+/** Finalized invoices whose file has not arrived. */
+export interface MissingFiles {
+  readonly invoices: number;
+  /** ISO 8601 UTC, of the invoice that has waited longest; null without any. */
+  readonly since: string | null;
+}
+
+export interface PartsOptions {
+  readonly settings: Pick<Settings, 'service' | 'archive' | 'warehouse'>;
+  readonly archive: Pick<Archive, 'file'>;
+  readonly quarantine: Pick<Quarantine, 'list'>;
+  readonly warehouse: Pick<Warehouse, 'blockedBy'>;
+  readonly readMissingFiles: () => Promise<MissingFiles>;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly now?: () => number;
+}
+
+export function partsChecks(options: PartsOptions): readonly StateWatch[] {
+  const { settings, archive, quarantine, warehouse, readMissingFiles, now = Date.now } = options;
+  const checks: (StateWatch | null)[] = [
+    {
+      component: 'archive',
+      // One request to the bucket: 5,760 a day.
+      everyMs: 15 * SECOND_MS,
+      alert: { key: 'archive', title: 'The archive is out of reach' },
+      look: () => checkArchive(settings.archive, archive),
+    },
+    {
+      component: 'quarantine',
+      isOutside: true,
+      everyMs: MINUTE_MS,
+      alert: { key: 'quarantine/old', title: 'Refused deliveries or files have waited for more than a day' },
+      look: async () => {
+        const held = await quarantine.list();
+        const [since = null] = held.map(({ at }) => at).sort();
+        return checkAge({ count: held.length, noun: 'refused', since }, 24 * HOUR_MS, now());
+      },
+    },
+    {
+      component: 'files',
+      isOutside: true,
+      everyMs: MINUTE_MS,
+      look: async () => {
+        const { invoices: count, since } = await readMissingFiles();
+        return checkAge({ count, noun: 'finalized without their file', since }, HOUR_MS, now());
+      },
+    },
+    settings.warehouse.kind === 'duckdb' ? null : lakeWatch(warehouse),
+    ...credentialChecks(options),
+  ];
+  return checks.filter((check) => check !== null);
+}
+
+function credentialChecks({
+  settings,
+  env = process.env,
+  now = Date.now,
+}: PartsOptions): readonly (StateWatch | null)[] {
+  const { clientCert, clientKey, apiKey } = settings.service;
+  const { TEMPORAL_API_KEY: temporalKey, TEMPORAL_TLS_CLIENT_CERT_PATH: temporalCert } = env;
+  const key = clientKey === null ? undefined : { setting: 'BILLSYNC_CLIENT_KEY', path: clientKey };
+  return [
+    clientCert === null
+      ? null
+      : certificateWatch(
+          'client certificate',
+          { setting: 'BILLSYNC_CLIENT_CERT', path: clientCert },
+          { key, now },
+        ),
+    apiKey === null ? null : tokenWatch('API key', 'BILLSYNC_API_KEY', apiKey, now),
+    temporalKey ? tokenWatch('API key of Temporal', 'TEMPORAL_API_KEY', temporalKey, now) : null,
+    temporalCert
+      ? certificateWatch(
+          'client certificate of Temporal',
+          { setting: 'TEMPORAL_TLS_CLIENT_CERT_PATH', path: temporalCert },
+          { now },
+        )
+      : null,
+  ];
+}
+
+const MIB = 1024 ** 2;
+/** Below this, downloads stop; loads and publications stop at half of it; deliveries are accepted to the last byte. */
+const MIN_FREE_BYTES = 64 * MIB;
+
+function diskLook({ dataDir, metrics }: MachineOptions): () => Promise<CheckedState> {
+  const freeBytes = metrics.gauge('disk_free_bytes');
+  const sizeBytes = metrics.gauge('disk_size_bytes');
+  return async () => {
+    const { bavail, blocks, bsize } = await statfs(dataDir);
+    const free = bavail * bsize;
+    freeBytes.set(free);
+    sizeBytes.set(blocks * bsize);
+    if (free >= MIN_FREE_BYTES) return HEALTHY;
+    const detail = `${Math.floor(free / MIB)} MiB are free at ${dataDir}; below ${MIN_FREE_BYTES / MIB} MiB nothing new is downloaded.`;
+    return { isHealthy: false, detail };
+  };
+}
+
+/** For the alert to be sent. */
+const END_DELAY_MS = 5 * SECOND_MS;
+
+/** Ends the process when a DuckDB call hangs; the supervisor restarts it, and Temporal retries the activities. */
+function duckDbLook({ endProcess = killOwnProcess }: MachineOptions): () => Promise<CheckedState> {
+  let isEnding = false;
+  return async () => {
+    passTime(SECOND_MS);
+    const statement = overdueCall();
+    if (statement === null) return HEALTHY;
+    if (!isEnding) setTimeout(endProcess, END_DELAY_MS);
+    isEnding = true;
+    return { isHealthy: false, detail: `DuckDB does not return from: ${statement}` };
+  };
+}
+
+/** `process.exit` would wait for the thread that waits for DuckDB. */
+function killOwnProcess(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+const EXTERNAL_SERVICES = [
+  {
+    component: 'temporal',
+    key: 'temporal/away',
+    title: 'Temporal does not answer',
+    advice: 'Deliveries are kept; nothing is downloaded or loaded until it is back.',
+  },
+  {
+    component: 'billing service',
+    key: 'service/unwell',
+    title: 'Calls to the billing service fail',
+    advice: 'Everything is retried with growing pauses; nothing is lost.',
+  },
+] as const;
+
+/** A restart of Temporal, or a single failed call, needs no alert. */
+const ALERT_AFTER_MS = 15 * SECOND_MS;
+
+/** Their health is reported by the calls themselves; an alert is raised when it has been bad for a while. */
+function alertExternalServices({ health, alerts, now = Date.now }: MachineOptions): void {
+  const { components } = health.report();
+  for (const { component, key, title, advice } of EXTERNAL_SERVICES) {
+    const state = components[component];
+    if (state?.isHealthy === true) alerts.resolve(key);
+    else if (state !== undefined && now() - Date.parse(state.since) >= ALERT_AFTER_MS) {
+      alerts.raise({ key, title, detail: `${state.detail}. ${advice}` });
+    }
+  }
+}
+
+/** The hash of no file. */
+const NO_FILE = '0'.repeat(64);
+
+/** @throws when the archive is out of reach */
+async function checkArchive(
+  settings: Settings['archive'],
+  archive: Pick<Archive, 'file'>,
+): Promise<CheckedState> {
+  if (settings.kind === 's3') await archive.file(NO_FILE);
+  else {
+    await access(settings.path, constants.R_OK | constants.W_OK);
+    // The empty mount point of an unmounted volume would answer "no such file" to every read.
+    if (!isArchiveThere(settings.path)) {
+      const detail = `${settings.path} holds no archive any more. Is its volume mounted?`;
+      return { isHealthy: false, detail };
+    }
+  }
+  return HEALTHY;
+}
+
+function checkAge(
+  { count, noun, since }: { readonly count: number; readonly noun: string; readonly since: string | null },
+  maxMs: number,
+  nowMs: number,
+): CheckedState {
+  if (count === 0 || since === null) return HEALTHY;
+  const detail = `${count} ${noun}, the oldest since ${since.slice(0, 16).replace('T', ' ')} UTC.`;
+  return { isHealthy: nowMs - Date.parse(since) <= maxMs, detail };
+}
+
+/** Names the process that holds the PostgreSQL locks that loads wait for. */
+export function lakeWatch(warehouse: Pick<Warehouse, 'blockedBy'>): StateWatch {
+  return {
+    component: 'lake locks',
+    isOutside: true,
+    everyMs: 10 * SECOND_MS,
+    alert: { key: 'lake/blocked', title: 'Loading waits for another process' },
+    async look() {
+      // The loads themselves report that PostgreSQL does not answer.
+      const holder = await warehouse.blockedBy().catch(() => null);
+      return holder === null ? HEALTHY : { isHealthy: false, detail: `It waits for ${holder}.` };
+    },
+  };
+}
+
+/** Reports it when the publisher's work fails, so that readers are not left with outdated data unnoticed. */
+export function reportPublisherFailures(warehouse: PublishedWarehouse, sinks: Sinks): PublishedWarehouse {
+  const ingest = watchTask({
+    ...{ ...sinks, component: 'ingest' },
+    title: 'Received events do not reach the warehouse',
+    advice: 'Deliveries are kept meanwhile. The worker’s log names the cause.',
+  });
+  const publication = watchTask({
+    ...{ ...sinks, component: 'publication' },
+    title: 'Nothing new is published; readers keep the previous data',
+    advice: 'Check the disk and `reports.duckdb` in the data folder; the worker’s log names the cause.',
+  });
+  return {
+    onChange: (listener) => warehouse.onChange(listener),
+    ingestArchive: () => ingest(() => warehouse.ingestArchive()),
+    publish: () => publication(() => warehouse.publish()),
+  };
+}
